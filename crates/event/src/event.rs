@@ -1,0 +1,269 @@
+//! One act at a boundary. What the sandboxed program chose is [`Text`], because it is hostile;
+//! what the product measured is a number.
+
+use crate::{Boundary, Decision, Host, Text, Verdict};
+use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
+
+/// How a datagram or a stream travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names are the protocols")]
+pub enum Transport {
+    Tcp,
+    Udp,
+}
+
+/// The way in which a connection reached the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// The program connected to the address itself.
+    Transparent,
+    /// The program asked the HTTP proxy (`CONNECT`, or a request with an absolute URI).
+    Proxy,
+    /// The program asked the SOCKS5 proxy.
+    Socks5,
+    /// The program connected to its own loopback, at a port that the policy grants on the host's.
+    Loopback,
+    /// The host connected to a published port.
+    Publish,
+}
+
+/// A resource that a sandbox may use only so much of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the names are the policy keys")]
+pub enum LimitKind {
+    Memory,
+    Processes,
+    Wall,
+    Cpu,
+    FileSize,
+    OpenFiles,
+}
+
+impl LimitKind {
+    /// The key under `[limits]`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Processes => "processes",
+            Self::Wall => "wall",
+            Self::Cpu => "cpu",
+            Self::FileSize => "file_size",
+            Self::OpenFiles => "open_files",
+        }
+    }
+}
+
+/// What was tried.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Act {
+    /// The session began; the command that was asked for.
+    SessionStart {
+        /// The backend's name.
+        backend: String,
+        /// The workspace.
+        workspace: Text,
+        /// The layers that were active, in the order in which they were set up.
+        layers: Vec<String>,
+        /// BLAKE3 hash of the effective policy, in hex.
+        policy: String,
+    },
+    /// The session ended in order.
+    SessionEnd {
+        /// Rows that were written before this one.
+        rows: u64,
+    },
+    /// Rows that could not be kept.
+    Overflow {
+        /// How many.
+        lost: u64,
+    },
+    /// The run's command is started.
+    ExecStart {
+        /// The command's words.
+        argv: Vec<Text>,
+        /// The folder in which it starts.
+        cwd: Text,
+    },
+    /// The run's command ended.
+    ExecExit {
+        /// As a shell reports it: the exit code, or 128 + the signal.
+        code: u8,
+        /// Wall-clock nanoseconds from the start of the command to its end.
+        duration_ns: u64,
+    },
+    /// A name is looked up.
+    Dns {
+        /// The name as it stood in the question.
+        qname: Text,
+        /// The record type (`A`, `AAAA`, `HTTPS`, …, or `TYPE65280`).
+        qtype: String,
+        /// How the question came.
+        transport: Transport,
+    },
+    /// A connection is opened, or a datagram sent.
+    Connect {
+        /// The canonical name that the gate knows for it, or its address.
+        host: Text,
+        /// The address that the program used.
+        address: Option<IpAddr>,
+        /// The port.
+        port: u16,
+        /// How it travels.
+        transport: Transport,
+        /// How it reached the gate.
+        via: Via,
+    },
+    /// An allowed name was resolved, on the host, to these addresses.
+    Resolved {
+        /// The name.
+        host: Text,
+        /// Its addresses.
+        addresses: Vec<IpAddr>,
+        /// The port that is to be dialled.
+        port: u16,
+    },
+    /// A TLS client names the server that it wants.
+    Tls {
+        /// The name in the ClientHello; none where it had none.
+        sni: Option<Text>,
+        /// The name or address that the connection was decided by.
+        host: Text,
+        /// The port.
+        port: u16,
+    },
+    /// An HTTP request in the clear.
+    Http {
+        /// The method.
+        method: Text,
+        /// The name in the Host header or in the absolute URI, without the port.
+        host: Text,
+        /// The canonical name or address that the connection was decided by.
+        connected: Text,
+        /// The port.
+        port: u16,
+        /// Path and query.
+        path: Text,
+        /// How it reached the gate.
+        via: Via,
+    },
+    /// A limit was reached.
+    Limit {
+        /// Which.
+        kind: LimitKind,
+        /// The limit, in the key's unit (bytes, count, or nanoseconds).
+        limit: u64,
+        /// What was seen, in the same unit.
+        observed: u64,
+    },
+}
+
+impl Act {
+    /// The boundary at which the act is seen.
+    #[must_use]
+    pub fn boundary(&self) -> Boundary {
+        match self {
+            Self::SessionStart { .. } | Self::SessionEnd { .. } | Self::Overflow { .. } => {
+                Boundary::Session
+            }
+            Self::ExecStart { .. } | Self::ExecExit { .. } => Boundary::Exec,
+            Self::Dns { .. } => Boundary::Dns,
+            Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
+            Self::Http { .. } => Boundary::Http,
+            Self::Limit { .. } => Boundary::Limit,
+        }
+    }
+
+    /// What the act is about, in one line that is safe to show.
+    #[must_use]
+    pub fn resource(&self) -> String {
+        let endpoint = |host: &Text, port: u16| match host.to_string_lossy().contains(':') {
+            true => format!("[{host}]:{port}"),
+            false => format!("{host}:{port}"),
+        };
+        match self {
+            Self::SessionStart { workspace, .. } => format!("workspace {workspace}"),
+            Self::SessionEnd { rows } => format!("{rows} rows"),
+            Self::Overflow { lost } => format!("{lost} rows lost"),
+            Self::ExecStart { argv, .. } => {
+                let words: Vec<_> = argv.iter().map(ToString::to_string).collect();
+                words.join(" ")
+            }
+            Self::ExecExit { code, .. } => format!("exit {code}"),
+            Self::Dns { qname, qtype, .. } => format!("{qname} {qtype}"),
+            Self::Connect {
+                host,
+                port,
+                transport,
+                ..
+            } => match transport {
+                Transport::Tcp => endpoint(host, *port),
+                Transport::Udp => format!("{}/udp", endpoint(host, *port)),
+            },
+            Self::Resolved {
+                host,
+                addresses,
+                port,
+            } => {
+                let list: Vec<_> = addresses.iter().map(ToString::to_string).collect();
+                format!("{} at {}", endpoint(host, *port), list.join(", "))
+            }
+            Self::Tls {
+                sni: Some(sni),
+                host,
+                port,
+            } if sni != host => {
+                format!("{sni} on a connection to {}", endpoint(host, *port))
+            }
+            Self::Tls { host, port, .. } => endpoint(host, *port),
+            Self::Http {
+                method,
+                host,
+                port,
+                path,
+                ..
+            } => {
+                format!("{method} http://{}{path}", endpoint(host, *port))
+            }
+            Self::Limit { kind, limit, .. } => format!("{} {limit}", kind.name()),
+        }
+    }
+}
+
+/// One row of the ledger: an act and what was decided about it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// Its number in the session, from 1.
+    pub id: u64,
+    /// Nanoseconds since the Unix epoch, by the supervisor's clock.
+    pub time_ns: u64,
+    /// What was tried.
+    pub act: Act,
+    /// What was decided.
+    pub decision: Decision,
+}
+
+impl Event {
+    /// The boundary at which it was seen.
+    #[must_use]
+    pub fn boundary(&self) -> Boundary {
+        self.act.boundary()
+    }
+
+    /// Whether it was refused.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        self.decision.verdict == Verdict::Deny
+    }
+}
+
+impl From<&Host> for Text {
+    fn from(host: &Host) -> Self {
+        Self::from(host.to_string())
+    }
+}

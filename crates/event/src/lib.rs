@@ -1,0 +1,24 @@
+//! The vocabulary that every other crate speaks: events, decisions, hosts and failures.
+//!
+//! Decision: these types do no input or output and know no boundary, so that a process, a
+//! virtual machine and a capability kernel describe the same act with the same words.
+
+mod boundary;
+mod decision;
+mod event;
+mod failure;
+mod host;
+mod host_pattern;
+mod id;
+mod origin;
+mod text;
+
+pub use boundary::Boundary;
+pub use decision::{Decision, RuleRef, Verdict};
+pub use event::{Act, Event, LimitKind, Transport, Via};
+pub use failure::{Failure, Refused};
+pub use host::{AddressClass, Host, HostError};
+pub use host_pattern::{HostPattern, PatternHost, Ports};
+pub use id::{InvalidSessionId, SessionId};
+pub use origin::Origin;
+pub use text::Text;

@@ -1,0 +1,153 @@
+//! The effective policy: what is left when every layer was read. It is the only form in which a
+//! policy is enforced, and the form that a session records.
+
+use bailiwick_event::{Host, HostPattern, Origin};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A value and the line that wrote it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sourced<T> {
+    /// The value.
+    pub value: T,
+    /// The line.
+    pub origin: Origin,
+}
+
+/// What a sandbox may do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Effective {
+    /// The workspace: absolute, canonical, exists.
+    pub workspace: PathBuf,
+    /// The user's home directory: absolute.
+    pub home: PathBuf,
+    /// The layers that made it, strongest first (`system`, `user`, `project`, `template:default`).
+    pub layers: Vec<String>,
+    /// Files.
+    pub filesystem: FilesystemPolicy,
+    /// The network.
+    pub network: NetworkPolicy,
+    /// Environment variables.
+    pub environment: Environment,
+    /// Resource limits.
+    pub limits: Limits,
+}
+
+/// `[filesystem]`. Where entries overlap, the most specific path decides between `read` and
+/// `write`; `deny` and `protect` always win over both.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesystemPolicy {
+    /// Readable and executable; not writable.
+    pub read: Vec<PathEntry>,
+    /// Readable, executable and writable.
+    pub write: Vec<PathEntry>,
+    /// Readable and writable, but backed by an empty folder of the product's own that is kept per
+    /// workspace: caches. What the user has at that path is not visible.
+    pub private: Vec<PathEntry>,
+    /// Neither readable nor writable, even below a readable path.
+    pub deny: Vec<PathEntry>,
+    /// Readable, never writable, even below a writable path.
+    pub protect: Vec<PathEntry>,
+}
+
+/// One path of `[filesystem]`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathEntry {
+    /// Which paths.
+    pub pattern: PathPattern,
+    /// The line that wrote it.
+    pub origin: Origin,
+}
+
+/// Which paths an entry means; always absolute.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PathPattern {
+    /// This path and everything below it. Not resolved: symbolic links are the enforcer's matter.
+    Path(PathBuf),
+    /// Every path that matches, and everything below it.
+    Glob {
+        /// The folder below which matches are looked for; it has no wildcard in it.
+        root: PathBuf,
+        /// The glob (`globset` syntax, `literal_separator`), relative to `root`: `**/.env`.
+        glob: String,
+    },
+}
+
+/// `[network]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkPolicy {
+    /// Machines that may be reached; sets are resolved to their hosts here.
+    pub allow: Vec<Sourced<HostPattern>>,
+    /// Machines that may not, whatever `allow` says.
+    pub deny: Vec<Sourced<HostPattern>>,
+    /// `[[network.http]]`: the only plain HTTP requests that these machines may be sent.
+    pub http: Vec<Sourced<HttpRule>>,
+    /// `[network.hosts]`: names that stand for exactly one address and port of this machine or
+    /// its network.
+    pub hosts: Vec<Sourced<HostMapping>>,
+    /// Ports of the host that lead to a port of the sandbox's loopback.
+    pub publish: Vec<Sourced<Publish>>,
+    /// The line that a refusal by default names: where `allow` stands, or would have to stand.
+    pub default_origin: Option<Origin>,
+}
+
+/// A plain HTTP request that may be sent. A machine that has at least one such rule is allowed
+/// (at the rule's ports) and may be sent only what one of its rules covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HttpRule {
+    /// Which machines and ports.
+    pub host: HostPattern,
+    /// Which methods, in upper case; empty: all.
+    pub methods: Vec<String>,
+    /// Which paths: `*` stands for any characters but `/`, `**` for any; without the query.
+    /// Empty: all.
+    pub paths: Vec<String>,
+}
+
+/// `"pypi.test" = "127.0.0.1:8443"`: the name, at whatever port the program uses, is this address.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostMapping {
+    /// The name.
+    pub host: Host,
+    /// Where it is.
+    pub address: SocketAddr,
+}
+
+/// `"127.0.0.1:3000:3000"`: the host listens at `listen`, the sandbox at `port`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Publish {
+    /// Where the host listens.
+    pub listen: SocketAddr,
+    /// The port on the sandbox's loopback.
+    pub port: u16,
+}
+
+/// `[environment]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Environment {
+    /// Names of variables that pass from the caller; a trailing `*` matches a prefix.
+    pub pass: Vec<Sourced<String>>,
+    /// Variables that are set; they win over `pass`.
+    pub set: BTreeMap<String, Sourced<String>>,
+}
+
+/// `[limits]`. None: no limit of the product's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Bytes of memory of all processes together.
+    pub memory: Option<Sourced<u64>>,
+    /// Processes and threads at one time.
+    pub processes: Option<Sourced<u64>>,
+    /// Thousandths of a CPU.
+    pub cpu: Option<Sourced<u64>>,
+    /// Wall-clock time of the run.
+    pub wall: Option<Sourced<Duration>>,
+    /// Bytes of one file.
+    pub file_size: Option<Sourced<u64>>,
+    /// Open files of one process.
+    pub open_files: Option<Sourced<u64>>,
+}
