@@ -1,1 +1,39 @@
-//! placeholder
+//! Evidence: what the product costs, measured so that a stranger can check it.
+//!
+//! Decision: a figure exists only behind a verdict. Every sample is verified, every sandbox must
+//! first prove that it holds, every doubt about the machine makes a result inconclusive; a fast
+//! program that does nothing must never win a row.
+
+mod compare;
+mod comparison;
+mod conditions;
+mod environment;
+mod evidence;
+mod fixture;
+mod in_force;
+mod inside;
+mod inside_session;
+mod limit;
+mod measure;
+mod outcome;
+mod overhead;
+mod peer;
+mod program;
+mod row;
+mod runc_bundle;
+mod server;
+mod statistics;
+mod suite;
+mod system;
+#[cfg(test)]
+mod testing;
+mod verdict;
+mod workload;
+
+pub use compare::compare;
+pub use comparison::{Change, Comparison, ComparisonRow};
+pub use inside::inside;
+pub use outcome::{Outcome, RowVerdict};
+pub use overhead::{OverheadOptions, overhead};
+pub use statistics::Estimate;
+pub use verdict::Verdict;

@@ -1,1 +1,42 @@
-//! placeholder
+//! The gate: the host-side network boundary.
+//!
+//! Decision: a sandbox has no network of its own. Every name that it looks up and every
+//! connection that it opens ends here, on the host's side, becomes an act that the guard decides
+//! and records, and only then is dialled by the gate itself. A program cannot leave by not
+//! asking: there is no other way out, and no answer leaves before its act was decided.
+//!
+//! The gate has no opinion of its own about what is allowed; where it refuses without asking, the
+//! bytes broke a protocol so that nobody could say what they mean.
+
+mod accept;
+mod client_hello;
+mod context;
+mod datagram;
+mod decider;
+mod destination;
+mod dial;
+mod dns;
+mod dns_serve;
+mod forward;
+mod gate;
+mod headers;
+mod http_asked;
+mod http_serve;
+mod names;
+mod opening;
+mod prefixed;
+mod proxy;
+mod refusal;
+mod relay;
+mod sockets;
+mod socks;
+mod transparent;
+mod tunnel;
+mod udp;
+
+#[cfg(test)]
+mod testing;
+
+pub use gate::Gate;
+pub use names::{NAMESERVER_V4, NAMESERVER_V6};
+pub use sockets::{Inside, PROXY_PORT, Sockets};

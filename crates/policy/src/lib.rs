@@ -4,9 +4,54 @@
 //! sets, paths. What leaves this crate is [`Effective`], in which every entry knows the line that
 //! made it, and no later stage reads a file again.
 
+mod built_in;
+mod contradictions;
+mod cover;
+mod diagnostic;
+mod document;
 mod effective;
+mod entry;
+mod error;
+mod explain;
+#[cfg(test)]
+mod fixture;
+mod keys;
+mod load;
+mod lock_text;
+mod merge;
+pub mod network;
+mod new_file;
+mod paths;
+mod quantity;
+mod read_value;
+#[cfg(test)]
+mod reference;
+mod request;
+mod request_path;
+mod schema;
+mod sets;
+mod show;
+mod source_text;
+mod stack;
+mod suggest;
+mod templates;
+mod toolchains;
+mod trust;
+mod workspace;
 
+pub use diagnostic::{Diagnostic, Severity};
 pub use effective::{
     Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, Limits, NetworkPolicy,
     PathEntry, PathPattern, Publish, Sourced,
 };
+pub use error::PolicyError;
+pub use explain::{Access, Explanation};
+pub use load::{Loaded, Source, check, load};
+pub use new_file::new_file;
+pub use request::Request;
+pub use schema::schema;
+pub use sets::ResolvedSet;
+pub use show::render_show;
+pub use source_text::ReadError;
+pub use templates::templates;
+pub use trust::{TrustCandidate, trust};

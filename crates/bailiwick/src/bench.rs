@@ -1,0 +1,41 @@
+//! `bailiwick bench`.
+
+use crate::Done;
+use crate::cli::{BenchArguments, BenchCommand};
+use crate::output;
+use bailiwick_bench::OverheadOptions;
+use bailiwick_event::Failure;
+use std::io::Write;
+
+/// Measures or compares.
+pub(crate) fn bench(arguments: BenchArguments) -> Done {
+    match arguments.command {
+        BenchCommand::Overhead { binary, runs, quick, out, network, peer } => {
+            let own = || {
+                std::env::current_exe()
+                    .map_err(|e| Failure::fault(format!("this program cannot find itself: {e}")))
+            };
+            let options = OverheadOptions {
+                binary: binary.map_or_else(own, Ok)?,
+                runs,
+                quick,
+                out,
+                network,
+                peers: (!peer.is_empty()).then_some(peer),
+            };
+            let outcome = bailiwick_bench::overhead(&options, &mut |line| {
+                let _ = writeln!(std::io::stderr().lock(), "{line}");
+            })?;
+            output::print(&format!("{outcome}\n"))?;
+            Ok(u8::from(!outcome.all_passed))
+        }
+        BenchCommand::Compare { a, b } => {
+            output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
+            Ok(0)
+        }
+        BenchCommand::Inside { runs, command } => {
+            bailiwick_bench::inside(runs, &command)?;
+            Ok(0)
+        }
+    }
+}

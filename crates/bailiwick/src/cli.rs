@@ -1,0 +1,273 @@
+//! The one table of subcommands and flags. Help, the manual page, completions and
+//! `docs/cli.md` are made from it and from nothing else.
+
+use bailiwick_event::Boundary;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+const VERSION: &str = if cfg!(debug_assertions) {
+    concat!(env!("CARGO_PKG_VERSION"), " (debug)")
+} else {
+    concat!(env!("CARGO_PKG_VERSION"), " (release)")
+};
+
+/// A sandbox for AI agents and any other command you do not fully trust.
+///
+/// Exit codes: the command's own (128 + n for signal n); 127 not found; 126 refused by policy or
+/// not executable; 2 wrong usage; 125 a fault of bailiwick or the machine.
+#[derive(Parser)]
+#[command(name = "bailiwick", version = VERSION, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run a command with exactly the authority that its policy gives
+    Run(RunArguments),
+    /// Start your shell in a sandbox
+    Shell(Common),
+    /// Show what a session tried and what was decided
+    Log(LogArguments),
+    /// Explain one row of the log
+    Why(WhyArguments),
+    /// List, show and remove sessions
+    Sessions(SessionsArguments),
+    /// Check, show, start and trust policies
+    Policy(PolicyArguments),
+    /// Show which layers this machine can give, and how to mend those that it cannot
+    Doctor,
+    /// Measure what a sandbox costs, with evidence
+    Bench(BenchArguments),
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Print the manual page (`bailiwick manual | man -l -`)
+    Manual,
+}
+
+/// Where a sandbox's authority comes from.
+#[derive(Args, Clone)]
+pub(crate) struct Common {
+    /// A policy file, or the name of a template; may be given again [default: template `default`]
+    #[arg(long, short, value_name = "FILE|TEMPLATE")]
+    pub(crate) policy: Vec<String>,
+    /// The folder that the policy's relative paths mean [default: the current folder]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// A name for the session
+    #[arg(long, value_name = "N")]
+    pub(crate) name: Option<String>,
+    /// Set a variable inside; may be given again
+    #[arg(long, short, value_name = "K=V", value_parser = parse_variable)]
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Show refusals on stderr as they happen
+    #[arg(long)]
+    pub(crate) monitor: bool,
+    /// Print the last line of the run as JSON (on stderr)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Accept a workspace that is the home directory or holds bailiwick's own files
+    #[arg(long)]
+    pub(crate) allow_wide_workspace: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    /// Run this line of shell (`sh -c`)
+    #[arg(short = 'c', value_name = "STRING", conflicts_with = "command")]
+    pub(crate) line: Option<OsString>,
+    /// The command and its arguments
+    #[arg(
+        required_unless_present = "line",
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct LogArguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<LogCommand>,
+    #[command(flatten)]
+    pub(crate) session: SessionArgument,
+    /// Only what was refused
+    #[arg(long)]
+    pub(crate) denied: bool,
+    /// Only one boundary: exec, file, dns, http, mcp, model, socket, limit, session
+    #[arg(long, value_name = "B")]
+    pub(crate) boundary: Option<Boundary>,
+    /// One JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Go on until the session ends
+    #[arg(long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum LogCommand {
+    /// Prove that no row was changed, added or removed
+    Verify(SessionArgument),
+}
+
+#[derive(Args)]
+pub(crate) struct SessionArgument {
+    /// A session's id, the beginning of it, its name, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) session: String,
+}
+
+#[derive(Args)]
+pub(crate) struct WhyArguments {
+    /// The number of a row of the latest session, or SESSION/NUMBER
+    pub(crate) event: String,
+}
+
+#[derive(Args)]
+pub(crate) struct SessionsArguments {
+    #[command(subcommand)]
+    pub(crate) command: SessionsCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum SessionsCommand {
+    /// One line per session
+    List {
+        /// One JSON object per line
+        #[arg(long)]
+        json: bool,
+    },
+    /// Everything about one session
+    Show(SessionArgument),
+    /// Remove the records of sessions that have ended
+    Rm {
+        /// Ids, beginnings of ids, or names
+        #[arg(required = true)]
+        sessions: Vec<String>,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct PolicyArguments {
+    #[command(subcommand)]
+    pub(crate) command: PolicyCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Look for mistakes in policy files
+    Check {
+        /// The files [default: ./bailiwick.toml]
+        files: Vec<PathBuf>,
+    },
+    /// Show the policy that a run would have, and where each line comes from
+    Show {
+        #[command(flatten)]
+        source: PolicySource,
+        /// Say whether a path or a host can be reached, and which line decides
+        #[arg(long, value_name = "PATH|HOST")]
+        explain: Option<OsString>,
+    },
+    /// Write a commented policy to start from
+    New {
+        /// The template that it extends
+        #[arg(default_value = "default")]
+        template: String,
+        /// The file; `-` for stdout
+        #[arg(long, short, default_value = "bailiwick.toml")]
+        output: PathBuf,
+    },
+    /// Print the JSON schema of policy files
+    Schema,
+    /// Trust the project's policy as it stands, after showing what changed
+    Trust {
+        #[command(flatten)]
+        source: PolicySource,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct PolicySource {
+    /// A policy file, or the name of a template; may be given again
+    #[arg(long, short, value_name = "FILE|TEMPLATE")]
+    pub(crate) policy: Vec<String>,
+    /// The workspace [default: the current folder]
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) workspace: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct BenchArguments {
+    #[command(subcommand)]
+    pub(crate) command: BenchCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum BenchCommand {
+    /// Compare the time of commands without and with a sandbox, ours and every other on PATH
+    Overhead {
+        /// The binary to measure [default: this one]
+        #[arg(long, value_name = "PATH")]
+        binary: Option<PathBuf>,
+        /// Samples per row and system
+        #[arg(long, default_value_t = 50)]
+        runs: u32,
+        /// Few samples, for a first look; never for publication
+        #[arg(long)]
+        quick: bool,
+        /// Where the evidence goes
+        #[arg(long, default_value = "./benchmarks")]
+        out: PathBuf,
+        /// Measure a request to a loopback server as well
+        #[arg(long)]
+        network: bool,
+        /// Only these other sandboxes; may be given again [default: all on PATH]
+        #[arg(long, value_name = "NAME")]
+        peer: Vec<String>,
+    },
+    /// Compare two evidence files
+    Compare {
+        /// The first
+        a: PathBuf,
+        /// The second
+        b: PathBuf,
+    },
+    /// Time a command from inside a sandbox (used by `bench overhead`)
+    #[command(hide = true)]
+    Inside {
+        /// How often
+        #[arg(long)]
+        runs: u32,
+        /// The command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// Reads `K=V`.
+fn parse_variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => {
+            Ok((OsStr::new(key).to_owned(), OsStr::new(value).to_owned()))
+        }
+        _ => Err("write NAME=VALUE".to_owned()),
+    }
+}
+
+#[cfg(test)]
+#[path = "cli_tests.rs"]
+mod tests;

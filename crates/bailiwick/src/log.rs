@@ -1,0 +1,86 @@
+//! `bailiwick log`.
+
+use crate::Done;
+use crate::cli::{LogArguments, LogCommand};
+use crate::output;
+use crate::selection::{find, time};
+use bailiwick_event::{Event, Failure};
+use bailiwick_ledger::{Filter, SessionInfo, SessionReader, SessionState};
+use std::time::Duration;
+
+/// How often a session that goes on is looked at.
+const FOLLOW: Duration = Duration::from_millis(100);
+
+/// Shows or verifies a session's rows.
+pub(crate) fn log(arguments: &LogArguments) -> Done {
+    if let Some(LogCommand::Verify(session)) = &arguments.command {
+        let (_, reader) = find(&session.session)?;
+        let verification = reader.verify()?;
+        output::print(&format!("{verification}\n"))?;
+        return Ok(u8::from(!verification.is_intact()));
+    }
+    let (mut info, reader) = find(&arguments.session.session)?;
+    let mut filter = Filter {
+        denied: arguments.denied,
+        boundary: arguments.boundary,
+        ..Filter::default()
+    };
+    if !arguments.json {
+        output::print(&header(&info, &reader))?;
+    }
+    loop {
+        let live = info.state == SessionState::Live;
+        let events = reader.events(&filter)?;
+        if let Some(last) = events.last() {
+            filter.after_id = last.id;
+        }
+        output::print(&render(&events, arguments)?)?;
+        if !arguments.follow || !live {
+            return Ok(0);
+        }
+        std::thread::sleep(FOLLOW);
+        info = crate::selection::sessions()?.find(info.id.as_str())?;
+    }
+}
+
+fn header(info: &SessionInfo, reader: &SessionReader) -> String {
+    let words: Vec<_> = info.argv.iter().map(ToString::to_string).collect();
+    let damage = reader.damage().map(|d| format!("\nrecord damaged: {d}")).unwrap_or_default();
+    format!(
+        "session {} ({}), {} UTC: {}\nfile reads: enforced, not recorded (`bailiwick policy show \
+         --explain PATH` answers){damage}\n\n",
+        info.id,
+        info.state.name(),
+        time(info.started_ns),
+        words.join(" "),
+    )
+}
+
+fn render(events: &[Event], arguments: &LogArguments) -> Result<String, Failure> {
+    if arguments.json {
+        return events
+            .iter()
+            .map(|event| match serde_json::to_string(event) {
+                Ok(line) => Ok(line + "\n"),
+                Err(e) => Err(Failure::fault(format!("row {}: {e}", event.id))),
+            })
+            .collect();
+    }
+    if events.is_empty() {
+        return Ok(String::new());
+    }
+    let mut table = output::table();
+    table.set_header(["#", "time", "boundary", "decision", "resource", "rule", "remedy"]);
+    for event in events {
+        table.add_row([
+            event.id.to_string(),
+            time(event.time_ns).split(' ').nth(1).unwrap_or_default().to_owned(),
+            event.boundary().to_string(),
+            event.decision.verdict.to_string(),
+            event.act.resource(),
+            event.decision.rule.to_string(),
+            event.decision.remedy.clone(),
+        ]);
+    }
+    Ok(format!("{}\n", table.trim_fmt()))
+}

@@ -1,0 +1,116 @@
+//! `bailiwick policy`.
+
+use crate::Done;
+use crate::cli::{PolicyArguments, PolicyCommand, PolicySource};
+use crate::output;
+use bailiwick_event::Failure;
+use bailiwick_policy::Request;
+use std::ffi::OsStr;
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::Path;
+
+/// Checks, shows, starts and trusts policies.
+pub(crate) fn policy(arguments: PolicyArguments) -> Done {
+    match arguments.command {
+        PolicyCommand::Check { files } => check(&files),
+        PolicyCommand::Show { source, explain } => show(source, explain.as_deref()),
+        PolicyCommand::New { template, output } => new(&template, &output),
+        PolicyCommand::Schema => {
+            output::print(&format!("{:#}\n", bailiwick_policy::schema()))?;
+            Ok(0)
+        }
+        PolicyCommand::Trust { source, yes } => trust(source, yes),
+    }
+}
+
+fn request(source: PolicySource) -> Request {
+    let workspace = source.workspace.unwrap_or_else(|| ".".into());
+    Request::from_environment(source.policy, workspace)
+}
+
+fn check(files: &[std::path::PathBuf]) -> Done {
+    let project = [Path::new("bailiwick.toml").to_path_buf()];
+    let files = if files.is_empty() { &project } else { files };
+    for file in files {
+        for notice in bailiwick_policy::check(file)? {
+            output::print(&format!("{notice}\n"))?;
+        }
+        output::print(&format!("{}: no mistakes\n", file.display()))?;
+    }
+    Ok(0)
+}
+
+fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
+    let loaded = bailiwick_policy::load(&request(source))?;
+    let Some(subject) = explain else {
+        output::print(&bailiwick_policy::render_show(&loaded))?;
+        return Ok(0);
+    };
+    // A path begins with '/', '.' or '~', or exists; everything else is a host.
+    let text = subject.to_string_lossy();
+    let path = text.starts_with(['/', '.', '~']) || Path::new(subject).exists();
+    let explanation = if path {
+        let home = &loaded.effective.home;
+        let full = match text.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None if text == "~" => home.clone(),
+            None => std::path::absolute(subject)
+                .map_err(|e| Failure::usage(format!("{text}: {e}")))?,
+        };
+        loaded.effective.explain_path(&full)
+    } else {
+        loaded.effective.explain_host(&text).map_err(Failure::Usage)?
+    };
+    output::print(&format!("{explanation}\n"))?;
+    Ok(0)
+}
+
+fn new(template: &str, path: &Path) -> Done {
+    let text = bailiwick_policy::new_file(template)?;
+    if path == Path::new("-") {
+        output::print(&text)?;
+        return Ok(0);
+    }
+    let written = std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| file.write_all(text.as_bytes()));
+    match written {
+        Ok(()) => {
+            output::print(&format!("{} written; it extends `{template}`\n", path.display()))?;
+            Ok(0)
+        }
+        Err(e) => Err(Failure::usage(format!(
+            "{} cannot be written: {e}; choose another file with --output",
+            path.display()
+        ))),
+    }
+}
+
+fn trust(source: PolicySource, yes: bool) -> Done {
+    let candidate = bailiwick_policy::trust(&request(source))?;
+    let path = candidate.path.display();
+    if candidate.trusted {
+        output::print(&format!("{path} is trusted as it stands\n"))?;
+        return Ok(0);
+    }
+    output::print(&format!("{}\n", candidate.diff))?;
+    if !yes {
+        if !std::io::stdin().is_terminal() {
+            return Err(Failure::usage(
+                "nobody can be asked here; read the lines above and run it again with --yes",
+            ));
+        }
+        output::print(&format!("Trust {path} with exactly this content? [y/N] "))?;
+        let mut answer = String::new();
+        let _ = std::io::stdin().lock().read_line(&mut answer);
+        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            output::print("not trusted\n")?;
+            return Ok(1);
+        }
+    }
+    candidate.store()?;
+    output::print(&format!("{path} is trusted until it changes\n"))?;
+    Ok(0)
+}

@@ -1,0 +1,81 @@
+//! `bailiwick sessions`.
+
+use crate::Done;
+use crate::cli::{SessionsArguments, SessionsCommand};
+use crate::output;
+use crate::selection::{find, sessions as all, time};
+use bailiwick_ledger::SessionInfo;
+
+/// Lists, shows or removes sessions.
+pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
+    match &arguments.command {
+        SessionsCommand::List { json } => {
+            let list = all()?.list()?;
+            let text = if *json { lines(&list) } else { table(&list) };
+            output::print(&text)?;
+        }
+        SessionsCommand::Show(session) => {
+            let (info, reader) = find(&session.session)?;
+            let mut text = table(std::slice::from_ref(&info));
+            text += &format!("\nfolder: {}\n{}\n", info.directory.display(), reader.verify()?);
+            text += &format!("\nthe policy that was in force:\n{}\n", reader.policy_lock()?);
+            output::print(&text)?;
+        }
+        SessionsCommand::Rm { sessions } => {
+            let all = all()?;
+            for query in sessions {
+                let info = all.find(query)?;
+                all.remove(&info.id)?;
+                output::print(&format!("removed {}\n", info.id))?;
+            }
+        }
+    }
+    Ok(0)
+}
+
+fn command(info: &SessionInfo) -> String {
+    let words: Vec<_> = info.argv.iter().map(ToString::to_string).collect();
+    words.join(" ")
+}
+
+fn table(list: &[SessionInfo]) -> String {
+    let mut table = output::table();
+    table.set_header([
+        "session", "name", "started (UTC)", "state", "exit", "rows", "refused", "workspace", "command",
+    ]);
+    for info in list {
+        table.add_row([
+            info.id.to_string(),
+            info.name.clone().unwrap_or_default(),
+            time(info.started_ns),
+            info.state.name().to_owned(),
+            info.exit_code.map(|code| code.to_string()).unwrap_or_default(),
+            info.rows.to_string(),
+            info.refusals.to_string(),
+            info.workspace.to_string(),
+            command(info),
+        ]);
+    }
+    format!("{}\n", table.trim_fmt())
+}
+
+fn lines(list: &[SessionInfo]) -> String {
+    list.iter()
+        .map(|info| {
+            let line = serde_json::json!({
+                "session": info.id,
+                "name": info.name,
+                "started_ns": info.started_ns,
+                "ended_ns": info.ended_ns,
+                "state": info.state.name(),
+                "exit_code": info.exit_code,
+                "rows": info.rows,
+                "refused": info.refusals,
+                "lost": info.lost,
+                "workspace": info.workspace,
+                "argv": info.argv,
+            });
+            format!("{line}\n")
+        })
+        .collect()
+}

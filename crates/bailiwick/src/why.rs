@@ -1,0 +1,39 @@
+//! `bailiwick why`.
+
+use crate::Done;
+use crate::cli::WhyArguments;
+use crate::output;
+use crate::selection::{find, time};
+use bailiwick_event::Failure;
+
+/// Explains one row.
+pub(crate) fn why(arguments: &WhyArguments) -> Done {
+    let (session, number) = arguments.event.rsplit_once('/').unwrap_or(("latest", &arguments.event));
+    let number: u64 = number.parse().map_err(|_| {
+        Failure::usage(format!(
+            "\"{}\" is no row; write its number from `bailiwick log`, or SESSION/NUMBER",
+            number.escape_default()
+        ))
+    })?;
+    let (info, reader) = find(session)?;
+    let event = reader.event(number)?.ok_or_else(|| {
+        Failure::usage(format!("session {} has no row {number}; it has {}", info.id, info.rows))
+    })?;
+    let decision = &event.decision;
+    let mut text = format!(
+        "{} {}: {}\n  decision: {}\n  rule:     {}\n",
+        event.boundary(),
+        event.id,
+        event.act.resource(),
+        decision.verdict,
+        decision.rule,
+    );
+    for (name, value) in [("reason:   ", &decision.reason), ("remedy:   ", &decision.remedy)] {
+        if !value.is_empty() {
+            text += &format!("  {name}{value}\n");
+        }
+    }
+    text += &format!("  time:     {} UTC\n  session:  {}\n", time(event.time_ns), info.id);
+    output::print(&text)?;
+    Ok(0)
+}

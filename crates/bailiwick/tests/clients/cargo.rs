@@ -1,0 +1,42 @@
+//! cargo asks a sparse index for a crate and another host for its file.
+
+use crate::client::Client;
+
+const CARGO: Client = Client {
+    kind: "cargo",
+    program: "cargo",
+    hosts: &["crates.test", "files.crates.test"],
+    secure: true,
+    files: &[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"project\"\nversion = \"1.0.0\"\nedition = \"2021\"\n\
+             [dependencies]\nhello-crate = \"1\"\n[workspace]\n",
+        ),
+        ("src/lib.rs", ""),
+        (
+            "home/config.toml",
+            "[source.crates-io]\nreplace-with = \"mirror\"\n\
+             [source.mirror]\nregistry = \"sparse+https://crates.test/index/\"\n\
+             [http]\ncainfo = \"{workspace}/ca.pem\"\n[net]\nretry = 0\n",
+        ),
+    ],
+    environment: &[("CARGO_HOME", "{workspace}/home")],
+    script: "cargo fetch",
+    artefacts: &["Cargo.lock", "home/registry/cache", "home/registry/src"],
+};
+
+#[test]
+fn cargo_fetches_as_it_does_without_a_sandbox() {
+    CARGO.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn cargo_is_refused_a_download_host_that_is_not_in_the_policy() {
+    CARGO.is_refused_a_host_that_is_not_in_the_policy("files.crates.test");
+}
+
+#[test]
+fn cargo_is_refused_everything_without_a_policy() {
+    CARGO.is_refused_everything_without_a_policy();
+}

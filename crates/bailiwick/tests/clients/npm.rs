@@ -1,0 +1,42 @@
+//! npm asks a registry for a package and another host for its archive.
+
+use crate::client::Client;
+
+const NPM: Client = Client {
+    kind: "npm",
+    program: "npm",
+    hosts: &["npm.test", "files.npm.test"],
+    secure: true,
+    files: &[(
+        "package.json",
+        "{\"name\": \"project\", \"version\": \"1.0.0\", \"private\": true}\n",
+    )],
+    environment: &[
+        ("npm_config_audit", "false"),
+        ("npm_config_cache", "{workspace}/cache"),
+        ("npm_config_cafile", "{workspace}/ca.pem"),
+        ("npm_config_fetch_retries", "0"),
+        ("npm_config_fund", "false"),
+        ("npm_config_globalconfig", "{workspace}/global.npmrc"),
+        ("npm_config_registry", "https://npm.test/"),
+        ("npm_config_update_notifier", "false"),
+        ("npm_config_userconfig", "{workspace}/user.npmrc"),
+    ],
+    script: "npm install hello-npm",
+    artefacts: &["node_modules", "package.json", "package-lock.json"],
+};
+
+#[test]
+fn npm_installs_as_it_does_without_a_sandbox() {
+    NPM.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn npm_is_refused_a_download_host_that_is_not_in_the_policy() {
+    NPM.is_refused_a_host_that_is_not_in_the_policy("files.npm.test");
+}
+
+#[test]
+fn npm_is_refused_everything_without_a_policy() {
+    NPM.is_refused_everything_without_a_policy();
+}

@@ -1,0 +1,35 @@
+//! pip asks an index for a package and another host for its file.
+
+use crate::client::Client;
+
+const PIP: Client = Client {
+    kind: "pip",
+    program: "python3",
+    hosts: &["pypi.test", "files.pypi.test"],
+    secure: true,
+    files: &[],
+    environment: &[
+        ("PIP_CONFIG_FILE", "/dev/null"),
+        ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+        ("PIP_NO_CACHE_DIR", "1"),
+        ("PIP_RETRIES", "0"),
+    ],
+    script: "python3 -m pip install --no-deps --no-compile --cert ca.pem \
+             --index-url https://pypi.test/simple/ --target out hello-wheel",
+    artefacts: &["out"],
+};
+
+#[test]
+fn pip_installs_as_it_does_without_a_sandbox() {
+    PIP.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn pip_is_refused_a_download_host_that_is_not_in_the_policy() {
+    PIP.is_refused_a_host_that_is_not_in_the_policy("files.pypi.test");
+}
+
+#[test]
+fn pip_is_refused_everything_without_a_policy() {
+    PIP.is_refused_everything_without_a_policy();
+}

@@ -1,0 +1,28 @@
+//! Black-box tests speak to the binary that a user runs, in words that read as a sentence, and
+//! never to its insides: what a test here proves, a user has.
+//!
+//! Each [`Sandbox`] has a workspace, a state folder and a configuration folder of its own and a
+//! clean environment, so that no test depends on the machine's settings or on another test.
+#![allow(
+    dead_code,
+    reason = "every test binary has a copy of its own and uses only a part"
+)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a helper that cannot do its work fails the test that called it"
+)]
+
+mod authority;
+mod command;
+mod outcome;
+mod sandbox;
+mod scratch;
+mod server;
+
+pub(crate) use authority::Authority;
+pub(crate) use command::{Finished, run_to_end};
+pub(crate) use outcome::Outcome;
+pub(crate) use sandbox::Sandbox;
+pub(crate) use scratch::Scratch;
+pub(crate) use server::Server;

@@ -1,0 +1,183 @@
+//! A run of `bailiwick run`, described in one sentence. Nothing of the caller's environment but
+//! the search path and the home directory gets in, unless the test says so.
+
+use super::{Outcome, Scratch, run_to_end};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A sandbox to be.
+pub(crate) struct Sandbox {
+    scratch: Arc<Scratch>,
+    /// Words between `run` and the command.
+    options: Vec<OsString>,
+    policies: usize,
+    environment: Vec<(OsString, OsString)>,
+    home: Option<PathBuf>,
+    stdin: Vec<u8>,
+    limit: Duration,
+}
+
+impl Sandbox {
+    /// An empty workspace under the template `default`.
+    pub(crate) fn new() -> Self {
+        Self {
+            scratch: Arc::new(Scratch::new()),
+            options: Vec::new(),
+            policies: 0,
+            environment: Vec::new(),
+            home: None,
+            stdin: Vec::new(),
+            limit: Duration::from_secs(60),
+        }
+    }
+
+    /// A policy by its text; its file lies outside the workspace. As `--policy` replaces the
+    /// template `default`, a text that wants it says `extends = ["default"]`.
+    pub(crate) fn policy(mut self, toml: &str) -> Self {
+        self.policies += 1;
+        let name = format!("policy-{}.toml", self.policies);
+        let path = self.scratch.write(name, toml);
+        self.option("--policy").option(path)
+    }
+
+    /// A policy by a template's name.
+    pub(crate) fn template(self, name: &str) -> Self {
+        self.option("--policy").option(name)
+    }
+
+    /// A variable inside the sandbox (`--env`).
+    pub(crate) fn env(self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        let mut pair = OsString::from(key);
+        pair.push("=");
+        pair.push(value);
+        self.option("--env").option(pair)
+    }
+
+    /// A variable of `bailiwick` itself, as if the user's shell had exported it.
+    pub(crate) fn host_env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.environment.push((key.into(), value.as_ref().into()));
+        self
+    }
+
+    /// An empty home directory of the test's own instead of the user's.
+    pub(crate) fn fresh_home(mut self) -> Self {
+        self.home = Some(self.scratch.home());
+        self
+    }
+
+    /// Any other word before the command: `--monitor`, `--name`, …
+    pub(crate) fn option(mut self, word: impl AsRef<OsStr>) -> Self {
+        self.options.push(word.as_ref().into());
+        self
+    }
+
+    /// A file of the workspace.
+    pub(crate) fn file(self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
+        self.scratch
+            .write(Path::new("workspace").join(path), content);
+        self
+    }
+
+    /// A file of the test's own home directory; implies [`Sandbox::fresh_home`].
+    pub(crate) fn home_file(self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
+        self.scratch.write(Path::new("home").join(path), content);
+        self.fresh_home()
+    }
+
+    /// What the command reads; nothing if it is not set.
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Self {
+        self.stdin = bytes.as_ref().into();
+        self
+    }
+
+    /// How long the run may take before the test fails; a minute if it is not set.
+    pub(crate) fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.scratch.workspace()
+    }
+
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Runs a line of shell.
+    #[track_caller]
+    pub(crate) fn run(&self, script: &str) -> Outcome {
+        self.start(["-c", script])
+    }
+
+    /// Runs a program with exactly these words.
+    #[track_caller]
+    pub(crate) fn exec<I>(&self, argv: I) -> Outcome
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        let words = argv.into_iter().map(|word| word.as_ref().to_owned());
+        self.start(std::iter::once(OsString::from("--")).chain(words))
+    }
+
+    /// Any other subcommand on the same state, configuration and home: `sessions list`, …
+    #[track_caller]
+    pub(crate) fn bailiwick<I>(&self, words: I) -> Outcome
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        let mut command = self.command();
+        command.args(words);
+        let finished = run_to_end(&mut command, &self.stdin, self.limit);
+        Outcome::new(Arc::clone(&self.scratch), finished, None)
+    }
+
+    /// The binary in the sandbox's environment, without any argument yet.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+        command
+            .current_dir(self.workspace())
+            .env_clear()
+            .env("LANG", "C.UTF-8")
+            .env("XDG_STATE_HOME", self.scratch.state())
+            .env("XDG_CONFIG_HOME", self.scratch.config());
+        for name in ["PATH", "HOME"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        if let Some(home) = &self.home {
+            command.env("HOME", home);
+        }
+        command.envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command
+    }
+
+    #[track_caller]
+    fn start<I>(&self, words: I) -> Outcome
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        let before = self.scratch.sessions();
+        let mut command = self.command();
+        command
+            .arg("run")
+            .arg("--workspace")
+            .arg(self.workspace())
+            .args(&self.options)
+            .args(words);
+        let finished = run_to_end(&mut command, &self.stdin, self.limit);
+        let session = self
+            .scratch
+            .sessions()
+            .into_iter()
+            .find(|name| !before.contains(name));
+        Outcome::new(Arc::clone(&self.scratch), finished, session)
+    }
+}

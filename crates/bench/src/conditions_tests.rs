@@ -1,0 +1,66 @@
+use super::*;
+
+fn facts() -> Facts {
+    Facts {
+        samples: 50,
+        contention: Some(0.02),
+        load: 0.1,
+        quick: false,
+    }
+}
+
+fn reason(facts: Facts) -> String {
+    match Conditions::published().unwrap().judge(&facts) {
+        Verdict::Inconclusive(reason) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn fifty_samples_on_a_quiet_machine_pass() {
+    assert_eq!(
+        Conditions::published().unwrap().judge(&facts()),
+        Verdict::Pass
+    );
+}
+
+#[test]
+fn too_few_samples_are_inconclusive_unless_the_run_is_quick() {
+    let few = Facts {
+        samples: 49,
+        ..facts()
+    };
+    assert!(reason(few).contains("too few"));
+    let quick = Facts {
+        samples: 3,
+        quick: true,
+        ..facts()
+    };
+    assert_eq!(
+        Conditions::published().unwrap().judge(&quick),
+        Verdict::Pass
+    );
+}
+
+#[test]
+fn no_samples_are_inconclusive_even_when_quick() {
+    let none = Facts {
+        samples: 0,
+        quick: true,
+        ..facts()
+    };
+    assert!(reason(none).contains("no samples"));
+}
+
+#[test]
+fn a_contended_or_loaded_or_unknown_machine_is_inconclusive() {
+    let with = |contention, load| Facts {
+        contention,
+        load,
+        ..facts()
+    };
+    assert!(reason(with(Some(0.11), 0.1)).contains("contended"));
+    assert!(reason(with(None, 0.1)).contains("schedstat"));
+    assert!(reason(with(Some(0.0), 1.5)).contains("load"));
+    assert!(reason(with(Some(0.0), f64::INFINITY)).contains("load"));
+}

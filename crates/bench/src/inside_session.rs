@@ -1,0 +1,124 @@
+//! The host's end of a helper that runs inside a sandbox. The sandbox is what is under test, so
+//! nothing that comes out of it is trusted: an answer has a time limit and a length limit, and
+//! what does not parse ends the session.
+
+use crate::measure::{Sample, TIMEOUT};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The two outputs of a command, each at most 1 MiB, with every byte escaped.
+const LINE_LIMIT: usize = 16 << 20;
+
+/// A helper that runs inside one sandbox.
+pub(crate) struct InsideSession {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: ChildStdout,
+    pending: Vec<u8>,
+}
+
+impl InsideSession {
+    /// Starts the sandbox with the helper in it.
+    ///
+    /// # Errors
+    /// A text when the sandbox's program cannot be started.
+    pub(crate) fn start(
+        argv: &[OsString],
+        cwd: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Self, String> {
+        let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .current_dir(cwd)
+            .envs(environment.iter().map(|(k, v)| (k, v)))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().ok_or("the helper has no output")?;
+        Ok(Self {
+            child,
+            stdin,
+            stdout,
+            pending: Vec::new(),
+        })
+    }
+
+    /// Has the command run once.
+    ///
+    /// # Errors
+    /// A text when the helper does not answer, or not with a sample.
+    pub(crate) fn step(&mut self) -> Result<Sample, String> {
+        if let Some(stdin) = &mut self.stdin {
+            stdin
+                .write_all(b"\n")
+                .map_err(|_| "the helper inside the sandbox ended early".to_owned())?;
+        }
+        parse(&self.line()?)
+    }
+
+    fn line(&mut self) -> Result<Vec<u8>, String> {
+        let deadline = Instant::now() + TIMEOUT;
+        let mut chunk = [0; 65536];
+        loop {
+            if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
+                let rest = self.pending.split_off(end + 1);
+                return Ok(std::mem::replace(&mut self.pending, rest));
+            }
+            if self.pending.len() > LINE_LIMIT {
+                return Err("the helper inside the sandbox answered without end".to_owned());
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            let limit = Timespec {
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(0),
+                tv_nsec: i64::from(left.subsec_nanos()),
+            };
+            let mut set = [PollFd::new(&self.stdout, PollFlags::IN)];
+            match poll(&mut set, Some(&limit)) {
+                Ok(0) => return Err("the helper inside the sandbox does not answer".to_owned()),
+                Ok(_) => {}
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(format!("wait for the helper: {error}")),
+            }
+            match self.stdout.read(&mut chunk) {
+                Ok(0) => return Err("the helper inside the sandbox ended early".to_owned()),
+                Ok(n) => self.pending.extend_from_slice(&chunk[..n]),
+                Err(error) => return Err(format!("read from the helper: {error}")),
+            }
+        }
+    }
+}
+
+fn parse(line: &[u8]) -> Result<Sample, String> {
+    serde_json::from_slice(line)
+        .map_err(|error| format!("the helper inside the sandbox answered nonsense: {error}"))
+}
+
+impl Drop for InsideSession {
+    fn drop(&mut self) {
+        // The end of its input is the helper's sign to leave.
+        self.stdin = None;
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while Instant::now() < deadline {
+            match self.child.try_wait() {
+                Ok(None) => std::thread::sleep(Duration::from_millis(5)),
+                _ => return,
+            }
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+#[path = "inside_session_tests.rs"]
+mod tests;

@@ -1,0 +1,204 @@
+//! Figures that have a bound: what the product promises about itself. A bound that is missed is
+//! shown with its figure, because then the figure is the news; a figure that was not verified is
+//! not shown, as everywhere.
+
+use crate::conditions::Facts;
+use crate::evidence::{LimitRecord, RowRecord, recorded};
+use crate::measure;
+use crate::statistics::{median, ratio};
+use crate::suite::Suite;
+use crate::system::COLD;
+use crate::verdict::Verdict;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The highest resident memory of the supervisor in a plain run, in MiB.
+const MEMORY_MIB: f64 = 16.0;
+/// The time of `--version`, in milliseconds.
+const VERSION_MS: f64 = 5.0;
+/// The time of a whole run of `true` over that of bwrap.
+const BWRAP_RATIO: f64 = 1.5;
+
+/// The supervisor's memory: `VmHWM` of `BINARY run -- sleep 0.3`, read while it runs.
+pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
+    let argv = suite
+        .product
+        .run(false, &["sleep", "0.3"].map(OsString::from));
+    let mut samples = Vec::new();
+    let mut broken = None;
+    for _ in 0..suite.runs {
+        match peak_memory(suite, &argv) {
+            Ok(kib) => samples.push(kib as f64 / 1024.0),
+            Err(reason) => {
+                broken = Some(Verdict::Fail(reason));
+                break;
+            }
+        }
+    }
+    // Waiting for a CPU does not change how much memory a program has.
+    let verdict = broken.unwrap_or_else(|| {
+        suite.conditions.judge(&Facts {
+            samples: samples.len(),
+            contention: Some(0.0),
+            load: 0.0,
+            quick: suite.quick,
+        })
+    });
+    LimitRecord {
+        name: "supervisor's resident memory".to_owned(),
+        includes: "VmHWM of the process of `run -- sleep 0.3`, at the end of its life; not the \
+                   command's, nor that of other processes"
+            .to_owned(),
+        argv: recorded(&argv),
+        unit: "MiB".to_owned(),
+        limit: MEMORY_MIB,
+        samples,
+        verdict,
+        value: None,
+        met: None,
+    }
+    .decided()
+}
+
+fn peak_memory(suite: &Suite<'_>, argv: &[OsString]) -> Result<u64, String> {
+    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .current_dir(suite.fixture.workspace())
+        .envs(suite.variables.iter().map(|(k, v)| (k, v)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let status = format!("/proc/{}/status", child.id());
+    let start = Instant::now();
+    let mut peak = None;
+    loop {
+        if let Some(kib) = std::fs::read_to_string(&status)
+            .ok()
+            .and_then(|s| high_water(&s))
+        {
+            peak = Some(kib);
+        }
+        match child.try_wait() {
+            Ok(None) if start.elapsed() < measure::TIMEOUT => {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            Ok(None) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err("the run did not end".to_owned());
+            }
+            Ok(Some(end)) if !end.success() => return Err(format!("the run ended with {end}")),
+            Ok(Some(_)) if start.elapsed() < Duration::from_millis(300) => {
+                return Err("the run ended before its command can have".to_owned());
+            }
+            Ok(Some(_)) => return peak.ok_or_else(|| "its memory could not be read".to_owned()),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}
+
+/// KiB of `VmHWM` in `/proc/PID/status`.
+fn high_water(status: &str) -> Option<u64> {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?
+        .split_ascii_whitespace()
+        .next()?
+        .parse()
+        .ok()
+}
+
+/// The time of `BINARY --version`.
+pub(crate) fn version(suite: &Suite<'_>) -> LimitRecord {
+    let argv: Vec<OsString> = vec![suite.product.binary.clone().into(), "--version".into()];
+    let mut samples = Vec::new();
+    let (mut ran, mut waited) = (0, 0);
+    let mut broken = None;
+    for run in 0..=suite.runs {
+        match measure::run(&argv, &suite.fixture.workspace(), &suite.variables) {
+            Ok(s) if s.code == Some(0) && s.stdout.as_bytes().starts_with(b"bailiwick ") => {
+                if run > 0 {
+                    samples.push(s.ns as f64 / 1e6);
+                    ran += s.run_ns;
+                    waited += s.wait_ns;
+                }
+            }
+            Ok(s) => {
+                broken = Some(Verdict::Fail(s.ending()));
+                break;
+            }
+            Err(error) => {
+                broken = Some(Verdict::Fail(error.to_string()));
+                break;
+            }
+        }
+    }
+    let verdict = broken.unwrap_or_else(|| {
+        suite.conditions.judge(&Facts {
+            samples: samples.len(),
+            contention: (ran > 0).then(|| waited as f64 / ran as f64),
+            load: suite.load,
+            quick: suite.quick,
+        })
+    });
+    LimitRecord {
+        name: "--version".to_owned(),
+        includes: "fork, exec, printing the version, and exit".to_owned(),
+        argv: recorded(&argv),
+        unit: "ms".to_owned(),
+        limit: VERSION_MS,
+        samples,
+        verdict,
+        value: None,
+        met: None,
+    }
+    .decided()
+}
+
+/// A whole run of `true` over that of `bwrap --unshare-all --ro-bind / / true`, out of the row
+/// that has both.
+pub(crate) fn against_bwrap(rows: &[RowRecord]) -> LimitRecord {
+    let row = rows.iter().find(|row| row.name == "true");
+    let cell = |system| row.and_then(|row| row.cell(system));
+    let verdict = match (cell(COLD), cell("bwrap")) {
+        (_, None) => Verdict::Absent("bwrap was not measured".to_owned()),
+        (None, _) => Verdict::Absent("the product was not measured".to_owned()),
+        (Some(cold), Some(bwrap)) => cold.verdict.clone().worse(bwrap.verdict.clone()),
+    };
+    let value = cell(COLD)
+        .and_then(|c| c.passed_samples())
+        .zip(cell("bwrap").and_then(|c| c.passed_samples()))
+        .and_then(|(cold, bwrap)| ratio(&cold, &bwrap));
+    LimitRecord {
+        name: "true: bailiwick cold over bwrap".to_owned(),
+        includes: "the medians of row \"true\"".to_owned(),
+        argv: Vec::new(),
+        unit: "×".to_owned(),
+        limit: BWRAP_RATIO,
+        samples: Vec::new(),
+        verdict,
+        value,
+        met: value.map(|v| v.value <= BWRAP_RATIO),
+    }
+}
+
+impl LimitRecord {
+    /// With the value and the comparison, where the verdict allows them.
+    fn decided(mut self) -> Self {
+        self.value = self
+            .verdict
+            .passed()
+            .then(|| median(&self.samples))
+            .flatten();
+        self.met = self.value.map(|v| v.value <= self.limit);
+        self
+    }
+}
+
+#[cfg(test)]
+#[path = "limit_tests.rs"]
+mod tests;

@@ -1,0 +1,382 @@
+//! `bench overhead`: what the product costs per command, beside no sandbox and beside others. The
+//! order is fixed: find out whether the program may be measured, generate the files, prove that
+//! the forbidden works where nothing forbids it, measure, write the evidence, remove everything.
+
+use crate::conditions::Conditions;
+use crate::environment::{self, Environment};
+use crate::evidence::{Authority, Evidence, Parameters, ProductRecord, SCHEMA, SystemRecord};
+use crate::fixture::Fixture;
+use crate::in_force::Yard;
+use crate::outcome::Outcome;
+use crate::peer::{self, PEERS, Peer};
+use crate::server::Server;
+use crate::suite::{RawLog, Suite};
+use crate::system::{Product, System};
+use crate::workload::{Job, Workload};
+use crate::{limit, measure, program, row, system};
+use bailiwick_event::{Failure, SessionId, Text};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A quick run takes at most this many samples.
+const QUICK_RUNS: u32 = 10;
+const POLICY: &str = "extends = [\"default\"]\n";
+
+/// What `bench overhead` is to do.
+#[derive(Clone, Debug)]
+pub struct OverheadOptions {
+    /// The program under test; it is asked for its `--version` and used as `BINARY run …`.
+    pub binary: PathBuf,
+    /// Samples per system and row, after one warm-up. Fewer than 50 give no published row.
+    pub runs: u32,
+    /// At most ten samples, also of debug builds; never for publication.
+    pub quick: bool,
+    /// The folder for the evidence; it is made where it is missing.
+    pub out: PathBuf,
+    /// Whether to measure the row that reaches a server on loopback.
+    pub network: bool,
+    /// Which other sandboxes to measure; none: every one that is on PATH.
+    pub peers: Option<Vec<String>>,
+}
+
+/// Runs the suite.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be run as asked (an unknown peer, a debug build that is to be
+/// published, a program that is not bailiwick); [`Failure::Fault`] when the machine does not let
+/// the bench do its work. What a system does wrong is a verdict of the outcome, not an error.
+pub fn overhead(
+    options: &OverheadOptions,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Outcome, Failure> {
+    let conditions = Conditions::published().map_err(|error| {
+        Failure::fault(format!("the bench cannot find its own program: {error}"))
+    })?;
+    overhead_under(&conditions, options, progress)
+}
+
+pub(crate) fn overhead_under(
+    conditions: &Conditions,
+    options: &OverheadOptions,
+    progress: &mut dyn FnMut(&str),
+) -> Result<Outcome, Failure> {
+    let started = jiff::Timestamp::now().to_string();
+    let peers = wanted(options)?;
+    let binary = locate(&options.binary)?;
+    let product = identify(&binary, conditions, options.quick)?;
+    let runs = match options.quick {
+        true => options.runs.min(QUICK_RUNS),
+        false => options.runs,
+    };
+    if runs == 0 {
+        return Err(Failure::usage("--runs 0 measures nothing; give at least 1"));
+    }
+    let run_id = run_id();
+    let out = std::fs::create_dir_all(&options.out)
+        .and_then(|()| options.out.canonicalize())
+        .map_err(|error| at(&options.out, &error))?;
+
+    let mut environment = Environment::observe();
+    progress("generating the workspace");
+    let fixture = Fixture::generate(&out, &run_id)?;
+    environment.workspace_filesystem = environment::filesystem_of(&fixture.workspace());
+    environment.tools = tools(&fixture.workspace());
+    std::fs::copy(&conditions.helper, fixture.helper())
+        .map_err(|error| at(&conditions.helper, &error))?;
+    let server = options
+        .network
+        .then(Server::start)
+        .transpose()
+        .map_err(|error| Failure::fault(format!("no server on loopback: {error}")))?;
+    let (policies, authority) = policies(&fixture, server.as_ref())?;
+
+    let yard = Yard::new(fixture.outside())
+        .map_err(|error| Failure::fault(format!("no server on loopback: {error}")))?;
+    let control = control(&yard, &fixture)?;
+    let log_name = format!("overhead-{run_id}.log");
+    let log = out.join(&log_name);
+    let mut suite = Suite {
+        conditions,
+        product: Product {
+            binary,
+            policy: policies.0,
+            network_policy: policies.1,
+            workspace: fixture.workspace(),
+        },
+        fixture: &fixture,
+        yard,
+        systems: vec![System::Plain, System::Cold, System::Inside],
+        variables: vec![("XDG_STATE_HOME".into(), fixture.state().into())],
+        runs,
+        quick: options.quick,
+        load: environment.load_per_cpu(),
+        control,
+        log: RawLog::create(&log).map_err(|error| at(&log, &error))?,
+    };
+    let systems = enlist(
+        &mut suite,
+        &peers,
+        options.peers.is_some(),
+        &product.version,
+    )?;
+
+    let mut rows = Vec::new();
+    for workload in Workload::all(&fixture, server.as_ref().map(Server::address)) {
+        progress(&format!(
+            "{}: {runs} runs of {} systems",
+            workload.name,
+            suite.systems.len()
+        ));
+        rows.push(row::measure(&mut suite, &workload)?);
+    }
+    progress("limits");
+    let limits = vec![
+        limit::memory(&suite),
+        limit::version(&suite),
+        limit::against_bwrap(&rows),
+    ];
+    drop(suite);
+    drop(server);
+    environment.load_after = environment::load();
+    let evidence = Evidence {
+        schema: SCHEMA,
+        suite: "overhead".to_owned(),
+        run_id: run_id.clone(),
+        started,
+        finished: jiff::Timestamp::now().to_string(),
+        publishable: !options.quick
+            && runs >= conditions.runs
+            && product.release
+            && product.bench_release,
+        parameters: Parameters {
+            runs,
+            warm_up: 1,
+            quick: options.quick,
+            network: options.network,
+            order: "round-robin over all systems, sample by sample".to_owned(),
+        },
+        authority,
+        product,
+        environment,
+        systems,
+        rows,
+        limits,
+        log: log_name,
+    };
+    let path = out.join(format!("overhead-{run_id}.json"));
+    write(&path, &evidence)?;
+    fixture.remove()?;
+    Ok(Outcome::new(&evidence, path))
+}
+
+fn at(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::fault(format!("{}: {error}", path.display()))
+}
+
+fn wanted(options: &OverheadOptions) -> Result<Vec<&'static Peer>, Failure> {
+    let Some(names) = &options.peers else {
+        return Ok(PEERS.iter().collect());
+    };
+    names
+        .iter()
+        .map(|name| {
+            peer::by_name(name).ok_or_else(|| {
+                let known: Vec<&str> = PEERS.iter().map(|peer| peer.name).collect();
+                Failure::usage(format!(
+                    "\"{}\" is not a sandbox that the bench knows; it knows {}",
+                    Text::from(name.as_str()),
+                    known.join(", ")
+                ))
+            })
+        })
+        .collect()
+}
+
+fn locate(binary: &Path) -> Result<PathBuf, Failure> {
+    match binary.canonicalize() {
+        Ok(path) => Ok(path),
+        Err(error) => binary
+            .to_str()
+            .filter(|name| !name.contains('/'))
+            .and_then(program::find)
+            .map(|found| found.path)
+            .ok_or_else(|| Failure::usage(format!("--binary {}: {error}", binary.display()))),
+    }
+}
+
+/// What the program says about itself, and whether it may be measured.
+fn identify(binary: &Path, conditions: &Conditions, quick: bool) -> Result<ProductRecord, Failure> {
+    let name = binary.display();
+    let sample = measure::run(&[binary.into(), "--version".into()], Path::new("/"), &[])
+        .map_err(|error| Failure::usage(format!("--binary {name}: {error}")))?;
+    let said = sample.stdout.to_string_lossy();
+    let version = said.lines().next().unwrap_or_default();
+    let release = version.ends_with("(release)");
+    if !version.starts_with("bailiwick ") || !(release || version.ends_with("(debug)")) {
+        return Err(Failure::usage(format!(
+            "--binary {name}: its --version says \"{}\", and not \"bailiwick X.Y.Z (release)\"",
+            Text::from(version).truncated(100)
+        )));
+    }
+    let measurable = quick || (release && conditions.release);
+    if !measurable {
+        let which = match release {
+            true => "this bench".to_owned(),
+            false => format!("{name}"),
+        };
+        return Err(Failure::usage(format!(
+            "{which} is a debug build, whose figures mean nothing; build it with \
+             `cargo build --release`, or give --quick, which is never published"
+        )));
+    }
+    let bytes = std::fs::read(binary).map_err(|error| at(binary, &error))?;
+    Ok(ProductRecord {
+        version: Text::from(version).to_string(),
+        release,
+        hash: blake3::hash(&bytes).to_hex().to_string(),
+        bench_version: env!("CARGO_PKG_VERSION").to_owned(),
+        bench_release: conditions.release,
+        git_commit: git_commit(),
+    })
+}
+
+fn git_commit() -> Option<String> {
+    let git = |arguments: &[&str]| {
+        let mut argv = vec![program::find("git")?.word];
+        argv.extend(arguments.iter().map(Into::into));
+        let sample = measure::run(&argv, Path::new("."), &[]).ok()?;
+        (sample.code == Some(0)).then(|| sample.stdout.to_string_lossy().trim().to_owned())
+    };
+    let commit = git(&["rev-parse", "HEAD"])?;
+    let changes = git(&["--no-optional-locks", "status", "--porcelain", "-uno"])?;
+    Some(match changes.is_empty() {
+        true => commit,
+        false => format!("{commit}-dirty"),
+    })
+}
+
+fn run_id() -> String {
+    let seconds = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |d| d.as_secs());
+    let random = RandomState::new().build_hasher().finish() as u32;
+    SessionId::new(seconds, random).as_str().to_owned()
+}
+
+fn tools(cwd: &Path) -> BTreeMap<String, String> {
+    ["python3", "node", "git", "rg", "curl"]
+        .into_iter()
+        .map(|name| {
+            let version = program::find(name)
+                .and_then(|found| system::version(&found.word, "--version", cwd));
+            let absent = || "absent".to_owned();
+            (name.to_owned(), version.unwrap_or_else(absent))
+        })
+        .collect()
+}
+
+/// The policy of most rows and that of the network's, written and as evidence.
+fn policies(
+    fixture: &Fixture,
+    server: Option<&Server>,
+) -> Result<((PathBuf, PathBuf), Vec<Authority>), Failure> {
+    let mut authority = Vec::new();
+    let mut write = |name: &str, rows: &str, text: String| {
+        let path = fixture.policies().join(name);
+        std::fs::write(&path, &text).map_err(|error| at(&path, &error))?;
+        authority.push(Authority {
+            rows: rows.to_owned(),
+            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
+            text,
+        });
+        Ok(path)
+    };
+    let plain = write(
+        "overhead.toml",
+        "all rows without a network",
+        POLICY.to_owned(),
+    )?;
+    let network = match server {
+        None => plain.clone(),
+        Some(server) => write(
+            "network.toml",
+            "rows with a network",
+            format!(
+                "{POLICY}\n[network.hosts]\n\"bench.test\" = \"{}\"\n",
+                server.address()
+            ),
+        )?,
+    };
+    Ok(((plain, network), authority))
+}
+
+/// The positive control: a check that would also pass without a sandbox proves nothing.
+fn control(yard: &Yard, fixture: &Fixture) -> Result<String, Failure> {
+    match yard.control(&fixture.helper(), &fixture.workspace()) {
+        Ok(Ok(())) => Ok("pass: without a sandbox all of it succeeds".to_owned()),
+        Ok(Err(reason)) => Err(Failure::fault(format!(
+            "the in-force check does not work on this machine, even without a sandbox: {reason}"
+        ))),
+        Err(error) => Err(at(&fixture.helper(), &error)),
+    }
+}
+
+/// Tries the peers and adds their columns. A peer that was asked for by name and is absent has a
+/// column that says so; of the others only the names are kept.
+fn enlist(
+    suite: &mut Suite<'_>,
+    peers: &[&'static Peer],
+    by_name: bool,
+    product: &str,
+) -> Result<Vec<SystemRecord>, Failure> {
+    let found = program::find("true")
+        .ok_or_else(|| Failure::fault("there is no program `true` on PATH"))?;
+    let trial = Job {
+        argv: vec![found.word],
+        path: found.path,
+    };
+    let mut missing = Vec::new();
+    for peer in peers {
+        if by_name || peer.program().is_some() {
+            suite
+                .systems
+                .push(System::peer(peer, suite.fixture, &trial));
+        } else {
+            missing.push(SystemRecord {
+                name: peer.name.to_owned(),
+                version: None,
+                measured: false,
+            });
+        }
+    }
+    let mut records: Vec<SystemRecord> = suite
+        .systems
+        .iter()
+        .map(|system| SystemRecord {
+            name: system.name().to_owned(),
+            version: match system.is_product() {
+                true => Some(product.to_owned()),
+                false => system.version(),
+            },
+            measured: true,
+        })
+        .collect();
+    records.append(&mut missing);
+    Ok(records)
+}
+
+fn write(path: &Path, evidence: &Evidence) -> Result<(), Failure> {
+    let text = serde_json::to_vec_pretty(evidence)
+        .map_err(|error| Failure::fault(format!("the evidence cannot be written: {error}")))?;
+    // A finished file or none: a half-written one would be read as damaged evidence.
+    let temporary = path.with_extension("json.part");
+    std::fs::write(&temporary, text)
+        .and_then(|()| std::fs::rename(&temporary, path))
+        .map_err(|error| at(path, &error))
+}
+
+#[cfg(test)]
+#[path = "overhead_tests.rs"]
+mod tests;

@@ -1,0 +1,214 @@
+use super::*;
+use crate::testing::{BWRAP, Good, folder, good, lenient, needs_bwrap, options, run, script};
+use crate::verdict::Verdict;
+
+const NOTHING: &str = r#"#!/bin/sh
+case "$1" in --version) echo "bailiwick 0.0.0 (release)"; exit 0;; esac
+shift 6
+exec "$@"
+"#;
+
+#[test]
+fn a_sandbox_that_holds_passes_every_row_whose_program_is_installed() {
+    let Good {
+        outcome, evidence, ..
+    } = good();
+    assert_eq!(evidence.rows.len(), 7);
+    for row in &evidence.rows {
+        let installed = !matches!(row.cells[0].verdict, Verdict::Absent(_));
+        assert_eq!(
+            row.verdict.passed(),
+            installed,
+            "{}: {}",
+            row.name,
+            row.verdict
+        );
+        for cell in &row.cells {
+            assert_eq!(cell.samples.len(), if installed { 2 } else { 0 });
+            assert_eq!(cell.median.is_some(), installed);
+            assert_eq!(cell.factor.is_some(), installed);
+            assert_eq!(cell.in_force.is_some(), installed && cell.system != "plain");
+        }
+    }
+    assert_eq!(
+        outcome.rows.len(),
+        evidence.rows.len() + evidence.limits.len()
+    );
+    assert!(outcome.rows[0].verdict.passed());
+}
+
+#[test]
+fn the_evidence_says_what_ran_and_under_which_policy() {
+    let Good { evidence, log, .. } = good();
+    let argv: Vec<String> = evidence.rows[0]
+        .cell("bailiwick cold")
+        .unwrap()
+        .argv
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(argv[1..3], ["run", "--policy"]);
+    assert_eq!(argv[6..], ["--", "true"]);
+    let policy = &evidence.authority[0];
+    assert_eq!(policy.text, POLICY);
+    assert_eq!(
+        policy.hash,
+        blake3::hash(POLICY.as_bytes()).to_hex().as_str()
+    );
+    let samples = evidence.rows[0].cells.len() * 3;
+    assert_eq!(
+        log.lines().filter(|l| l.starts_with("true\t")).count(),
+        samples
+    );
+}
+
+#[test]
+fn the_evidence_and_the_log_are_all_that_stays() {
+    let Good {
+        outcome,
+        evidence,
+        left,
+        ..
+    } = good();
+    let json = outcome.evidence.file_name().unwrap().to_str().unwrap();
+    assert_eq!(*left, [json, &evidence.log]);
+}
+
+#[test]
+fn a_sandbox_that_does_nothing_fails_every_row_and_has_no_figure() {
+    let (_directory, outcome, evidence) = run(NOTHING, |_| {}).unwrap();
+    assert!(!outcome.all_passed);
+    for row in &evidence.rows {
+        for cell in row
+            .cells
+            .iter()
+            .filter(|c| c.system.starts_with("bailiwick"))
+        {
+            if matches!(cell.verdict, Verdict::Absent(_)) {
+                continue;
+            }
+            assert!(
+                cell.verdict.reason().starts_with("not in force"),
+                "{}: {}",
+                row.name,
+                cell.verdict
+            );
+            assert!(cell.samples.is_empty() && cell.median.is_none() && cell.factor.is_none());
+        }
+        assert!(row.cells[0].verdict.passed() || matches!(row.verdict, Verdict::Absent(_)));
+    }
+}
+
+#[test]
+fn a_program_that_does_not_run_the_command_fails_every_row() {
+    let idle = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'bailiwick 0.0.0 (release)'\nexit 0\n";
+    let (_directory, outcome, evidence) = run(idle, |_| {}).unwrap();
+    assert!(!outcome.all_passed);
+    let cold = evidence.rows[0].cell("bailiwick cold").unwrap();
+    assert!(matches!(cold.verdict, Verdict::Fail(_)), "{}", cold.verdict);
+    assert!(
+        evidence.limits[0].value.is_none(),
+        "its memory is no figure either"
+    );
+}
+
+#[test]
+fn a_command_that_fails_once_is_out() {
+    needs_bwrap();
+    let flaky = BWRAP.replace(
+        "exec bwrap",
+        "for w; do [ \"$w\" = echo ] && { echo wrong; exit 0; }; done\nexec bwrap",
+    );
+    let (_directory, _, evidence) = run(&flaky, |_| {}).unwrap();
+    let row = evidence.rows.iter().find(|r| r.name == "echo").unwrap();
+    let cold = row.cell("bailiwick cold").unwrap();
+    assert_eq!(
+        cold.verdict,
+        Verdict::Fail("run 0: printed \"wrong\\n\" instead of \"bailiwick\\n\"".to_owned())
+    );
+    assert!(matches!(&row.verdict, Verdict::Fail(r) if r.starts_with("bailiwick cold: ")));
+    assert!(evidence.rows[0].verdict.passed());
+}
+
+#[test]
+fn a_sandbox_that_opens_the_whole_network_fails_the_network_row_alone() {
+    needs_bwrap();
+    let open = BWRAP.replace(
+        "exec bwrap --unshare-all",
+        "address=$(sed -n 's/^\"bench.test\" = \"\\(.*\\)\"$/\\1/p' \"$3\")\n\
+         [ -n \"$address\" ] && { net=--share-net; export http_proxy=http://$address; }\n\
+         exec bwrap --unshare-all $net",
+    );
+    // The policy is the third word only before the shift.
+    let open = open.replace("ws=$5; shift 6\n", "ws=$5; policy=$3; shift 6\n");
+    let open = open.replace("\"$3\")", "\"$policy\")");
+    let (_directory, _, evidence) = run(&open, |o| o.network = true).unwrap();
+    let row = evidence.rows.last().unwrap();
+    assert_eq!(row.name, "curl, loopback");
+    assert!(row.cells[0].verdict.passed(), "{}", row.cells[0].verdict);
+    let cold = row.cell("bailiwick cold").unwrap();
+    assert!(
+        cold.verdict.reason().contains("loopback was reached"),
+        "{}",
+        cold.verdict
+    );
+    assert!(
+        evidence.rows[0].verdict.passed(),
+        "{}",
+        evidence.rows[0].verdict
+    );
+    assert_eq!(evidence.authority.len(), 2);
+}
+
+fn refusal(text: &str, change: impl FnOnce(&mut OverheadOptions)) -> String {
+    match run(text, change) {
+        Err(Failure::Usage(message)) => message,
+        Err(other) => panic!("{other:?}"),
+        Ok(_) => panic!("it ran"),
+    }
+}
+
+#[test]
+fn a_debug_build_is_measured_only_quickly_and_never_published() {
+    let debug = BWRAP.replace("release", "debug");
+    assert!(refusal(&debug, |_| {}).contains("debug build"));
+    needs_bwrap();
+    let (_directory, _, evidence) = run(&debug, |o| o.quick = true).unwrap();
+    assert!(!evidence.publishable && !evidence.product.release);
+}
+
+#[test]
+fn a_debug_bench_refuses_to_measure_for_publication() {
+    let directory = folder();
+    let mut conditions = lenient();
+    conditions.release = false;
+    let options = options(directory.path(), script(directory.path(), BWRAP));
+    let failure = overhead_under(&conditions, &options, &mut |_| {}).unwrap_err();
+    assert!(
+        failure.to_string().contains("this bench is a debug build"),
+        "{failure}"
+    );
+    assert!(!options.out.exists());
+}
+
+#[test]
+fn a_program_that_is_not_the_product_is_refused() {
+    let message = refusal("#!/bin/sh\necho some other tool 1.2\n", |_| {});
+    assert!(message.contains("some other tool 1.2"), "{message}");
+    let message = refusal(BWRAP, |o| o.binary = "/no/such/file".into());
+    assert!(message.contains("/no/such/file"), "{message}");
+}
+
+#[test]
+fn an_unknown_peer_is_refused_with_the_known_ones() {
+    let message = refusal(BWRAP, |o| o.peers = Some(vec!["bwrp".to_owned()]));
+    assert!(
+        message.contains("\"bwrp\"") && message.contains("bwrap, fence"),
+        "{message}"
+    );
+}
+
+#[test]
+fn no_runs_are_refused() {
+    assert!(refusal(BWRAP, |o| o.runs = 0).contains("--runs 0"));
+}

@@ -1,0 +1,174 @@
+//! A column of the table: one way of running the suite's commands. All of them get the same
+//! workspace, the same files and the same command; only what stands around it differs, and that
+//! is recorded word for word.
+
+use crate::fixture::Fixture;
+use crate::measure;
+use crate::peer::{Peer, Place};
+use crate::program::Program;
+use crate::verdict::Verdict;
+use crate::workload::{Job, Workload};
+use bailiwick_event::Text;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The name of the column without a sandbox.
+pub(crate) const PLAIN: &str = "plain";
+/// The name of the column of whole runs.
+pub(crate) const COLD: &str = "bailiwick cold";
+/// The name of the column of commands that a process inside the sandbox starts.
+pub(crate) const INSIDE: &str = "bailiwick inside";
+
+/// The product under test.
+pub(crate) struct Product {
+    /// Its program.
+    pub binary: PathBuf,
+    /// The policy of every row but the network's.
+    pub policy: PathBuf,
+    /// The policy of the row that reaches a server.
+    pub network_policy: PathBuf,
+    /// The workspace.
+    pub workspace: PathBuf,
+}
+
+impl Product {
+    /// `BINARY run --policy FILE --workspace WS -- CMD`.
+    pub(crate) fn run(&self, network: bool, argv: &[OsString]) -> Vec<OsString> {
+        let policy = match network {
+            true => &self.network_policy,
+            false => &self.policy,
+        };
+        let mut whole: Vec<OsString> = vec![self.binary.clone().into(), "run".into()];
+        whole.extend(["--policy".into(), policy.into()]);
+        whole.extend(["--workspace".into(), self.workspace.clone().into()]);
+        whole.push("--".into());
+        whole.extend(argv.iter().cloned());
+        whole
+    }
+}
+
+/// A peer that was looked for.
+pub(crate) struct FoundPeer {
+    peer: &'static Peer,
+    place: Place,
+    program: Option<Program>,
+    form: usize,
+    refusal: Option<Verdict>,
+}
+
+/// One column.
+pub(crate) enum System {
+    /// No sandbox.
+    Plain,
+    /// A whole run of the product.
+    Cold,
+    /// A command that a process inside the product's sandbox starts.
+    Inside,
+    /// Another sandbox.
+    Peer(FoundPeer),
+}
+
+impl System {
+    /// A peer, after it was tried: the first of its command lines that runs `true`.
+    pub(crate) fn peer(peer: &'static Peer, fixture: &Fixture, trial: &Job) -> Self {
+        let place = Place {
+            workspace: fixture.workspace(),
+            settings: fixture.peers().join(peer.name),
+        };
+        let mut found = FoundPeer {
+            peer,
+            place,
+            program: peer.program(),
+            form: 0,
+            refusal: None,
+        };
+        let Some(program) = found.program.clone() else {
+            found.refusal = Some(Verdict::Absent(format!("{} is not on PATH", peer.name)));
+            return Self::Peer(found);
+        };
+        let mut said = String::new();
+        for (i, form) in peer.forms.iter().enumerate() {
+            let tried = form(&found.place, &program, trial, false)
+                .and_then(|argv| measure::run(&argv, &found.place.workspace, &[]));
+            said = match tried {
+                Ok(sample) if sample.code == Some(0) => {
+                    found.form = i;
+                    return Self::Peer(found);
+                }
+                Ok(sample) => sample.ending(),
+                Err(error) => error.to_string(),
+            };
+        }
+        found.refusal = Some(Verdict::DoesNotStart(said));
+        Self::Peer(found)
+    }
+
+    /// Its name in the table.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Plain => PLAIN,
+            Self::Cold => COLD,
+            Self::Inside => INSIDE,
+            Self::Peer(found) => found.peer.name,
+        }
+    }
+
+    /// Whether it is the product, for whose sake the bench exists.
+    pub(crate) fn is_product(&self) -> bool {
+        matches!(self, Self::Cold | Self::Inside)
+    }
+
+    /// The first line that its program prints about its version.
+    pub(crate) fn version(&self) -> Option<String> {
+        let Self::Peer(found) = self else { return None };
+        let program = found.program.as_ref()?;
+        version(&program.word, found.peer.version, &found.place.workspace)
+    }
+
+    /// The command line for `job` in the configuration of `workload`.
+    ///
+    /// # Errors
+    /// The verdict that stands in the row's place where there is none.
+    pub(crate) fn argv(
+        &self,
+        product: &Product,
+        workload: &Workload,
+        job: &Job,
+    ) -> Result<Vec<OsString>, Verdict> {
+        match self {
+            Self::Plain => Ok(job.argv.clone()),
+            Self::Cold | Self::Inside => Ok(product.run(workload.network, &job.argv)),
+            Self::Peer(found) => found.argv(workload, job),
+        }
+    }
+}
+
+impl FoundPeer {
+    fn argv(&self, workload: &Workload, job: &Job) -> Result<Vec<OsString>, Verdict> {
+        if let Some(refusal) = &self.refusal {
+            return Err(refusal.clone());
+        }
+        if workload.network {
+            return Err(Verdict::NotApplicable(self.peer.no_network.to_owned()));
+        }
+        let Some(program) = &self.program else {
+            return Err(Verdict::Absent(format!(
+                "{} is not on PATH",
+                self.peer.name
+            )));
+        };
+        self.peer.forms[self.form](&self.place, program, job, workload.bare)
+            .map_err(|error| Verdict::Fail(format!("its settings cannot be written: {error}")))
+    }
+}
+
+/// The first line that a program prints when it is asked for its version.
+pub(crate) fn version(program: &std::ffi::OsStr, flag: &str, cwd: &Path) -> Option<String> {
+    let sample = measure::run(&[program.to_owned(), flag.into()], cwd, &[]).ok()?;
+    let line = |text: &Text| {
+        let text = text.to_string_lossy();
+        let line = text.lines().map(str::trim).find(|l| !l.is_empty())?;
+        Some(Text::from(line).truncated(200).to_string())
+    };
+    line(&sample.stdout).or_else(|| line(&sample.stderr))
+}

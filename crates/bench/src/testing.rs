@@ -1,0 +1,123 @@
+//! What the tests share: a sandbox that stands in for the product, conditions that a busy machine
+//! meets, and evidence to tamper with. Figures are never asserted, only verdicts.
+
+use crate::conditions::Conditions;
+use crate::evidence::Evidence;
+use crate::outcome::Outcome;
+use crate::overhead::{OverheadOptions, overhead_under};
+use bailiwick_event::Failure;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use tempfile::TempDir;
+
+/// A program that takes the product's command line and lets bwrap do the work.
+pub(crate) const BWRAP: &str = r#"#!/bin/sh
+case "$1" in --version) echo "bailiwick 0.0.0 (release)"; exit 0;; esac
+ws=$5; shift 6
+exec bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc \
+    --bind "$ws" "$ws" --chdir "$ws" "$@"
+"#;
+
+/// The example of this crate, which knows `bench inside`.
+pub(crate) fn helper() -> PathBuf {
+    let tests = std::env::current_exe().unwrap();
+    let helper = tests.ancestors().nth(2).unwrap().join("examples/bench");
+    assert!(
+        helper.exists(),
+        "{} is missing; build it with `cargo build -p bailiwick-bench --example bench`",
+        helper.display()
+    );
+    helper
+}
+
+/// Conditions that do not depend on what else the machine does.
+pub(crate) fn lenient() -> Conditions {
+    Conditions {
+        contention: f64::INFINITY,
+        load: f64::INFINITY,
+        runs: 1,
+        helper: helper(),
+        release: true,
+    }
+}
+
+pub(crate) fn needs_bwrap() {
+    assert!(
+        crate::program::find("bwrap").is_some(),
+        "this test needs bubblewrap; install it with `apt-get install bubblewrap`"
+    );
+}
+
+/// A folder on a disk, because the suite refuses `/tmp`.
+pub(crate) fn folder() -> TempDir {
+    let cache = PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    tempfile::Builder::new()
+        .prefix("bench-test-")
+        .tempdir_in(cache)
+        .unwrap()
+}
+
+pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
+    let path = directory.join("stand-in");
+    std::fs::write(&path, text).unwrap();
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    path
+}
+
+pub(crate) fn options(directory: &Path, binary: PathBuf) -> OverheadOptions {
+    OverheadOptions {
+        binary,
+        runs: 2,
+        quick: false,
+        out: directory.join("out"),
+        network: false,
+        peers: Some(Vec::new()),
+    }
+}
+
+/// A run of the suite against the stand-in `text`.
+pub(crate) fn run(
+    text: &str,
+    change: impl FnOnce(&mut OverheadOptions),
+) -> Result<(TempDir, Outcome, Evidence), Failure> {
+    let directory = folder();
+    let mut options = options(directory.path(), script(directory.path(), text));
+    change(&mut options);
+    let outcome = overhead_under(&lenient(), &options, &mut |_| {})?;
+    let evidence = Evidence::read(&outcome.evidence)?;
+    Ok((directory, outcome, evidence))
+}
+
+/// One good run with bwrap as a peer.
+pub(crate) struct Good {
+    pub outcome: Outcome,
+    pub evidence: Evidence,
+    /// The raw log.
+    pub log: String,
+    /// The names of everything that the run left in its folder.
+    pub left: Vec<String>,
+}
+
+/// The good run, taken once for all tests.
+pub(crate) fn good() -> &'static Good {
+    static GOOD: OnceLock<Good> = OnceLock::new();
+    GOOD.get_or_init(|| {
+        needs_bwrap();
+        let peers = Some(vec!["bwrap".to_owned()]);
+        let (directory, outcome, evidence) = run(BWRAP, |o| o.peers = peers).unwrap();
+        let out = directory.path().join("out");
+        let mut left: Vec<String> = std::fs::read_dir(&out)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        Good {
+            log: std::fs::read_to_string(out.join(&evidence.log)).unwrap(),
+            outcome,
+            evidence,
+            left,
+        }
+    })
+}

@@ -1,0 +1,34 @@
+use super::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+async fn hello(mut stream: TcpStream) {
+    let _ = stream.write_all(b"hello").await;
+    let _ = stream.read_u8().await;
+}
+
+async fn is_served(stream: &mut TcpStream) -> bool {
+    let mut buffer = [0; 5];
+    let read = tokio::time::timeout(Duration::from_millis(100), stream.read_exact(&mut buffer));
+    matches!(read.await, Ok(Ok(_)))
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait_until_one_ends() {
+    let limit = Arc::new(Semaphore::new(2));
+    let (mut busy, mut addresses) = (Vec::new(), Vec::new());
+    // More listeners than permits: those that nobody uses take none.
+    for _ in 0..3 {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        addresses.push(listener.local_addr().unwrap());
+        tokio::spawn(run(listener, limit.clone(), hello));
+    }
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(addresses[0]).await.unwrap();
+        assert!(is_served(&mut stream).await);
+        busy.push(stream);
+    }
+    let mut waiting = TcpStream::connect(addresses[2]).await.unwrap();
+    assert!(!is_served(&mut waiting).await);
+    busy.pop();
+    assert!(is_served(&mut waiting).await);
+}

@@ -1,0 +1,36 @@
+//! What the gate asks the guard, and nothing more. Tests put a script in the guard's place, so
+//! that they prove what the gate does with a decision, not which decision a policy makes.
+
+use bailiwick_event::{Act, Decision, Host};
+use bailiwick_guard::Guard;
+use std::net::{IpAddr, SocketAddr};
+
+/// The one place that decides.
+pub(crate) trait Decider: Send + Sync {
+    /// Decides and records; it has returned before any answer leaves.
+    fn submit(&self, act: Act) -> Decision;
+    /// Whether a connection may carry nothing but HTTP requests in the clear.
+    fn http_only(&self, host: &Host, port: u16) -> bool;
+    /// The one address that the policy gives this name.
+    fn mapping(&self, host: &Host) -> Option<SocketAddr>;
+    /// Those of the addresses that may be dialled for this host and port.
+    fn usable_addresses(&self, host: &Host, port: u16, addresses: &[IpAddr]) -> Vec<IpAddr>;
+}
+
+impl Decider for Guard {
+    fn submit(&self, act: Act) -> Decision {
+        Self::submit(self, act)
+    }
+
+    fn http_only(&self, host: &Host, port: u16) -> bool {
+        Self::http_only(self, host, port)
+    }
+
+    fn mapping(&self, host: &Host) -> Option<SocketAddr> {
+        Self::mapping(self, host)
+    }
+
+    fn usable_addresses(&self, host: &Host, port: u16, addresses: &[IpAddr]) -> Vec<IpAddr> {
+        Self::usable_addresses(self, host, port, addresses)
+    }
+}

@@ -1,0 +1,164 @@
+//! Dials on the host what was allowed inside. The address that was checked is the address that is
+//! dialled: a name is resolved once, its addresses are shown to the guard, and only those that it
+//! returns are tried, so that a name cannot be rebound between the check and its use.
+
+use crate::context::Context;
+use crate::destination::Destination;
+use crate::names::Bound;
+use crate::prefixed::Prefixed;
+use crate::refusal::Refusal;
+use bailiwick_event::{Act, Host, Text, Via};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// How long the host's resolver may take.
+const RESOLVE: Duration = Duration::from_secs(15);
+/// How long all the attempts together may take.
+const CONNECT: Duration = Duration::from_secs(30);
+/// How long one attempt stays alone before the next address is tried beside it (RFC 8305 §5).
+const STAGGER: Duration = Duration::from_millis(250);
+
+/// Why nothing was dialled.
+#[derive(Clone, Debug)]
+pub(crate) enum DialError {
+    /// The guard refused the addresses.
+    Refused(Box<Refusal>),
+    /// It was allowed, but the network did not deliver.
+    Failed {
+        /// What kind of failure; decides how it is passed on.
+        kind: io::ErrorKind,
+        /// For a person: which destination, and why.
+        message: String,
+    },
+}
+
+/// A connection that is being made, or was.
+pub(crate) type Pending = Pin<Box<dyn Future<Output = Result<Prefixed, DialError>> + Send>>;
+
+impl DialError {
+    fn failed(to: &Destination, error: &io::Error) -> Self {
+        Self::Failed {
+            kind: error.kind(),
+            message: format!("could not connect to {}: {error}", to.shown()),
+        }
+    }
+}
+
+/// Whether the program asked a proxy for its own loopback, which is no way out.
+pub(crate) fn is_own_loopback(context: &Context, to: &Destination) -> bool {
+    matches!(to.via, Via::Proxy | Via::Socks5)
+        && to.host.is_loopback()
+        && !context.loopback.contains(&to.port)
+}
+
+/// Connects to an allowed destination.
+pub(crate) async fn dial(context: Arc<Context>, to: Destination) -> Result<Prefixed, DialError> {
+    let stream = if is_own_loopback(&context, &to) {
+        inside(&context, to.port).await
+    } else {
+        let addresses = addresses(&context, &to).await?;
+        timeout(CONNECT, connect(addresses))
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    };
+    match stream {
+        Ok(stream) => {
+            // Finds servers that vanished without a word; without it their slots stay taken.
+            let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
+            Ok(Prefixed::new(Vec::new(), stream))
+        }
+        Err(error) => Err(DialError::failed(&to, &error)),
+    }
+}
+
+/// Connects to a port of the sandbox's loopback.
+pub(crate) async fn inside(context: &Context, port: u16) -> io::Result<TcpStream> {
+    let stream = std::net::TcpStream::from(context.inside.connect(port)?);
+    stream.set_nonblocking(true)?;
+    let stream = TcpStream::from_std(stream)?;
+    timeout(CONNECT, stream.writable())
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+    match stream.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(stream),
+    }
+}
+
+/// The addresses that may be dialled, in the order in which they are tried.
+async fn addresses(context: &Context, to: &Destination) -> Result<Vec<SocketAddr>, DialError> {
+    if let Some(address) = context.decider.mapping(&to.host) {
+        return Ok(vec![address]);
+    }
+    if to.via == Via::Loopback || to.host.is_loopback() && context.loopback.contains(&to.port) {
+        let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+        return Ok(loopback.map(|ip| SocketAddr::new(ip, to.port)).to_vec());
+    }
+    let found = match &to.host {
+        Host::Ip(ip) => vec![*ip],
+        Host::Name(name) => resolve(name)
+            .await
+            .map_err(|error| DialError::failed(to, &error))?,
+    };
+    let mut usable = context.decider.usable_addresses(&to.host, to.port, &found);
+    // A synthetic address means something only inside; on the host it would be another machine.
+    usable.retain(|ip| context.names.of(*ip) == Bound::Outside);
+    if usable.is_empty() {
+        let act = Act::Resolved {
+            host: Text::from(&to.host),
+            addresses: found,
+            port: to.port,
+        };
+        let resource = act.resource();
+        let decision = context.decider.submit(act);
+        return Err(DialError::Refused(Box::new(Refusal { decision, resource })));
+    }
+    Ok(usable
+        .into_iter()
+        .map(|ip| SocketAddr::new(ip, to.port))
+        .collect())
+}
+
+async fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
+    let found = timeout(RESOLVE, tokio::net::lookup_host((name, 0)))
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
+    let mut addresses: Vec<IpAddr> = Vec::new();
+    for ip in found.map(|address| address.ip()) {
+        if !addresses.contains(&ip) {
+            addresses.push(ip);
+        }
+    }
+    Ok(addresses)
+}
+
+/// Tries the addresses, each a little after the one before; the first connection wins.
+async fn connect(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut attempts = JoinSet::new();
+    let mut waiting = addresses.into_iter();
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    loop {
+        let more = match waiting.next() {
+            Some(address) => {
+                attempts.spawn(TcpStream::connect(address));
+                true
+            }
+            None => false,
+        };
+        tokio::select! {
+            ended = attempts.join_next() => match ended {
+                Some(Ok(Ok(stream))) => return Ok(stream),
+                Some(Ok(Err(error))) => failure = error,
+                Some(Err(error)) => failure = io::Error::other(error),
+                None => return Err(failure),
+            },
+            () = sleep(STAGGER), if more => {}
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One thread with one runtime serves a whole sandbox. The supervisor's own threads never wait
+//! for a hostile connection, and the end of a session is the end of this thread: bounded,
+//! whatever the connections do.
+
+use crate::accept::{self, MAX_CONNECTIONS};
+use crate::context::Context;
+use crate::decider::Decider;
+use crate::names::Names;
+use crate::sockets::{Inside, Sockets};
+use crate::{dns_serve, forward, proxy, transparent, udp};
+use bailiwick_guard::Guard;
+use std::collections::HashSet;
+use std::io;
+use std::net::{TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::{Semaphore, oneshot};
+
+/// How long [`Gate::stop`] waits.
+const STOP: Duration = Duration::from_millis(200);
+/// Threads that wait for the host's resolver, at most.
+const RESOLVERS: usize = 16;
+
+/// The running gate of one sandbox. Dropping it stops it too, without waiting.
+#[derive(Debug)]
+pub struct Gate {
+    stop: oneshot::Sender<()>,
+    ended: mpsc::Receiver<()>,
+}
+
+impl Gate {
+    /// Starts to serve; it has returned when every socket is served.
+    ///
+    /// Every act is submitted to `guard` on the gate's thread, before its answer leaves.
+    ///
+    /// # Errors
+    /// Where a descriptor is no socket of its kind, or the thread cannot be had.
+    pub fn start(sockets: Sockets, guard: Arc<Guard>, inside: Arc<dyn Inside>) -> io::Result<Self> {
+        Self::start_with(sockets, guard, inside, Names::new())
+    }
+
+    fn start_with(
+        sockets: Sockets,
+        decider: Arc<dyn Decider>,
+        inside: Arc<dyn Inside>,
+        names: Names,
+    ) -> io::Result<Self> {
+        let listeners = Listeners::new(sockets)?;
+        let context = Arc::new(Context {
+            decider,
+            inside,
+            names,
+            loopback: listeners.loopback_ports()?,
+        });
+        let (stop, stopped) = oneshot::channel();
+        let (ready, is_ready) = mpsc::channel();
+        let (end, ended) = mpsc::channel();
+        thread::Builder::new().name("gate".into()).spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .max_blocking_threads(RESOLVERS)
+                .build();
+            let runtime = match runtime {
+                Ok(runtime) => runtime,
+                Err(error) => return drop(ready.send(Err(error))),
+            };
+            runtime.block_on(async {
+                let serving = listeners.serve(&context);
+                let failed = serving.is_err();
+                let _ = ready.send(serving);
+                if !failed {
+                    let _ = stopped.await;
+                }
+            });
+            // Does not wait for the host's resolver, which cannot be interrupted.
+            runtime.shutdown_background();
+            let _ = end.send(());
+        })?;
+        is_ready
+            .recv()
+            .unwrap_or_else(|_| Err(io::Error::other("the gate's thread ended at its start")))?;
+        Ok(Self { stop, ended })
+    }
+
+    /// Ends every connection and the thread, within 200 milliseconds.
+    pub fn stop(self) {
+        let _ = self.stop.send(());
+        let _ = self.ended.recv_timeout(STOP);
+    }
+}
+
+/// The sockets as the standard library's types, non-blocking.
+struct Listeners {
+    tcp: Vec<TcpListener>,
+    dns: Vec<UdpSocket>,
+    udp: Vec<UdpSocket>,
+    proxy: Vec<TcpListener>,
+    loopback: Vec<TcpListener>,
+    publish: Vec<(TcpListener, u16)>,
+}
+
+impl Listeners {
+    fn new(sockets: Sockets) -> io::Result<Self> {
+        let publish = sockets.publish.into_iter();
+        Ok(Self {
+            tcp: all(sockets.tcp, listener)?,
+            dns: all(sockets.dns, datagrams)?,
+            udp: all(sockets.udp, datagrams)?,
+            proxy: all(sockets.proxy, listener)?,
+            loopback: all(sockets.loopback, listener)?,
+            publish: publish
+                .map(|(fd, port)| Ok((listener(fd)?, port)))
+                .collect::<io::Result<_>>()?,
+        })
+    }
+
+    fn loopback_ports(&self) -> io::Result<HashSet<u16>> {
+        let ports = self.loopback.iter().map(|l| Ok(l.local_addr()?.port()));
+        ports.collect()
+    }
+
+    /// Starts the tasks; they run until the runtime ends.
+    fn serve(self, context: &Arc<Context>) -> io::Result<()> {
+        let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        // What a sandbox holds open does not keep the host from a published port.
+        let publish_limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        for listener in self.tcp {
+            accept_all(listener, &limit, context, transparent::serve)?;
+        }
+        for listener in self.proxy {
+            accept_all(listener, &limit, context, proxy::serve)?;
+        }
+        for listener in self.loopback {
+            accept_all(listener, &limit, context, forward::loopback)?;
+        }
+        for (listener, port) in self.publish {
+            accept_all(listener, &publish_limit, context, move |context, stream| {
+                forward::publish(context, stream, port)
+            })?;
+        }
+        for socket in self.dns {
+            let socket = tokio::net::UdpSocket::from_std(socket)?;
+            tokio::spawn(dns_serve::udp(context.clone(), socket));
+        }
+        for socket in self.udp {
+            let socket = tokio::net::UdpSocket::from_std(socket)?;
+            tokio::spawn(udp::record(context.clone(), socket));
+        }
+        Ok(())
+    }
+}
+
+fn accept_all<F, Fut>(
+    listener: TcpListener,
+    limit: &Arc<Semaphore>,
+    context: &Arc<Context>,
+    serve: F,
+) -> io::Result<()>
+where
+    F: Fn(Arc<Context>, tokio::net::TcpStream) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let context = context.clone();
+    tokio::spawn(accept::run(listener, limit.clone(), move |stream| {
+        serve(context.clone(), stream)
+    }));
+    Ok(())
+}
+
+fn all<T>(fds: Vec<OwnedFd>, open: fn(OwnedFd) -> io::Result<T>) -> io::Result<Vec<T>> {
+    fds.into_iter().map(open).collect()
+}
+
+fn listener(fd: OwnedFd) -> io::Result<TcpListener> {
+    let listener = TcpListener::from(fd);
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+fn datagrams(fd: OwnedFd) -> io::Result<UdpSocket> {
+    let socket = UdpSocket::from(fd);
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

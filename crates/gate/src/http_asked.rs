@@ -1,0 +1,154 @@
+//! What a request asks for, in one reading. A request that names its host twice, in two ways, or
+//! not at all is refused as malformed: the server behind could answer to the other name.
+
+use bailiwick_event::{Host, HostError};
+use hyper::header::{HOST, HeaderMap, TRANSFER_ENCODING};
+use hyper::http::uri::Authority;
+use hyper::{Method, Request, Version};
+use std::fmt;
+
+/// The form of a request's target (RFC 9112 §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// `/path`, or `*`.
+    Origin,
+    /// `http://host/path`.
+    Absolute,
+    /// `host:port`, of `CONNECT`.
+    Authority,
+}
+
+/// What a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Asked {
+    pub(crate) form: Form,
+    /// The host and port that it names; none in HTTP/1.0 without a Host header.
+    pub(crate) host: Option<(Host, Option<u16>)>,
+    /// Path and query.
+    pub(crate) path: String,
+}
+
+/// Why a request is malformed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Bad {
+    NoHost,
+    TwoHosts,
+    HostIsNoText,
+    Host(HostError),
+    Port,
+    UserInfo,
+    Disagree,
+    Scheme(String),
+    Target,
+    Coding,
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHost => f.write_str("an HTTP/1.1 request needs a Host header"),
+            Self::TwoHosts => f.write_str("a request has one Host header, not several"),
+            Self::HostIsNoText => f.write_str("the Host header is no ASCII text"),
+            Self::Host(error) => write!(f, "the host cannot be read: {error}"),
+            Self::Port => f.write_str("the port is no number from 1 to 65535"),
+            Self::UserInfo => f.write_str("a user name has no place before the host"),
+            Self::Disagree => f.write_str("the URI and the Host header name different hosts"),
+            Self::Scheme(scheme) => write!(
+                f,
+                "the proxy takes http:// URIs; for {scheme}:// open a tunnel with CONNECT"
+            ),
+            Self::Target => f.write_str("the request's target is neither a path nor a URI"),
+            Self::Coding => f.write_str("the only transfer coding is \"chunked\""),
+        }
+    }
+}
+
+/// Reads a request.
+pub(crate) fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
+    let uri = request.uri();
+    check_coding(request.headers())?;
+    let header = host_header(request.headers(), request.version())?;
+    let target = match uri.authority() {
+        Some(authority) => Some(named(authority)?),
+        None => None,
+    };
+    let form = match (target.is_some(), uri.scheme_str()) {
+        (true, None) if request.method() == Method::CONNECT => Form::Authority,
+        (true, Some("http")) if request.method() != Method::CONNECT => Form::Absolute,
+        (true, Some(scheme)) => return Err(Bad::Scheme(scheme.to_owned())),
+        (false, None) if request.method() != Method::CONNECT => Form::Origin,
+        _ => return Err(Bad::Target),
+    };
+    let host = match (target, header) {
+        (Some(target), Some(header)) => {
+            let default = if form == Form::Absolute { 80 } else { 443 };
+            let port = |port: Option<u16>| port.unwrap_or(default);
+            // Clients differ in whether the Host header of CONNECT has a port.
+            let same = target.0 == header.0
+                && (port(target.1) == port(header.1) || form == Form::Authority);
+            if !same {
+                return Err(Bad::Disagree);
+            }
+            Some(target)
+        }
+        (Some(target), None) => Some(target),
+        (None, header) => header,
+    };
+    let path = uri.path_and_query().map_or("/", |p| p.as_str());
+    Ok(Asked {
+        form,
+        host,
+        path: path.to_owned(),
+    })
+}
+
+/// Another coding than `chunked` would have to be undone to re-frame the body; nothing sends it.
+fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        _ => Err(Bad::Coding),
+    }
+}
+
+fn host_header(headers: &HeaderMap, version: Version) -> Result<Option<(Host, Option<u16>)>, Bad> {
+    let mut values = headers.get_all(HOST).iter();
+    match (values.next(), values.next()) {
+        (None, _) if version < Version::HTTP_11 => Ok(None),
+        (None, _) => Err(Bad::NoHost),
+        (Some(_), Some(_)) => Err(Bad::TwoHosts),
+        (Some(value), None) => {
+            let text = value.to_str().map_err(|_| Bad::HostIsNoText)?;
+            host_and_port(text).map(Some)
+        }
+    }
+}
+
+fn named(authority: &Authority) -> Result<(Host, Option<u16>), Bad> {
+    if authority.as_str().contains('@') {
+        return Err(Bad::UserInfo);
+    }
+    host_and_port(authority.as_str())
+}
+
+/// Reads `host`, `host:port` or `[v6]:port`.
+fn host_and_port(text: &str) -> Result<(Host, Option<u16>), Bad> {
+    let end = text.rfind(']').map_or(0, |i| i + 1);
+    let (host, port) = match text[end..].find(':') {
+        Some(i) => (&text[..end + i], Some(&text[end + i + 1..])),
+        None => (text, None),
+    };
+    let port = match port {
+        None | Some("") => None,
+        Some(digits) if digits.bytes().all(|b| b.is_ascii_digit()) => {
+            Some(digits.parse().ok().filter(|p| *p != 0).ok_or(Bad::Port)?)
+        }
+        Some(_) => return Err(Bad::Port),
+    };
+    Ok((Host::parse(host).map_err(Bad::Host)?, port))
+}
+
+#[cfg(test)]
+#[path = "http_asked_tests.rs"]
+mod tests;

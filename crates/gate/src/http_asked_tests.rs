@@ -1,0 +1,118 @@
+use super::*;
+use proptest::prelude::*;
+
+fn request(method: &str, target: &str, headers: &[(&str, &str)]) -> Request<()> {
+    let mut builder = Request::builder().method(method).uri(target);
+    for (name, value) in headers {
+        builder = builder.header(*name, *value);
+    }
+    builder.body(()).unwrap()
+}
+
+fn named(host: &str, port: Option<u16>) -> Option<(Host, Option<u16>)> {
+    Some((Host::parse(host).unwrap(), port))
+}
+
+#[test]
+fn the_host_header_says_which_host() {
+    let asked = read(&request("GET", "/a?b=c", &[("Host", "Example.ORG.:8080")])).unwrap();
+    assert_eq!(asked.form, Form::Origin);
+    assert_eq!(asked.host, named("example.org", Some(8080)));
+    assert_eq!(asked.path, "/a?b=c");
+    let asked = read(&request("GET", "/", &[("Host", "[::1]:81")])).unwrap();
+    assert_eq!(asked.host, named("::1", Some(81)));
+}
+
+#[test]
+fn a_uri_and_a_header_that_agree_are_one_name() {
+    for (uri, host) in [
+        ("http://example.org/x", "example.org"),
+        ("http://example.org:80/x", "EXAMPLE.org"),
+        ("http://example.org/x", "example.org.:80"),
+        ("http://[::ffff:1.2.3.4]/x", "1.2.3.4"),
+    ] {
+        let asked = read(&request("GET", uri, &[("Host", host)])).unwrap();
+        assert_eq!(
+            (asked.form, asked.path.as_str()),
+            (Form::Absolute, "/x"),
+            "{uri}"
+        );
+    }
+}
+
+#[test]
+fn whatever_can_be_read_in_two_ways_is_refused() {
+    let host = ("Host", "example.org");
+    for (method, target, headers, why) in [
+        ("GET", "/", vec![], Bad::NoHost),
+        ("GET", "/", vec![host, host], Bad::TwoHosts),
+        ("GET", "/", vec![("Host", "")], Bad::Host(HostError::Empty)),
+        (
+            "GET",
+            "/",
+            vec![("Host", "u@example.org")],
+            Bad::Host(HostError::Character('@')),
+        ),
+        (
+            "GET",
+            "/",
+            vec![("Host", "a.test, b.test")],
+            Bad::Host(HostError::Character(',')),
+        ),
+        ("GET", "/", vec![("Host", "a.test:0")], Bad::Port),
+        ("GET", "/", vec![("Host", "a.test:80:80")], Bad::Port),
+        ("GET", "/", vec![("Host", "a.test:+80")], Bad::Port),
+        ("GET", "/", vec![("Host", "a.test:65536")], Bad::Port),
+        ("GET", "http://evil.test/", vec![host], Bad::Disagree),
+        ("GET", "http://example.org:81/", vec![host], Bad::Disagree),
+        ("GET", "http://u:p@example.org/", vec![host], Bad::UserInfo),
+        (
+            "GET",
+            "https://example.org/",
+            vec![host],
+            Bad::Scheme("https".into()),
+        ),
+        ("CONNECT", "evil.test:443", vec![host], Bad::Disagree),
+        (
+            "GET",
+            "evil.test:443",
+            vec![("Host", "evil.test:443")],
+            Bad::Target,
+        ),
+        (
+            "POST",
+            "/",
+            vec![host, ("Transfer-Encoding", "gzip, chunked")],
+            Bad::Coding,
+        ),
+    ] {
+        assert_eq!(
+            read(&request(method, target, &headers)),
+            Err(why),
+            "{method} {target} {headers:?}"
+        );
+    }
+}
+
+#[test]
+fn http_1_0_needs_no_host() {
+    let mut request = request("GET", "/", &[]);
+    *request.version_mut() = Version::HTTP_10;
+    assert_eq!(read(&request).unwrap().host, None);
+}
+
+proptest! {
+    #[test]
+    fn two_hosts_are_never_taken_for_one(a in "[a-c]{1,2}\\.test(:8[0-1])?", b in "[a-c]{1,2}\\.test(:8[0-1])?") {
+        let result = read(&request("GET", &format!("http://{a}/"), &[("Host", &b)]));
+        let bare = |s: &str| s.strip_suffix(":80").unwrap_or(s).to_owned();
+        prop_assert_eq!(result.is_ok(), bare(&a) == bare(&b));
+    }
+
+    #[test]
+    fn any_host_header_is_read_without_harm(host in "[\\[\\]:@a-z0-9./ %-]{0,30}") {
+        if let Ok(asked) = read(&request("GET", "/", &[("Host", &host)])) {
+            prop_assert!(asked.host.is_some());
+        }
+    }
+}

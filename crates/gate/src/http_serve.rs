@@ -1,0 +1,346 @@
+//! HTTP/1.1 in the clear. Every request is read, decided by its real host, method and path, and
+//! written anew: what was decided and what is sent are the same message, so that no pair of
+//! lengths or codings smuggles a second one along. Bodies stream; nothing is collected.
+
+use crate::context::Context;
+use crate::destination::Destination;
+use crate::dial::{self, DialError, Pending};
+use crate::headers;
+use crate::http_asked::{self, Asked, Form};
+use crate::prefixed::Prefixed;
+use crate::proxy;
+use crate::refusal::{Refusal, plain};
+use crate::relay;
+use crate::tunnel;
+use bailiwick_event::{Act, Transport, Via};
+use http_body_util::{Either, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self as client, SendRequest};
+use hyper::header::{HOST, HeaderValue};
+use hyper::upgrade::{OnUpgrade, Upgraded};
+use hyper::{Request, Response, StatusCode, Uri, Version, server, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::convert::Infallible;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Bytes of a request's or an answer's head.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+/// How long a client may take for a request's head, or stay silent between two requests.
+const HEAD: Duration = Duration::from_secs(30);
+
+type Body = Either<Incoming, Full<Bytes>>;
+
+/// How a client's requests are taken.
+pub(crate) enum Mode {
+    /// They go to this destination, whatever they say.
+    Origin(Destination),
+    /// They say where they go.
+    Proxy,
+    /// They are refused.
+    Refused(Refusal),
+}
+
+/// One client connection.
+struct Session {
+    context: Arc<Context>,
+    mode: Mode,
+    server: tokio::sync::Mutex<Server>,
+    next: Mutex<Option<Next>>,
+}
+
+/// The connection to the server of the last request.
+enum Server {
+    None,
+    /// Dialled before the first request was read.
+    Dialled(Pending),
+    Ready(Destination, SendRequest<Incoming>),
+}
+
+/// What the connection is for after its last request.
+enum Next {
+    Tunnel {
+        client: OnUpgrade,
+        server: Prefixed,
+        to: Destination,
+    },
+    Upgrade {
+        client: OnUpgrade,
+        server: OnUpgrade,
+    },
+}
+
+/// Serves the requests of one connection; `first` is a connection that is being made already.
+pub(crate) async fn run(
+    context: Arc<Context>,
+    stream: Prefixed,
+    mode: Mode,
+    first: Option<Pending>,
+) {
+    let session = Arc::new(Session {
+        context,
+        mode,
+        server: tokio::sync::Mutex::new(first.map_or(Server::None, Server::Dialled)),
+        next: Mutex::new(None),
+    });
+    let service = service_fn(|request| {
+        let session = session.clone();
+        async move { Ok::<_, Infallible>(session.answer(request).await) }
+    });
+    let served = server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEAD)
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        // A client that has said all may end its direction and still wants the answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades()
+        .await;
+    let next = session.take_next();
+    let (Ok(()), Some(next)) = (served, next) else {
+        return;
+    };
+    match next {
+        Next::Tunnel { client, server, to } => {
+            let Some(client) = raw(client).await else {
+                return;
+            };
+            if dial::is_own_loopback(&session.context, &to) {
+                relay::run(client, server).await;
+            } else {
+                // Boxed, because a tunnel can carry HTTP, which can end here again.
+                let context = session.context.clone();
+                Box::pin(tunnel::run(context, client, to, Some(server))).await;
+            }
+        }
+        Next::Upgrade { client, server } => {
+            if let (Some(client), Some(server)) = (raw(client).await, raw(server).await) {
+                relay::run(client, server).await;
+            }
+        }
+    }
+}
+
+/// The stream below a connection that has ended its HTTP.
+async fn raw(upgrade: OnUpgrade) -> Option<Prefixed> {
+    let upgraded: Upgraded = upgrade.await.ok()?;
+    let parts = upgraded.downcast::<TokioIo<Prefixed>>().ok()?;
+    let mut stream = parts.io.into_inner();
+    stream.put_back(&parts.read_buf);
+    Some(stream)
+}
+
+impl Session {
+    fn take_next(&self) -> Option<Next> {
+        self.next
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    fn set_next(&self, next: Next) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = Some(next);
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Mode::Refused(refusal) = &self.mode {
+            return closing(refusal.response(request.headers()));
+        }
+        let asked = match http_asked::read(&request) {
+            Ok(asked) => asked,
+            Err(bad) => return closing(plain(StatusCode::BAD_REQUEST, format!("{bad}\n"))),
+        };
+        match (&self.mode, asked.form) {
+            (Mode::Origin(to), Form::Origin | Form::Absolute) => {
+                self.forward(to.clone(), request, asked).await
+            }
+            (Mode::Proxy, Form::Absolute | Form::Authority) => self.proxy(request, asked).await,
+            (Mode::Proxy, Form::Origin) => closing(plain(StatusCode::BAD_REQUEST, HELP.into())),
+            (Mode::Origin(_) | Mode::Refused(_), _) => closing(plain(
+                StatusCode::BAD_REQUEST,
+                "CONNECT goes to the sandbox's proxy, not to a server\n".into(),
+            )),
+        }
+    }
+
+    /// A request that says where it goes.
+    async fn proxy(&self, request: Request<Incoming>, asked: Asked) -> Response<Body> {
+        let tunnel = asked.form == Form::Authority;
+        let (host, port) = match asked.host.clone() {
+            Some((host, Some(port))) => (host, port),
+            Some((host, None)) if !tunnel => (host, 80),
+            _ => {
+                let message = "CONNECT needs a host and a port\n".into();
+                return closing(plain(StatusCode::BAD_REQUEST, message));
+            }
+        };
+        let to = proxy::destination(&self.context, host, port, Via::Proxy);
+        let known = matches!(&*self.server.lock().await, Server::Ready(last, _) if *last == to);
+        if (tunnel || !known)
+            && !dial::is_own_loopback(&self.context, &to)
+            && let Err(refusal) = self.decide(to.connect(Transport::Tcp))
+        {
+            return closing(refusal.response(request.headers()));
+        }
+        if !tunnel {
+            return self.forward(to, request, asked).await;
+        }
+        match dial::dial(self.context.clone(), to.clone()).await {
+            Ok(server) => {
+                let client = hyper::upgrade::on(request);
+                self.set_next(Next::Tunnel { client, server, to });
+                Response::new(Either::Right(Full::default()))
+            }
+            Err(error) => failed(&error, &request),
+        }
+    }
+
+    fn decide(&self, act: Act) -> Result<(), Box<Refusal>> {
+        let decision = self.context.decider.submit(act.clone());
+        if decision.is_allow() {
+            Ok(())
+        } else {
+            Err(Box::new(Refusal::new(&act, decision)))
+        }
+    }
+
+    /// Decides a request, and sends it.
+    async fn forward(
+        &self,
+        to: Destination,
+        mut request: Request<Incoming>,
+        asked: Asked,
+    ) -> Response<Body> {
+        let host = asked.host.map_or_else(|| to.host.clone(), |(host, _)| host);
+        // A synthetic address in the Host header means its name, as it does for the connection.
+        let host = host.ip().map_or(host, |ip| self.context.host_of(ip));
+        if !dial::is_own_loopback(&self.context, &to) {
+            let act = to.http(request.method().as_str(), &host, &asked.path);
+            if let Err(refusal) = self.decide(act) {
+                // The connection stays, where the request has no body that is left unread.
+                return refusal.response(request.headers()).map(Either::Right);
+            }
+        }
+        let proxied = matches!(self.mode, Mode::Proxy);
+        let upgrade = headers::clean_request(request.headers_mut(), proxied)
+            .then(|| hyper::upgrade::on(&mut request));
+        if let Ok(path) = asked.path.parse::<Uri>() {
+            *request.uri_mut() = path;
+        }
+        *request.version_mut() = Version::HTTP_11;
+        if !request.headers().contains_key(HOST)
+            && let Ok(value) = HeaderValue::from_str(&to.shown())
+        {
+            request.headers_mut().insert(HOST, value);
+        }
+        let headers = request.headers().clone();
+        let mut response = match self.send(&to, request).await {
+            Ok(response) => response,
+            Err(error) => return failed_with(&error, &headers),
+        };
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let Some(client) = upgrade else {
+                let message = "the server changed the protocol without being asked\n".into();
+                return closing(plain(StatusCode::BAD_GATEWAY, message));
+            };
+            let server = hyper::upgrade::on(&mut response);
+            self.set_next(Next::Upgrade { client, server });
+        } else {
+            headers::clean_response(response.headers_mut(), proxied);
+        }
+        response.map(Either::Left)
+    }
+
+    /// Sends a request over the last connection if it is still good, else over a new one.
+    async fn send(
+        &self,
+        to: &Destination,
+        mut request: Request<Incoming>,
+    ) -> Result<Response<Incoming>, DialError> {
+        let mut server = self.server.lock().await;
+        let pending = match std::mem::replace(&mut *server, Server::None) {
+            Server::Ready(last, mut sender) if last == *to => {
+                if sender.ready().await.is_ok() {
+                    match sender.try_send_request(request).await {
+                        Ok(response) => {
+                            *server = Server::Ready(last, sender);
+                            return Ok(response);
+                        }
+                        // The server had closed it meanwhile; nothing of the request was sent.
+                        Err(mut error) => match error.take_message() {
+                            Some(unsent) => request = unsent,
+                            None => return Err(broken(to, &error.into_error())),
+                        },
+                    }
+                }
+                None
+            }
+            Server::Dialled(pending) => Some(pending),
+            Server::Ready(..) | Server::None => None,
+        };
+        let stream = match pending {
+            Some(pending) => pending.await?,
+            None => dial::dial(self.context.clone(), to.clone()).await?,
+        };
+        let (mut sender, connection) = client::Builder::new()
+            .max_header_size(MAX_HEAD)
+            .max_headers(MAX_HEADERS)
+            .preserve_header_case(true)
+            .handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| broken(to, &error))?;
+        // It ends with the sender, or with the server; its errors reach the request.
+        tokio::spawn(async move { drop(connection.with_upgrades().await) });
+        let sent = sender.send_request(request).await;
+        let response = sent.map_err(|error| broken(to, &error))?;
+        *server = Server::Ready(to.clone(), sender);
+        Ok(response)
+    }
+}
+
+/// What someone sees who opens the proxy's address itself.
+const HELP: &str = "This is the proxy of a Bailiwick sandbox (HTTP and SOCKS5).\n\
+    Set it as http_proxy and https_proxy; it serves no pages of its own.\n";
+
+fn broken(to: &Destination, error: &hyper::Error) -> DialError {
+    DialError::Failed {
+        kind: io::ErrorKind::InvalidData,
+        message: format!("{} gave no proper answer: {error}", to.shown()),
+    }
+}
+
+fn failed<B>(error: &DialError, request: &Request<B>) -> Response<Body> {
+    failed_with(error, request.headers())
+}
+
+/// The answer where a request was allowed but did not succeed; a refusal of the addresses is one
+/// of policy.
+fn failed_with(error: &DialError, headers: &hyper::HeaderMap) -> Response<Body> {
+    match error {
+        DialError::Refused(refusal) => closing(refusal.response(headers)),
+        DialError::Failed { kind, message } => {
+            let status = match kind {
+                io::ErrorKind::TimedOut => StatusCode::GATEWAY_TIMEOUT,
+                _ => StatusCode::BAD_GATEWAY,
+            };
+            closing(plain(status, format!("{message}\n")))
+        }
+    }
+}
+
+/// An answer after which the connection ends.
+fn closing(mut response: Response<Full<Bytes>>) -> Response<Body> {
+    response
+        .headers_mut()
+        .insert(hyper::header::CONNECTION, HeaderValue::from_static("close"));
+    response.map(Either::Right)
+}
+
+#[cfg(test)]
+#[path = "http_serve_tests.rs"]
+mod tests;

@@ -1,0 +1,100 @@
+//! Tells what a client's first bytes are. The doubt goes to the stricter reading: what some HTTP
+//! server could take for a request is HTTP (and then has to be a proper one), so that a blank
+//! line or a strange method does not carry a request past its decision.
+
+use crate::client_hello::{self, Hello};
+
+/// The most first bytes that are looked at before a reading is forced.
+pub(crate) const MAX_OPENING: usize = 64 * 1024;
+
+/// What a connection's first bytes are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Opening {
+    /// A TLS ClientHello, and the name in it.
+    Tls(Option<Vec<u8>>),
+    /// A TLS record that is no proper ClientHello.
+    BadTls,
+    /// A request of HTTP/1, or something that may be taken for one.
+    Http,
+    /// HTTP/2 without TLS.
+    Http2,
+    /// None of these.
+    Other,
+}
+
+const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+/// Methods whose target is looked at even where the line names no version (HTTP/0.9).
+const METHODS: [&[u8]; 9] = [
+    b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH",
+];
+
+/// No server knows a method that is longer.
+const MAX_METHOD: usize = 128;
+
+/// Reads the first bytes; `None` where more of them are needed.
+pub(crate) fn read(bytes: &[u8]) -> Option<Opening> {
+    match bytes {
+        [] | [22] => return None,
+        [22, 3, ..] => {
+            return match client_hello::parse(bytes) {
+                Hello::Incomplete => None,
+                Hello::Malformed => Some(Opening::BadTls),
+                Hello::Complete(name) => Some(Opening::Tls(name)),
+            };
+        }
+        _ => {}
+    }
+    if bytes.starts_with(H2_PREFACE) {
+        return Some(Opening::Http2);
+    }
+    if H2_PREFACE.starts_with(bytes) {
+        return None;
+    }
+    read_line(bytes)
+}
+
+/// The reading where no more bytes will be waited for.
+pub(crate) fn read_late(bytes: &[u8]) -> Opening {
+    match bytes {
+        [] | [22] => Opening::Other,
+        [22, 3, ..] => Opening::BadTls,
+        _ => read_line(bytes).unwrap_or(Opening::Http),
+    }
+}
+
+fn read_line(bytes: &[u8]) -> Option<Opening> {
+    // Servers skip blank lines before a request (RFC 9112 §2.2), some skip spaces too.
+    let start = bytes.iter().position(|b| !b" \t\r\n".contains(b))?;
+    let bytes = &bytes[start..];
+    let Some(end) = bytes.iter().position(|b| !is_token(*b)) else {
+        return (bytes.len() > MAX_METHOD).then_some(Opening::Other);
+    };
+    let method = &bytes[..end];
+    if method.is_empty() || end > MAX_METHOD || !matches!(bytes[end], b' ' | b'\t') {
+        return Some(Opening::Other);
+    }
+    let known = METHODS.iter().any(|m| method.eq_ignore_ascii_case(m));
+    let rest = &bytes[end..];
+    let binary = |b: &u8| !known && b.is_ascii_control() && !b"\t\r".contains(b);
+    let newline = rest.iter().position(|b| *b == b'\n' || binary(b))?;
+    if rest[newline] != b'\n' {
+        return Some(Opening::Other);
+    }
+    let line = rest[..newline].trim_ascii();
+    let versioned = line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/"));
+    let target = line.first().is_some_and(|b| *b == b'/');
+    Some(if versioned || known && target {
+        Opening::Http
+    } else {
+        Opening::Other
+    })
+}
+
+/// A character of a method (RFC 9110 §5.6.2).
+fn is_token(b: u8) -> bool {
+    b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
+}
+
+#[cfg(test)]
+#[path = "opening_tests.rs"]
+mod tests;

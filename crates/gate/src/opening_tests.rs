@@ -1,0 +1,87 @@
+use super::*;
+use proptest::prelude::*;
+
+#[test]
+fn requests_are_http_however_they_are_dressed_up() {
+    for bytes in [
+        &b"GET / HTTP/1.1\r\n"[..],
+        b"\r\n\r\nGET / HTTP/1.1\r\n",
+        b" \tGET / HTTP/1.1\r\n",
+        b"get / http/1.1\n",
+        b"GET /\r\n",
+        b"FROBNICATE /x HTTP/1.1\r\n",
+        b"GET\thttp://evil.test/\tHTTP/1.1\r\n",
+        b"GET /\0 HTTP/1.1\r\n",
+        b"PRI / HTTP/1.1\r\n",
+    ] {
+        assert_eq!(read(bytes), Some(Opening::Http), "{}", bytes.escape_ascii());
+    }
+}
+
+#[test]
+fn other_protocols_are_let_be() {
+    for bytes in [
+        &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
+        b"EHLO example.test\r\n",
+        b"get key\r\n",
+        b"*1\r\n$4\r\nPING\r\n",
+        b"\0\0\0\x08\x04\xd2\x16\x2f",
+        b"AMQP\0\0\x09\x01",
+        b"0033git-upload-pack /p.git\0host=example.test\0",
+        b"\x16\x02nothing",
+    ] {
+        assert_eq!(
+            read(bytes),
+            Some(Opening::Other),
+            "{}",
+            bytes.escape_ascii()
+        );
+    }
+}
+
+#[test]
+fn half_a_request_line_waits_and_then_counts_as_http() {
+    for bytes in [&b"G"[..], b"FO", b"GET /", b"\r\n", b"P", b"PRI * HT"] {
+        assert_eq!(read(bytes), None, "{}", bytes.escape_ascii());
+        assert_eq!(read_late(bytes), Opening::Http, "{}", bytes.escape_ascii());
+    }
+}
+
+#[test]
+fn http2_without_tls_is_known_by_its_preface() {
+    assert_eq!(
+        read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        Some(Opening::Http2)
+    );
+}
+
+#[test]
+fn a_hello_that_never_ends_is_no_hello() {
+    assert_eq!(read(&[22, 3, 1]), None);
+    assert_eq!(read_late(&[22, 3, 1]), Opening::BadTls);
+    assert_eq!(read(&[22, 3, 1, 0, 0]), Some(Opening::BadTls));
+}
+
+proptest! {
+    #[test]
+    fn a_reading_does_not_depend_on_how_the_bytes_arrive(
+        bytes in prop_oneof![
+            proptest::collection::vec(any::<u8>(), 0..60),
+            "[ \r\n]{0,3}[A-Za-z]{1,8}[ \t]{0,2}[/a-z*]{0,8} {0,2}(HTTP/1.1)?[\r\n]{0,2}"
+                .prop_map(String::into_bytes),
+            "(PRI \\* HTTP/2.0\r\n)[a-z]{0,4}".prop_map(String::into_bytes),
+        ]
+    ) {
+        let first = (0..=bytes.len()).find_map(|n| read(&bytes[..n]));
+        prop_assert_eq!(read(&bytes), first);
+    }
+
+    #[test]
+    fn a_request_of_any_method_is_never_passed_as_something_else(
+        method in "[A-Za-z!#$%&'*+.^_`|~0-9-]{1,20}", target in "[!-~]{1,40}", cut: prop::sample::Index,
+    ) {
+        let line = format!("{method} {target} HTTP/1.1\r\n").into_bytes();
+        prop_assert_eq!(read(&line), Some(Opening::Http));
+        prop_assert!(read(&line[..cut.index(line.len())]).is_none_or(|o| o == Opening::Http));
+    }
+}

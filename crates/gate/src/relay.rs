@@ -1,0 +1,17 @@
+//! Copies bytes both ways. The end of one direction is passed on as that, and a reset as a reset,
+//! so that a program sees the failure that the other side had and not a polite end of data.
+
+use crate::prefixed::Prefixed;
+use tokio::io::copy_bidirectional_with_sizes;
+
+/// Bytes that one direction holds at most.
+const BUFFER: usize = 64 * 1024;
+
+/// Copies until both directions have ended or one side fails.
+pub(crate) async fn run(mut client: Prefixed, mut server: Prefixed) {
+    let copied = copy_bidirectional_with_sizes(&mut client, &mut server, BUFFER, BUFFER).await;
+    if copied.is_err() {
+        client.reset_on_close();
+        server.reset_on_close();
+    }
+}

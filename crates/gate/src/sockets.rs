@@ -1,0 +1,40 @@
+//! The sockets of a sandbox, made by the code that may enter its network namespace. The gate
+//! never enters it: a mistake here cannot put the host's descriptors inside.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// The port of the proxy on the sandbox's own loopback: HTTP and SOCKS5, told apart by the first
+/// byte. Below the ephemeral range, and registered for nothing, so that no server is in its way.
+pub const PROXY_PORT: u16 = 14_829;
+
+/// What the gate listens on. Every socket is bound, TCP sockets listen; the gate makes them
+/// non-blocking.
+#[derive(Debug, Default)]
+pub struct Sockets {
+    /// `IP_TRANSPARENT` TCP listeners (IPv4 and IPv6): the local address of an accepted socket is
+    /// where the program wanted to go.
+    pub tcp: Vec<OwnedFd>,
+    /// `IP_TRANSPARENT` UDP sockets bound to port 53, with `IP_RECVORIGDSTADDR` or
+    /// `IPV6_RECVORIGDSTADDR` set: datagrams to any address, port 53.
+    pub dns: Vec<OwnedFd>,
+    /// The same for every other UDP port: attempts are recorded, nothing passes.
+    pub udp: Vec<OwnedFd>,
+    /// TCP listeners on the sandbox's loopback, port [`PROXY_PORT`].
+    pub proxy: Vec<OwnedFd>,
+    /// TCP listeners on the sandbox's 127.0.0.1 and ::1, one for each port that the policy grants
+    /// on the host's loopback.
+    pub loopback: Vec<OwnedFd>,
+    /// TCP listeners on the host; each connection goes to this port of the sandbox's loopback.
+    pub publish: Vec<(OwnedFd, u16)>,
+}
+
+/// The way from the host to a server inside the sandbox.
+pub trait Inside: Send + Sync {
+    /// A non-blocking TCP socket that was created inside the sandbox and is connecting to this
+    /// port of the sandbox's loopback; the connection may still be in progress.
+    ///
+    /// # Errors
+    /// Where the sandbox is gone or refuses at once.
+    fn connect(&self, port: u16) -> io::Result<OwnedFd>;
+}

@@ -1,0 +1,295 @@
+//! What the tests share: a scripted guard, servers and clients on loopback.
+
+use crate::accept;
+use crate::context::Context;
+use crate::decider::Decider;
+use crate::names::Names;
+use crate::sockets::Inside;
+use crate::{proxy, transparent};
+use bailiwick_event::{Act, Decision, Host, RuleRef};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+
+/// ClientHellos, made byte by byte.
+pub(crate) mod hello {
+    /// A ClientHello handshake message with these extensions.
+    pub(crate) fn hello(session: &[u8], extensions: Option<&[(u16, Vec<u8>)]>) -> Vec<u8> {
+        let mut body = vec![3, 3];
+        body.extend([0x5a; 32]);
+        body.push(session.len() as u8);
+        body.extend(session);
+        body.extend([0, 4, 0x13, 1, 0x13, 2, 1, 0]);
+        if let Some(extensions) = extensions {
+            let mut all = Vec::new();
+            for (kind, data) in extensions {
+                all.extend(kind.to_be_bytes());
+                all.extend((data.len() as u16).to_be_bytes());
+                all.extend(data);
+            }
+            body.extend((all.len() as u16).to_be_bytes());
+            body.extend(all);
+        }
+        let mut message = vec![1, 0, (body.len() >> 8) as u8, body.len() as u8];
+        message.extend(body);
+        message
+    }
+
+    /// The message in records of these sizes, which repeat.
+    pub(crate) fn records(message: &[u8], sizes: &[usize]) -> Vec<u8> {
+        let (mut bytes, mut rest) = (Vec::new(), message);
+        for size in sizes.iter().cycle() {
+            if rest.is_empty() {
+                return bytes;
+            }
+            let (fragment, after) = rest.split_at((*size).min(rest.len()));
+            bytes.extend([22, 3, 1]);
+            bytes.extend((fragment.len() as u16).to_be_bytes());
+            bytes.extend(fragment);
+            rest = after;
+        }
+        bytes
+    }
+
+    /// A whole hello that asks for `name`.
+    pub(crate) fn naming(name: &str) -> Vec<u8> {
+        let n = name.len() as u16;
+        let mut data = (n + 3).to_be_bytes().to_vec();
+        data.push(0);
+        data.extend(n.to_be_bytes());
+        data.extend(name.as_bytes());
+        records(&hello(&[1; 32], Some(&[(0, data)])), &[16_000])
+    }
+}
+
+type Denies = Box<dyn Fn(&Act) -> bool + Send + Sync>;
+
+/// A guard that allows everything but what its script denies, and remembers what it was told.
+pub(crate) struct Script {
+    denies: Denies,
+    mapping: HashMap<String, SocketAddr>,
+    http_only: bool,
+    usable: bool,
+    told: Mutex<Vec<Act>>,
+}
+
+impl Script {
+    pub(crate) fn denying(denies: impl Fn(&Act) -> bool + Send + Sync + 'static) -> Self {
+        Self {
+            denies: Box::new(denies),
+            mapping: HashMap::new(),
+            http_only: false,
+            usable: true,
+            told: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn allowing() -> Self {
+        Self::denying(|_| false)
+    }
+
+    pub(crate) fn mapping(mut self, host: &str, address: SocketAddr) -> Self {
+        self.mapping.insert(host.to_owned(), address);
+        self
+    }
+
+    pub(crate) fn http_only(mut self) -> Self {
+        self.http_only = true;
+        self
+    }
+
+    pub(crate) fn without_usable_addresses(mut self) -> Self {
+        self.usable = false;
+        self
+    }
+
+    /// Everything that was submitted, in one line each.
+    pub(crate) fn told(&self) -> Vec<String> {
+        let told = self.told.lock().unwrap();
+        told.iter()
+            .map(|act| format!("{} {}", act.boundary(), act.resource()))
+            .collect()
+    }
+
+    pub(crate) fn acts(&self) -> Vec<Act> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+impl Decider for Script {
+    fn submit(&self, act: Act) -> Decision {
+        let denied = (self.denies)(&act);
+        self.told.lock().unwrap().push(act);
+        let rule = RuleRef {
+            id: "test.rule".into(),
+            origin: bailiwick_event::Origin::built_in(),
+        };
+        if denied {
+            Decision::deny(rule, "the script says so", "change the script")
+        } else {
+            Decision::allow(rule)
+        }
+    }
+
+    fn http_only(&self, _: &Host, _: u16) -> bool {
+        self.http_only
+    }
+
+    fn mapping(&self, host: &Host) -> Option<SocketAddr> {
+        self.mapping.get(&host.to_string()).copied()
+    }
+
+    fn usable_addresses(&self, _: &Host, _: u16, addresses: &[IpAddr]) -> Vec<IpAddr> {
+        if self.usable {
+            addresses.to_vec()
+        } else {
+            Vec::new()
+        }
+    }
+}
+
+/// The test's own loopback, in the place of the sandbox's.
+pub(crate) struct Here;
+
+impl Inside for Here {
+    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
+        Ok(std::net::TcpStream::connect(("127.0.0.1", port))?.into())
+    }
+}
+
+/// 127.18.0.0/15 stands for the synthetic range: loopback takes connections to all of it.
+pub(crate) fn names() -> Names {
+    Names::with(Ipv4Addr::new(127, 18, 0, 0), 100)
+}
+
+/// A gate without its thread: the transparent listener and the proxy, on the test's runtime.
+pub(crate) struct Rig {
+    pub(crate) script: Arc<Script>,
+    pub(crate) context: Arc<Context>,
+    port: u16,
+    proxy: u16,
+}
+
+impl Rig {
+    pub(crate) async fn new(script: Script) -> Self {
+        let script = Arc::new(script);
+        let context = Arc::new(Context {
+            decider: script.clone(),
+            inside: Arc::new(Here),
+            names: names(),
+            loopback: HashSet::new(),
+        });
+        let limit = Arc::new(Semaphore::new(50));
+        let transparent = TcpListener::bind("0.0.0.0:0").await.unwrap();
+        let port = transparent.local_addr().unwrap().port();
+        let own = context.clone();
+        tokio::spawn(accept::run(transparent, limit.clone(), move |stream| {
+            transparent::serve(own.clone(), stream)
+        }));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = listener.local_addr().unwrap().port();
+        let own = context.clone();
+        tokio::spawn(accept::run(listener, limit, move |stream| {
+            proxy::serve(own.clone(), stream)
+        }));
+        Self {
+            script,
+            context,
+            port,
+            proxy,
+        }
+    }
+
+    /// Connects as a program does that has looked the name up.
+    pub(crate) async fn to(&self, name: &str) -> TcpStream {
+        let (address, _) = self.context.names.bind(name).unwrap();
+        self.to_address(address.into()).await
+    }
+
+    pub(crate) async fn to_address(&self, address: IpAddr) -> TcpStream {
+        TcpStream::connect((address, self.port)).await.unwrap()
+    }
+
+    pub(crate) async fn to_proxy(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.proxy)).await.unwrap()
+    }
+}
+
+/// A server that does the same with each of its connections.
+pub(crate) async fn server<F, Fut>(serve: F) -> SocketAddr
+where
+    F: Fn(TcpStream) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + Send + 'static,
+{
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(serve(stream));
+        }
+    });
+    address
+}
+
+/// A server that sends back what it gets.
+pub(crate) async fn echo() -> SocketAddr {
+    server(|mut stream| async move {
+        let (mut read, mut write) = stream.split();
+        let _ = tokio::io::copy(&mut read, &mut write).await;
+    })
+    .await
+}
+
+/// A server that says `greeting`, answers whatever comes with `answer`, and tells everything that
+/// a connection sent when it has ended.
+pub(crate) async fn recording(
+    greeting: &'static str,
+    answer: &'static str,
+) -> (SocketAddr, mpsc::UnboundedReceiver<Vec<u8>>) {
+    let (tell, told) = mpsc::unbounded_channel();
+    let address = server(move |mut stream| {
+        let tell = tell.clone();
+        async move {
+            let mut all = Vec::new();
+            let _ = stream.write_all(greeting.as_bytes()).await;
+            while let Ok(n) = stream.read_buf(&mut all).await {
+                if n == 0 {
+                    break;
+                }
+                let _ = stream.write_all(answer.as_bytes()).await;
+            }
+            let _ = tell.send(all);
+        }
+    })
+    .await;
+    (address, told)
+}
+
+/// An address of loopback at which nothing listens.
+pub(crate) fn nobody() -> SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap()
+}
+
+/// Sends bytes and reads until the end.
+pub(crate) async fn exchange(stream: &mut TcpStream, bytes: &[u8]) -> String {
+    stream.write_all(bytes).await.unwrap();
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer).await;
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+/// Reads until what was read ends with `end`.
+pub(crate) async fn read_until(stream: &mut TcpStream, end: &str) -> String {
+    let mut all = Vec::new();
+    while !all.ends_with(end.as_bytes()) {
+        let n = stream.read_buf(&mut all).await.unwrap();
+        assert!(n > 0, "it ended after {:?}", String::from_utf8_lossy(&all));
+    }
+    String::from_utf8(all).unwrap()
+}

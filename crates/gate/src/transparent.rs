@@ -1,0 +1,36 @@
+//! Connections of programs that know of no proxy. Where they wanted to go is the local address of
+//! the accepted socket: the kernel says it, not the program.
+
+use crate::context::Context;
+use crate::destination::Destination;
+use crate::dns_serve;
+use crate::prefixed::Prefixed;
+use crate::refusal::Refusal;
+use crate::tunnel;
+use bailiwick_event::{Transport, Via};
+use std::sync::Arc;
+use tokio::net::TcpStream;
+
+/// Serves one connection.
+pub(crate) async fn serve(context: Arc<Context>, stream: TcpStream) {
+    let Ok(wanted) = stream.local_addr() else {
+        return;
+    };
+    if wanted.port() == 53 {
+        return dns_serve::tcp(context, stream).await;
+    }
+    let client = Prefixed::new(Vec::new(), stream);
+    let to = Destination {
+        host: context.host_of(wanted.ip()),
+        address: Some(wanted.ip().to_canonical()),
+        port: wanted.port(),
+        via: Via::Transparent,
+    };
+    let act = to.connect(Transport::Tcp);
+    let decision = context.decider.submit(act.clone());
+    if decision.is_allow() {
+        tunnel::run(context, client, to, None).await;
+    } else {
+        tunnel::refuse(context, client, Refusal::new(&act, decision)).await;
+    }
+}

@@ -1,0 +1,180 @@
+//! A connection that was allowed, but whose bytes were not yet seen. What the server says first
+//! is passed on at once, because some protocols begin so; of what the client says, nothing leaves
+//! before its first bytes were read and decided: TLS by the name in it, HTTP by each request.
+
+use crate::context::Context;
+use crate::destination::Destination;
+use crate::dial::{self, DialError, Pending};
+use crate::http_serve::{self, Mode};
+use crate::opening::{self, MAX_OPENING, Opening};
+use crate::prefixed::Prefixed;
+use crate::refusal::Refusal;
+use crate::relay;
+use std::future::ready;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, sleep_until, timeout};
+
+/// How long a client that is to be refused may take to show that it speaks HTTP, and so can be
+/// told why.
+const SPEAK_FIRST: Duration = Duration::from_millis(300);
+/// How long a client that has begun may take for the rest of its opening.
+const FINISH: Duration = Duration::from_secs(5);
+
+/// What is known of the server when the client's opening is.
+enum Server {
+    Waiting,
+    Connected(Prefixed),
+    Failed(DialError),
+}
+
+/// Serves a connection whose destination was allowed; `server` where it is dialled already.
+pub(crate) async fn run(
+    context: Arc<Context>,
+    mut client: Prefixed,
+    to: Destination,
+    server: Option<Prefixed>,
+) {
+    let mut dial: Pending = Box::pin(dial::dial(context.clone(), to.clone()));
+    let mut server = server.map_or(Server::Waiting, Server::Connected);
+    let mut server_spoke = false;
+    let mut server_ended = false;
+    let mut deadline: Option<Instant> = None;
+    let mut chunk = vec![0; 16 * 1024];
+    let opening = loop {
+        if let Some(opening) = opening::read(client.ahead()) {
+            break opening;
+        }
+        if client.ahead().len() > MAX_OPENING {
+            break opening::read_late(client.ahead());
+        }
+        if !client.ahead().is_empty() && deadline.is_none() {
+            deadline = Some(Instant::now() + FINISH);
+        }
+        let until = deadline.unwrap_or_else(Instant::now);
+        let waiting = matches!(server, Server::Waiting);
+        tokio::select! {
+            read = client.read_ahead() => match read {
+                Ok(0) => break opening::read_late(client.ahead()),
+                Ok(_) => {}
+                Err(_) => return,
+            },
+            dialled = &mut dial, if waiting => match dialled {
+                Ok(stream) => server = Server::Connected(stream),
+                Err(error) => {
+                    server = Server::Failed(error);
+                    deadline.get_or_insert(Instant::now() + SPEAK_FIRST);
+                }
+            },
+            read = speak(&mut server, &mut chunk), if !server_ended => match read {
+                Ok(0) => {
+                    server_ended = true;
+                    let _ = client.shutdown().await;
+                }
+                Ok(n) => {
+                    server_spoke = true;
+                    if client.write_all(&chunk[..n]).await.is_err() {
+                        return;
+                    }
+                }
+                Err(_) => return client.reset_on_close(),
+            },
+            () = sleep_until(until), if deadline.is_some() => {
+                break opening::read_late(client.ahead());
+            }
+        }
+    };
+    drop(chunk);
+    let act = match &opening {
+        // A hello that cannot be read names a host that cannot be; it is recorded as that.
+        Opening::BadTls => to.tls(Some(Vec::new())),
+        Opening::Tls(sni) => to.tls(sni.clone()),
+        // Where only requests in the clear may be sent, what hides them is refused like TLS
+        // that names nobody.
+        Opening::Other => to.tls(None),
+        Opening::Http2 => {
+            let _ = client.write_all(HTTP2_ANSWER).await;
+            let _ = client.shutdown().await;
+            return;
+        }
+        Opening::Http => {
+            // A server that spoke first has left something in the answer's place: its connection
+            // is not used for requests.
+            let server: Option<Pending> = match server {
+                Server::Waiting => Some(dial),
+                Server::Connected(_) if server_spoke || server_ended => None,
+                Server::Connected(stream) => Some(Box::pin(ready(Ok(stream)))),
+                Server::Failed(error) => Some(Box::pin(ready(Err(error)))),
+            };
+            return http_serve::run(context, client, Mode::Origin(to), server).await;
+        }
+    };
+    let allowed = match opening {
+        // Most protocols are neither HTTP nor TLS, and the connection itself was recorded.
+        Opening::Other if !context.decider.http_only(&to.host, to.port) => true,
+        Opening::Other | Opening::BadTls => {
+            context.decider.submit(act);
+            false
+        }
+        _ => context.decider.submit(act).is_allow(),
+    };
+    if !allowed {
+        // A server that was greeted is reset too, not left to guess.
+        client.reset_on_close();
+        if let Server::Connected(stream) = server {
+            stream.reset_on_close();
+        }
+        return;
+    }
+    let server = match server {
+        Server::Waiting => dial.await,
+        Server::Connected(stream) => Ok(stream),
+        Server::Failed(error) => Err(error),
+    };
+    match server {
+        Ok(server) => relay::run(client, server).await,
+        Err(_) => client.reset_on_close(),
+    }
+}
+
+/// The answer to HTTP/2 in the clear, whose requests the gate cannot read.
+const HTTP2_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
+    Content-Type: text/plain\r\nConnection: close\r\nContent-Length: 68\r\n\r\n\
+    without TLS, this sandbox's network passes HTTP/1.1 only, not HTTP/2";
+
+async fn speak(server: &mut Server, chunk: &mut [u8]) -> std::io::Result<usize> {
+    match server {
+        Server::Connected(stream) => stream.read(chunk).await,
+        Server::Waiting | Server::Failed(_) => std::future::pending().await,
+    }
+}
+
+/// Ends a connection that was refused: by an answer where the client speaks HTTP, else a reset.
+pub(crate) async fn refuse(context: Arc<Context>, mut client: Prefixed, refusal: Refusal) {
+    let opening = timeout(SPEAK_FIRST, async {
+        loop {
+            if let Some(opening) = opening::read(client.ahead()) {
+                return opening;
+            }
+            match client.read_ahead().await {
+                Ok(n) if n > 0 && client.ahead().len() <= MAX_OPENING => {}
+                _ => return opening::read_late(client.ahead()),
+            }
+        }
+    })
+    .await;
+    let http = match opening {
+        Ok(opening) => opening == Opening::Http,
+        Err(_) => opening::read_late(client.ahead()) == Opening::Http,
+    };
+    if http {
+        http_serve::run(context, client, Mode::Refused(refusal), None).await;
+    } else {
+        client.reset_on_close();
+    }
+}
+
+#[cfg(test)]
+#[path = "tunnel_tests.rs"]
+mod tests;

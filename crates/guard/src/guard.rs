@@ -1,0 +1,129 @@
+//! Deciding and recording are one step. A boundary that could decide without recording would
+//! sooner or later do so; here it cannot.
+
+use crate::refusal::built_in;
+use crate::{connection, decide};
+use bailiwick_event::{Act, Decision, Event, Host};
+use bailiwick_ledger::{Ledger, LedgerError};
+use bailiwick_policy::Effective;
+use bailiwick_policy::network::decide_host;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+/// What is told about every event when it has been decided. It runs on the thread that asked,
+/// and must not ask the guard itself.
+pub type Observer = Box<dyn Fn(&Event) + Send + Sync>;
+
+/// The decision point of one session.
+pub struct Guard {
+    policy: Arc<Effective>,
+    ledger: Ledger,
+    observer: Option<Observer>,
+}
+
+impl Guard {
+    /// A guard that enforces `policy` and records in `ledger`.
+    #[must_use]
+    pub fn new(policy: Arc<Effective>, ledger: Ledger, observer: Option<Observer>) -> Arc<Self> {
+        Arc::new(Self {
+            policy,
+            ledger,
+            observer,
+        })
+    }
+
+    /// The decision about an act, which is neither recorded nor enforced by asking.
+    #[must_use]
+    pub fn decide(&self, act: &Act) -> Decision {
+        decide::decide(&self.policy, act)
+    }
+
+    /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
+    /// the record could not be kept.
+    pub fn submit(&self, act: Act) -> Decision {
+        let decision = self.decide(&act);
+        let copy = self.observer.is_some().then(|| act.clone());
+        match self.ledger.record(act, decision) {
+            Ok(event) => {
+                self.observe(&event);
+                event.decision
+            }
+            Err(error) => {
+                let decision = unrecorded(&error);
+                if let Some(act) = copy {
+                    // No row has number 0: the event is told, but is in no record.
+                    self.observe(&Event {
+                        id: 0,
+                        time_ns: 0,
+                        act,
+                        decision: decision.clone(),
+                    });
+                }
+                decision
+            }
+        }
+    }
+
+    /// Records what was decided elsewhere by its nature: that the command started or ended, that
+    /// a limit was reached. If it cannot be kept, the ledger counts the loss and the next row
+    /// tells it.
+    pub fn note(&self, act: Act, decision: Decision) {
+        if let Ok(event) = self.ledger.record(act, decision) {
+            self.observe(&event);
+        }
+    }
+
+    fn observe(&self, event: &Event) {
+        if let Some(observer) = &self.observer {
+            observer(event);
+        }
+    }
+
+    /// The address that `[network.hosts]` gives to a name: the only one to dial for it.
+    #[must_use]
+    pub fn mapping(&self, host: &Host) -> Option<SocketAddr> {
+        let hosts = &self.policy.network.hosts;
+        let entry = hosts.iter().find(|entry| entry.value.host == *host)?;
+        Some(entry.value.address)
+    }
+
+    /// Whether a connection may carry nothing but plain HTTP requests, each of which is to be
+    /// submitted; anything else on it must be refused.
+    #[must_use]
+    pub fn http_only(&self, host: &Host, port: u16) -> bool {
+        decide_host(&self.policy.network, host, port).http_only
+    }
+
+    /// Those of a host's addresses that may be dialled at this port: public ones, those that the
+    /// policy grants by themselves, and the one that `[network.hosts]` names; never one that the
+    /// policy denies. Empty where the host itself is not allowed.
+    #[must_use]
+    pub fn usable_addresses(&self, host: &Host, port: u16, addresses: &[IpAddr]) -> Vec<IpAddr> {
+        connection::usable(&self.policy.network, host, port, addresses)
+    }
+
+    /// The policy that is enforced.
+    #[must_use]
+    pub fn policy(&self) -> &Effective {
+        &self.policy
+    }
+
+    /// The record.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+fn unrecorded(error: &LedgerError) -> Decision {
+    let remedy = match error {
+        LedgerError::Closed => "the session is over; start a new one",
+        _ => "free some space in the state folder, or set XDG_STATE_HOME to another disk",
+    };
+    let reason = format!("what cannot be recorded is refused: {error}");
+    Decision::deny(built_in("ledger.unrecorded"), reason, remedy)
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;

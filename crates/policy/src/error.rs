@@ -1,0 +1,131 @@
+//! Why no policy could be made. Each case says what, where and how to mend it when it is shown;
+//! nothing falls back to a weaker policy.
+
+use crate::diagnostic::Diagnostic;
+use crate::source_text::ReadError;
+use crate::suggest::closest;
+use crate::templates;
+use bailiwick_event::{Failure, Origin, Text};
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why no policy could be made.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PolicyError {
+    /// Files with mistakes in them.
+    Invalid(Vec<Diagnostic>),
+    /// A file that cannot be read; its name as the user knows it.
+    Unreadable {
+        /// The file.
+        file: String,
+        /// Why.
+        why: ReadError,
+    },
+    /// `--policy` names no template.
+    UnknownTemplate(String),
+    /// The workspace is no folder that can be used.
+    Workspace {
+        /// What was given.
+        path: PathBuf,
+        /// Why it cannot be used.
+        why: String,
+    },
+    /// The workspace would hand the sandbox too much.
+    TooWide {
+        /// The workspace.
+        path: PathBuf,
+        /// What it contains.
+        why: String,
+    },
+    /// A set for which nothing was found on this machine.
+    EmptySet {
+        /// `@pip`.
+        set: String,
+        /// The line that asks for it.
+        origin: Origin,
+        /// What was looked at; empty, or one clause or more.
+        why: String,
+    },
+    /// There is no project policy to trust.
+    NothingToTrust(PathBuf),
+    /// The machine does not do what it should.
+    Machine(String),
+}
+
+impl PolicyError {
+    /// The error as it is shown to a person; several lines.
+    #[must_use]
+    pub fn render(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |path: &PathBuf| Text::from(path.as_os_str());
+        match self {
+            Self::Invalid(found) => {
+                let texts: Vec<_> = found.iter().map(ToString::to_string).collect();
+                f.write_str(&texts.join("\n\n"))
+            }
+            Self::Unreadable { file, why } => write!(
+                f,
+                "the policy {} cannot be read: {why}\nhelp: give a template ({}), or the path of a policy file",
+                Text::from(file.as_str()),
+                templates::names()
+            ),
+            Self::UnknownTemplate(name) => {
+                let names = templates::templates().iter().map(|(n, _)| *n);
+                write!(f, "there is no template \"{}\"", Text::from(name.as_str()))?;
+                match closest(name, names) {
+                    Some(near) => write!(f, "\nhelp: did you mean \"{near}\"?"),
+                    None => write!(
+                        f,
+                        "\nhelp: the templates are {}; a path has a \"/\" in it or ends in .toml",
+                        templates::names()
+                    ),
+                }
+            }
+            Self::Workspace { path, why } => write!(
+                f,
+                "the workspace {} cannot be used: {why}\nhelp: give an existing folder",
+                shown(path)
+            ),
+            Self::TooWide { path, why } => write!(f, "the workspace {} is {why}", shown(path)),
+            Self::EmptySet { set, origin, why } => {
+                write!(
+                    f,
+                    "{origin}: error: the set {set} stands for no machine here"
+                )?;
+                if !why.is_empty() {
+                    write!(f, ": {why}")?;
+                }
+                write!(
+                    f,
+                    "\nhelp: write the machine itself in [network] allow instead of \"{set}\", like \"mirror.example.com:443\""
+                )
+            }
+            Self::NothingToTrust(workspace) => write!(
+                f,
+                "there is no bailiwick.toml in {} or above it\nhelp: `bailiwick policy new` writes one",
+                shown(workspace)
+            ),
+            Self::Machine(why) => f.write_str(why),
+        }
+    }
+}
+impl std::error::Error for PolicyError {}
+
+impl From<PolicyError> for Failure {
+    fn from(error: PolicyError) -> Self {
+        match &error {
+            PolicyError::TooWide { .. } => Self::refused(
+                "workspace.too-wide",
+                error.to_string(),
+                "start in a project's folder, or give --allow-wide-workspace",
+            ),
+            PolicyError::Machine(_) => Self::fault(error.to_string()),
+            _ => Self::usage(error.to_string()),
+        }
+    }
+}

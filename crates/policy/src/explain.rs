@@ -1,0 +1,238 @@
+//! Why a path or a host is as it is: the same order of rules that the enforcers follow, with the
+//! line that decided. An explanation that is computed in another way than the decision is a lie
+//! waiting to happen; hosts ask [`network::decide_host`] itself.
+
+use crate::{Effective, PathEntry, network, paths};
+use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Ports, RuleRef, Text};
+use std::fmt;
+use std::path::Path;
+
+/// What a sandbox can do with a path or a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The path does not exist inside.
+    Hidden,
+    /// Readable and executable.
+    Read,
+    /// Readable and writable.
+    Write,
+    /// Readable and writable, in a folder of the product's own.
+    Private,
+    /// Explicitly taken away.
+    Denied,
+    /// Readable, never writable.
+    Protected,
+    /// The host can be reached.
+    Reachable,
+    /// The host cannot be reached.
+    Refused,
+}
+
+impl Access {
+    /// The word for it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Hidden => "hidden",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Private => "private",
+            Self::Denied => "denied",
+            Self::Protected => "protected",
+            Self::Reachable => "reachable",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// What a sandbox can do with something, and which line says so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// What was asked about, safe to show.
+    pub subject: String,
+    /// What can be done with it.
+    pub access: Access,
+    /// The rule that decided.
+    pub rule: RuleRef,
+    /// What else is worth knowing, such as a remedy; may be empty.
+    pub note: String,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} by {}",
+            self.subject,
+            self.access.name(),
+            self.rule
+        )?;
+        if !self.note.is_empty() {
+            write!(f, "\n  {}", self.note)?;
+        }
+        Ok(())
+    }
+}
+
+/// The entry that covers a path most closely.
+fn closest<'a>(entries: &'a [PathEntry], path: &Path) -> Option<(usize, &'a PathEntry)> {
+    let mut best: Option<(usize, &PathEntry)> = None;
+    for entry in entries {
+        if let Some(depth) = entry.pattern.covers(path)
+            && best.is_none_or(|(b, _)| depth > b)
+        {
+            best = Some((depth, entry));
+        }
+    }
+    best
+}
+
+/// What the rules say about an absolute path, links aside.
+pub(crate) fn decide_path(effective: &Effective, path: &Path) -> (Access, RuleRef) {
+    let files = &effective.filesystem;
+    let rule = |id: &str, origin: &Origin| RuleRef {
+        id: id.to_owned(),
+        origin: origin.clone(),
+    };
+    if let Some((_, entry)) = closest(&files.deny, path) {
+        return (Access::Denied, rule("filesystem.deny", &entry.origin));
+    }
+    let mut granted: Option<(usize, Access, &PathEntry)> = None;
+    for (access, list) in [
+        (Access::Read, &files.read),
+        (Access::Write, &files.write),
+        (Access::Private, &files.private),
+    ] {
+        if let Some((depth, entry)) = closest(list, path)
+            && granted.is_none_or(|(best, ..)| depth > best)
+        {
+            granted = Some((depth, access, entry));
+        }
+    }
+    let Some((_, access, entry)) = granted else {
+        return (
+            Access::Hidden,
+            rule("filesystem.default", &Origin::built_in()),
+        );
+    };
+    if access != Access::Read
+        && let Some((_, entry)) = closest(&files.protect, path)
+    {
+        return (Access::Protected, rule("filesystem.protect", &entry.origin));
+    }
+    (
+        access,
+        rule(&format!("filesystem.{}", access.name()), &entry.origin),
+    )
+}
+
+impl Effective {
+    /// What the sandbox can do with a path; a relative one begins at the workspace, `~` is the
+    /// home directory.
+    #[must_use]
+    pub fn explain_path(&self, path: &Path) -> Explanation {
+        let full = match path.strip_prefix("~") {
+            Ok(rest) => self.home.join(rest),
+            Err(_) => self.workspace.join(path),
+        };
+        let full = paths::normalise(&full);
+        let (access, rule) = decide_path(self, &full);
+        let mut note = match access {
+            Access::Hidden => own_folder(&full).unwrap_or_else(|| {
+                "no entry of [filesystem] covers it; add it to `read` or `write` to make it visible".to_owned()
+            }),
+            Access::Private => "what is there inside is kept for this workspace; your own files at that path are not visible".to_owned(),
+            Access::Protected => "readable, but not writable, whatever `write` says".to_owned(),
+            _ => String::new(),
+        };
+        if let Ok(real) = full.canonicalize()
+            && real != full
+        {
+            let (there, _) = decide_path(self, &real);
+            if there != access {
+                let lead = if note.is_empty() { "" } else { "; " };
+                note.push_str(&format!(
+                    "{lead}it leads to {}, which is {}",
+                    Text::from(real.as_os_str()),
+                    there.name()
+                ));
+            }
+        }
+        Explanation {
+            subject: Text::from(full.as_os_str()).to_string(),
+            access,
+            rule,
+            note,
+        }
+    }
+
+    /// Whether the sandbox can reach `host` or `host:port`; without a port: 443 and 80.
+    ///
+    /// # Errors
+    /// Why the text names no host.
+    pub fn explain_host(&self, text: &str) -> Result<Explanation, String> {
+        let shown = Text::from(text);
+        let wrong = |why: String| {
+            format!(
+                "\"{shown}\" names no host: {}; write it like \"api.example.com:443\"",
+                Text::from(why)
+            )
+        };
+        let pattern: HostPattern = text.parse().map_err(wrong)?;
+        let host: Host = match pattern.host {
+            PatternHost::Exact(host) => host,
+            _ => {
+                return Err(format!(
+                    "\"{shown}\" is a pattern; ask about one host, like \"api.example.com:443\""
+                ));
+            }
+        };
+        let decision = match pattern.ports {
+            Ports::One(port) => network::decide_host(&self.network, &host, port),
+            Ports::Unsaid | Ports::All => {
+                let secure = network::decide_host(&self.network, &host, 443);
+                let plain = network::decide_host(&self.network, &host, 80);
+                if !secure.is_allow() && plain.is_allow() {
+                    plain
+                } else {
+                    secure
+                }
+            }
+        };
+        let note = match (decision.is_allow(), decision.address) {
+            (false, _) => format!(
+                "{}; to allow it: {}",
+                decision.decision.reason, decision.decision.remedy
+            ),
+            (true, Some(address)) => format!("its address is {address}"),
+            (true, None) if decision.http_only => {
+                "only plain HTTP requests that a [[network.http]] rule covers".to_owned()
+            }
+            (true, None) => String::new(),
+        };
+        let access = if decision.is_allow() {
+            Access::Reachable
+        } else {
+            Access::Refused
+        };
+        Ok(Explanation {
+            subject: shown.to_string(),
+            access,
+            rule: decision.decision.rule,
+            note,
+        })
+    }
+}
+
+/// What is said about the folders that every sandbox has of its own.
+fn own_folder(path: &Path) -> Option<String> {
+    let own = ["/tmp", "/proc", "/dev", "/var/tmp", "/run"];
+    let found = own.iter().find(|folder| path.starts_with(folder))?;
+    Some(format!(
+        "the sandbox may have a {found} of its own; this machine's is not visible in it"
+    ))
+}
+
+#[cfg(test)]
+#[path = "explain_tests.rs"]
+mod tests;

@@ -1,0 +1,85 @@
+use super::*;
+use crate::fixture::Machine;
+
+#[test]
+fn the_most_specific_path_decides_and_deny_and_protect_always_win() {
+    let machine = Machine::new().user(
+        "[filesystem]\nread = [\"~/data\", \"~/data/in/fixed\"]\nwrite = [\"~/data/in\"]\nprivate = [\"~/data/in/cache\"]\n\
+         deny = [\"~/data/in/fixed/secret\", \"~/data/**/*.pem\"]\nprotect = [\"~/data/in/hooks\", \"~/unseen\"]\n",
+    );
+    let loaded = machine.load();
+    for (path, expected) in [
+        ("~/data/x", Access::Read),
+        ("~/data/in/x", Access::Write),
+        ("~/data/in/fixed/x", Access::Read),
+        ("~/data/in/fixed/secret/x", Access::Denied),
+        ("~/data/in/cache/x", Access::Private),
+        ("~/data/in/hooks/x", Access::Protected),
+        ("~/data/in/a/b.pem", Access::Denied),
+        ("~/data/in/a/b.pem/inside", Access::Denied),
+        ("~/data/in/../../data/in/a/b.pem", Access::Denied),
+        ("~/unseen/x", Access::Hidden),
+        ("~/database", Access::Hidden),
+    ] {
+        let found = loaded.effective.explain_path(&machine.path(path));
+        assert_eq!(found.access, expected, "{path}: {found}");
+    }
+}
+
+#[test]
+fn an_explanation_names_the_line_and_the_way_out() {
+    let machine = Machine::new().user("[filesystem]\ndeny = [\"~/.ssh\"]");
+    let loaded = machine.load();
+    let shown = loaded
+        .effective
+        .explain_path(Path::new("~/.ssh/id"))
+        .to_string();
+    assert!(
+        shown.ends_with(
+            "/home/.ssh/id: denied by filesystem.deny (~/.config/bailiwick/policy.toml:2:9)"
+        ),
+        "{shown}"
+    );
+    let shown = loaded
+        .effective
+        .explain_path(Path::new("/tmp/x"))
+        .to_string();
+    assert!(shown.contains("a /tmp of its own"), "{shown}");
+}
+
+#[test]
+fn a_link_says_where_it_leads() {
+    let machine = Machine::new();
+    std::os::unix::fs::symlink("/etc/shadow", machine.path("innocent")).unwrap();
+    let found = machine.load().effective.explain_path(Path::new("innocent"));
+    assert!(
+        found.note.contains("leads to /etc/shadow, which is denied"),
+        "{found}"
+    );
+}
+
+#[test]
+fn a_host_is_explained_as_it_is_decided() {
+    let loaded = Machine::new()
+        .user("[network]\nallow = [\"a.test:8080\"]\nhttp = [{ host = \"h.test:80\" }]\n[network.hosts]\n\"m.test\" = \"127.0.0.1:8443\"")
+        .load();
+    let ask = |text: &str| loaded.effective.explain_host(text).unwrap();
+    assert_eq!(ask("A.test.:8080").access, Access::Reachable);
+    assert_eq!(ask("a.test").access, Access::Refused);
+    assert!(ask("m.test").note.contains("127.0.0.1:8443"));
+    assert_eq!(ask("h.test").rule.id, "network.http");
+    assert!(
+        loaded
+            .effective
+            .explain_host("*.test")
+            .unwrap_err()
+            .contains("ask about one host")
+    );
+    assert!(
+        loaded
+            .effective
+            .explain_host("https://a.test/")
+            .unwrap_err()
+            .contains("without")
+    );
+}

@@ -1,0 +1,416 @@
+//! The one table of what a policy file may say. Validation, the JSON Schema, starter files and the
+//! reference in `docs/policy.md` all read it, so that none of them can promise a key that another
+//! does not know.
+
+/// What a key is to the code that merges layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum KeyId {
+    Extends,
+    Read,
+    Write,
+    Private,
+    Deny,
+    Protect,
+    NetworkAllow,
+    NetworkDeny,
+    Publish,
+    Hosts,
+    Http,
+    Pass,
+    Set,
+    Memory,
+    Processes,
+    Cpu,
+    Wall,
+    FileSize,
+    OpenFiles,
+    Lock,
+}
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Names of templates and paths of policy files.
+    Policies,
+    /// Paths and globs.
+    Paths,
+    /// Hosts; `sets` says whether `@pip` and the like may stand there.
+    Hosts { sets: bool },
+    /// `listen:port` pairs.
+    Publish,
+    /// A table from host names to `address:port`.
+    Mappings,
+    /// An array of tables.
+    HttpRules,
+    /// A host, inside a rule.
+    Host,
+    /// HTTP methods, inside a rule.
+    Methods,
+    /// Request paths, inside a rule.
+    RequestPaths,
+    /// Names of environment variables, with a `*` at the end or not.
+    Names,
+    /// A table from variables to values.
+    Variables,
+    /// A number of bytes.
+    Bytes,
+    /// A whole number from 1.
+    Count,
+    /// A number of processors.
+    Cpus,
+    /// A length of time.
+    Time,
+    /// Keys of this table.
+    Keys,
+}
+
+impl Kind {
+    /// The value in words, for messages and the reference.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Policies => "a list of templates and policy files",
+            Self::Paths => "a list of paths",
+            Self::Hosts { .. } => "a list of hosts",
+            Self::Publish => "a list of addresses and ports",
+            Self::Mappings => "a table of names and addresses",
+            Self::HttpRules => "an array of tables",
+            Self::Host => "a host",
+            Self::Methods => "a list of methods",
+            Self::RequestPaths => "a list of request paths",
+            Self::Names => "a list of variable names",
+            Self::Variables => "a table of variables",
+            Self::Bytes => "a size",
+            Self::Count => "a whole number",
+            Self::Cpus => "a number",
+            Self::Time => "a length of time",
+            Self::Keys => "a list of keys",
+        }
+    }
+}
+
+/// What an entry does to a sandbox's authority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It can only add.
+    Widens,
+    /// It can only take away.
+    Narrows,
+    /// A number: lower takes away.
+    Limits,
+    /// Neither.
+    Neutral,
+}
+
+/// One key.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    pub(crate) id: KeyId,
+    /// With its table: `filesystem.read`.
+    pub(crate) path: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) effect: Effect,
+    /// What holds when no layer says anything, in words.
+    pub(crate) default: &'static str,
+    pub(crate) doc: &'static str,
+    /// A value in TOML.
+    pub(crate) example: &'static str,
+}
+
+impl Key {
+    /// The key without its table.
+    pub(crate) fn name(&self) -> &'static str {
+        self.path.rsplit('.').next().unwrap_or(self.path)
+    }
+
+    /// The table, or "" for the top of the file.
+    pub(crate) fn section(&self) -> &'static str {
+        self.path
+            .rsplit_once('.')
+            .map_or("", |(section, _)| section)
+    }
+}
+
+/// The tables, in the order in which files are written, and what they are about.
+pub(crate) const SECTIONS: &[(&str, &str)] = &[
+    (
+        "filesystem",
+        "Which files are visible, and which may be written. What no entry covers is not there.",
+    ),
+    (
+        "network",
+        "Which machines may be reached. Without an entry there is no network at all.",
+    ),
+    (
+        "environment",
+        "Which environment variables the command gets.",
+    ),
+    (
+        "limits",
+        "How much the sandbox may use. What is not said is not limited.",
+    ),
+    (
+        "lock",
+        "Only in the system's policy: what weaker layers cannot widen.",
+    ),
+];
+
+macro_rules! key {
+    ($id:ident, $path:literal, $kind:expr, $effect:ident, $default:literal, $example:literal, $doc:literal) => {
+        Key {
+            id: KeyId::$id,
+            path: $path,
+            kind: $kind,
+            effect: Effect::$effect,
+            default: $default,
+            doc: $doc,
+            example: $example,
+        }
+    };
+}
+
+/// Every key, in the order in which files are written.
+pub(crate) const KEYS: &[Key] = &[
+    key!(
+        Extends,
+        "extends",
+        Kind::Policies,
+        Neutral,
+        "nothing",
+        r#"["agent", "./team.toml"]"#,
+        "Templates, and policy files relative to this one, that this file builds on. Of two that say different things the later one holds, and this file over both."
+    ),
+    key!(
+        Read,
+        "filesystem.read",
+        Kind::Paths,
+        Widens,
+        "the system's programs and libraries",
+        r#"["/opt/toolchain"]"#,
+        "Readable and executable, not writable."
+    ),
+    key!(
+        Write,
+        "filesystem.write",
+        Kind::Paths,
+        Widens,
+        "the workspace",
+        r#"[".", "~/.local/share/tool"]"#,
+        "Readable, executable and writable."
+    ),
+    key!(
+        Private,
+        "filesystem.private",
+        Kind::Paths,
+        Widens,
+        "~/.cache",
+        r#"["~/.npm"]"#,
+        "Writable, but backed by an empty folder that is kept per workspace. What you have at that path is not visible inside, and what the sandbox writes there is not visible outside."
+    ),
+    key!(
+        Deny,
+        "filesystem.deny",
+        Kind::Paths,
+        Narrows,
+        "the system's credential files",
+        r#"["~/.ssh", "**/.env"]"#,
+        "Neither readable nor writable, whatever else covers it."
+    ),
+    key!(
+        Protect,
+        "filesystem.protect",
+        Kind::Paths,
+        Narrows,
+        "git hooks, editor tasks, agent settings",
+        r#"[".git/hooks", ".mcp.json"]"#,
+        "Never writable, whatever else covers it; also where it does not exist yet. For files that something outside the sandbox would later run."
+    ),
+    key!(
+        NetworkAllow,
+        "network.allow",
+        Kind::Hosts { sets: true },
+        Widens,
+        "nothing",
+        r#"["@pip", "api.example.com", "*.example.org:443"]"#,
+        "Machines that may be reached: `host`, `host:port`, `host:*`, `*.domain`, `network/bits`, or a set. Without a port: 80 and 443. `*` does not cover this machine or private networks; name them."
+    ),
+    key!(
+        NetworkDeny,
+        "network.deny",
+        Kind::Hosts { sets: false },
+        Narrows,
+        "nothing",
+        r#"["evil.example"]"#,
+        "Machines that may not be reached, whatever `allow` says. Without a port: every port."
+    ),
+    key!(
+        Publish,
+        "network.publish",
+        Kind::Publish,
+        Widens,
+        "nothing",
+        r#"["127.0.0.1:3000:3000"]"#,
+        "Ports of this machine that lead into the sandbox: `address:port:port inside`, `port:port inside` or `port`. Without an address: 127.0.0.1."
+    ),
+    key!(
+        Hosts,
+        "network.hosts",
+        Kind::Mappings,
+        Widens,
+        "nothing",
+        r#"{ "registry.test" = "127.0.0.1:8443" }"#,
+        "Names that stand for exactly one address and port of this machine or its network. Not in a project's policy."
+    ),
+    key!(
+        Http,
+        "network.http",
+        Kind::HttpRules,
+        Widens,
+        "nothing",
+        r#"[{ host = "api.example.com:80", methods = ["GET"] }]"#,
+        "The only plain HTTP requests that these machines may be sent. A machine with a rule is allowed at the rule's ports; anything else there, TLS too, is refused. To let TLS pass unread, write the rule for port 80 and add port 443 to `allow`."
+    ),
+    key!(
+        Pass,
+        "environment.pass",
+        Kind::Names,
+        Widens,
+        "locale, terminal, time zone, toolchain roots",
+        r#"["LANG", "LC_*"]"#,
+        "Variables that pass from the caller; `*` at the end stands for any ending."
+    ),
+    key!(
+        Set,
+        "environment.set",
+        Kind::Variables,
+        Widens,
+        "nothing",
+        r#"{ CI = "1" }"#,
+        "Variables that are set, whatever the caller has."
+    ),
+    key!(
+        Memory,
+        "limits.memory",
+        Kind::Bytes,
+        Limits,
+        "no limit",
+        r#""4GiB""#,
+        "Memory of all processes together."
+    ),
+    key!(
+        Processes,
+        "limits.processes",
+        Kind::Count,
+        Limits,
+        "no limit",
+        "512",
+        "Processes and threads at one time."
+    ),
+    key!(
+        Cpu,
+        "limits.cpu",
+        Kind::Cpus,
+        Limits,
+        "no limit",
+        "2.0",
+        "Processors that can be used at one time."
+    ),
+    key!(
+        Wall,
+        "limits.wall",
+        Kind::Time,
+        Limits,
+        "no limit",
+        r#""1h30m""#,
+        "Time after which the command is ended."
+    ),
+    key!(
+        FileSize,
+        "limits.file_size",
+        Kind::Bytes,
+        Limits,
+        "no limit",
+        r#""2GiB""#,
+        "Size of one file."
+    ),
+    key!(
+        OpenFiles,
+        "limits.open_files",
+        Kind::Count,
+        Limits,
+        "no limit",
+        "4096",
+        "Open files of one process."
+    ),
+    key!(
+        Lock,
+        "lock.keys",
+        Kind::Keys,
+        Neutral,
+        "nothing",
+        r#"["network.allow"]"#,
+        "Keys that weaker layers can only narrow. A lock on `network.allow` also holds `network.http` and `network.hosts`, a lock on `filesystem.read` also what `write` makes readable."
+    ),
+];
+
+/// The keys of one `[[network.http]]` table.
+pub(crate) const HTTP_KEYS: &[Key] = &[
+    key!(
+        Http,
+        "network.http.host",
+        Kind::Host,
+        Neutral,
+        "required",
+        r#""api.example.com:80""#,
+        "Which machines, as in `network.allow`."
+    ),
+    key!(
+        Http,
+        "network.http.methods",
+        Kind::Methods,
+        Neutral,
+        "every method",
+        r#"["GET"]"#,
+        "Which methods, in upper case."
+    ),
+    key!(
+        Http,
+        "network.http.paths",
+        Kind::RequestPaths,
+        Neutral,
+        "every path",
+        r#"["/v1/**"]"#,
+        "Which paths, without the query: `*` stands for any characters but `/`, `**` for any. A path that could be read in two ways (`/a/../b`, `%2f`) fits none."
+    ),
+];
+
+/// The key with this path.
+pub(crate) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|k| k.path == path)
+}
+
+/// The key with this id.
+#[allow(
+    clippy::indexing_slicing,
+    reason = "the table is in the order of the ids; a test holds it"
+)]
+pub(crate) fn of(id: KeyId) -> &'static Key {
+    &KEYS[id as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_in_the_order_of_its_ids_and_knows_every_section() {
+        for (i, key) in KEYS.iter().enumerate() {
+            assert_eq!(key.id as usize, i, "{}", key.path);
+            let section = key.section();
+            assert!(
+                section.is_empty() || SECTIONS.iter().any(|(s, _)| *s == section),
+                "{section}"
+            );
+        }
+        assert_eq!(KeyId::Lock as usize + 1, KEYS.len());
+    }
+}

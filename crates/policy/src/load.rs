@@ -1,0 +1,276 @@
+//! From a request to the policy that is enforced. The order here is the security argument: the
+//! workspace is judged first, files are read once, locks and trust are known before any entry of
+//! a weaker layer is looked at, and sets are resolved last, only if something asked for them.
+
+use crate::diagnostic::Diagnostic;
+use crate::entry::Value;
+use crate::error::PolicyError;
+use crate::keys::{KEYS, KeyId};
+use crate::merge::{Giver, Merge};
+use crate::paths::Bases;
+use crate::request::Request;
+use crate::sets::{self, ResolvedSet};
+use crate::stack::{Collector, Layer, Unit};
+use crate::trust::{self, TrustStore};
+use crate::{
+    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, built_in, toolchains,
+    workspace,
+};
+use bailiwick_event::Origin;
+use std::path::{Path, PathBuf};
+
+/// A file that took part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// `system`, `user`, `project` or `base`.
+    pub layer: String,
+    /// As the user knows it: `./bailiwick.toml`, `template:agent`.
+    pub file: String,
+    /// Where it is; None for a template.
+    pub path: Option<PathBuf>,
+    /// Whether it may widen; false for a project that was not trusted.
+    pub trusted: bool,
+}
+
+/// A policy that is ready, and how it came to be.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// What is enforced.
+    pub effective: Effective,
+    /// What the user should know, one sentence each.
+    pub notices: Vec<String>,
+    /// The files that took part, strongest first.
+    pub sources: Vec<Source>,
+    /// The sets that were asked for, and what they stand for here.
+    pub sets: Vec<ResolvedSet>,
+}
+
+/// Makes the policy that a request asks for.
+///
+/// # Errors
+/// [`PolicyError`]: a file cannot be read or has mistakes, the workspace cannot be used, or a set
+/// stands for nothing on this machine.
+pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
+    let workspace = workspace::resolve(request)?;
+    let home = request.home.clone();
+    let project_file = workspace::project_file(&workspace, &request.home);
+    let stack = Stack::read(request, project_file.as_deref())?;
+    let mut notices = stack.notices;
+    let effective = Effective {
+        workspace: workspace.clone(),
+        home: home.clone(),
+        layers: layer_names(&stack.units),
+        filesystem: FilesystemPolicy::default(),
+        network: NetworkPolicy::default(),
+        environment: Environment::default(),
+        limits: Limits::default(),
+    };
+    let mut merge = Merge::new(effective);
+    for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
+        for entry in unit.document.of(KeyId::Lock) {
+            if let Value::Text(path) = &entry.value
+                && let Some(key) = KEYS.iter().find(|k| k.path == path)
+            {
+                merge.lock(key.id, &entry.origin);
+            }
+        }
+    }
+    let giver = |layer: Layer, folder: Option<&PathBuf>| Giver {
+        layer,
+        trusted: layer != Layer::Project || stack.project_trusted,
+        bases: Bases {
+            home: home.clone(),
+            workspace: workspace.clone(),
+            relative: folder.unwrap_or(&workspace).clone(),
+        },
+    };
+    for unit in &stack.units {
+        let giver = giver(unit.layer, unit.folder.as_ref());
+        for entry in &unit.document.entries {
+            merge.add(entry, &giver);
+        }
+    }
+    if request.toolchains {
+        let found = toolchains::find(request, &workspace);
+        let giver = giver(Layer::Toolchain, None);
+        for entry in &found.entries {
+            merge.add(entry, &giver);
+        }
+        notices.extend(found.notices);
+    }
+    merge.effective.network.default_origin = Some(default_origin(
+        request,
+        &stack.units,
+        stack.project_trusted,
+        &merge,
+    ));
+    let resolved = sets::resolve_all(request, &workspace, stack.project_trusted, &mut merge)?;
+    for set in &resolved {
+        notices.extend(set.notices.iter().cloned());
+    }
+    built_in::guard_own_files(request, &stack.units, &mut merge);
+    let (effective, told) = merge.finish();
+    notices.extend(told);
+    notices.extend(
+        stack
+            .units
+            .iter()
+            .flat_map(|u| &u.document.warnings)
+            .map(ToString::to_string),
+    );
+    Ok(Loaded {
+        effective,
+        notices,
+        sources: stack
+            .units
+            .iter()
+            .map(|u| source(u, stack.project_trusted))
+            .collect(),
+        sets: resolved,
+    })
+}
+
+/// Checks one file with all that it extends; what it would mean in a sandbox is not looked at.
+///
+/// # Errors
+/// [`PolicyError`] with every mistake that was found.
+pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
+    let request = Request::from_environment(Vec::new(), PathBuf::from("."));
+    // The most that a file can be: the system's own policy. Where it may not have a key is said
+    // when it is used in another place.
+    let mut collector = Collector::new(&request, Layer::System);
+    let full = request.cwd.join(path);
+    collector.file(&full, &request.shown(&full))?;
+    let units = collector.finish();
+    Ok(units
+        .iter()
+        .flat_map(|u| &u.document.warnings)
+        .map(Diagnostic::to_string)
+        .collect())
+}
+
+/// All files of a request.
+struct Stack {
+    /// Strongest first.
+    units: Vec<Unit>,
+    project_trusted: bool,
+    notices: Vec<String>,
+}
+
+impl Stack {
+    fn read(request: &Request, project: Option<&Path>) -> Result<Self, PolicyError> {
+        let mut base = Collector::new(request, Layer::Base);
+        for argument in &request.policies {
+            base.argument(argument)?;
+        }
+        if request.policies.is_empty() {
+            base.argument("default")?;
+        }
+        let base = base.finish();
+        let layer = |layer: Layer, file: &Path| {
+            let mut collector = Collector::new(request, layer);
+            collector.file_if_any(file)?;
+            Ok::<_, PolicyError>(collector.finish())
+        };
+        let system = layer(Layer::System, &request.system_file)?;
+        let user = layer(Layer::User, &request.user_file)?;
+        // A file that was named by hand is the user's own, wherever it lies.
+        let named = project.and_then(|p| p.canonicalize().ok());
+        let is_named = |p: &PathBuf| {
+            base.iter()
+                .chain(&user)
+                .chain(&system)
+                .any(|u| u.document.source.path.as_ref() == Some(p))
+        };
+        let project = match project {
+            Some(file) if !named.as_ref().is_some_and(is_named) => {
+                let mut collector = Collector::new(request, Layer::Project);
+                collector.file(file, &request.shown(file))?;
+                collector.finish()
+            }
+            _ => Vec::new(),
+        };
+        let mut notices = Vec::new();
+        let mut project_trusted = false;
+        if !project.is_empty() {
+            match TrustStore::read(&request.trust_file) {
+                Ok(store) => project_trusted = store.trusts(&trust::texts(&project)),
+                Err(why) => {
+                    notices.push(format!("{why}; no project is trusted until it is mended"))
+                }
+            }
+        }
+        let units = base
+            .into_iter()
+            .chain(project)
+            .chain(user)
+            .chain(system)
+            .rev()
+            .collect();
+        Ok(Self {
+            units,
+            project_trusted,
+            notices,
+        })
+    }
+}
+
+fn source(unit: &Unit, project_trusted: bool) -> Source {
+    Source {
+        layer: unit.layer.name().to_owned(),
+        file: unit.document.source.shown.to_string(),
+        path: unit.document.source.path.clone(),
+        trusted: unit.layer != Layer::Project || project_trusted,
+    }
+}
+
+fn layer_names(units: &[Unit]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for unit in units {
+        let name = match unit.layer {
+            Layer::Base => unit.document.source.shown.to_string(),
+            layer => layer.name().to_owned(),
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// The place that a refusal by default tells people to write in: the strongest file of their own
+/// that speaks about the network, or a file in which they could begin to.
+fn default_origin(
+    request: &Request,
+    units: &[Unit],
+    project_trusted: bool,
+    merge: &Merge,
+) -> Origin {
+    if let Some(lock) = merge.locked(KeyId::NetworkAllow) {
+        return lock.clone();
+    }
+    let rank = |unit: &Unit| match unit.layer {
+        Layer::Base if unit.document.source.path.is_some() => Some(0),
+        Layer::Project if project_trusted && unit.document.source.path.is_some() => Some(1),
+        Layer::User if unit.document.source.path.is_some() => Some(2),
+        _ => None,
+    };
+    let own = || units.iter().filter_map(|u| Some((rank(u)?, u)));
+    let speaking = own()
+        .filter(|(_, u)| u.document.network.is_some())
+        .min_by_key(|(r, _)| *r);
+    match speaking.or_else(|| own().min_by_key(|(r, _)| *r)) {
+        Some((_, unit)) => unit.document.network.clone().unwrap_or_else(|| {
+            Origin::new(std::sync::Arc::clone(&unit.document.source.shown), 0, 0)
+        }),
+        None => Origin::new(request.shown(&request.user_file), 0, 0),
+    }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "load_properties_tests.rs"]
+mod properties;

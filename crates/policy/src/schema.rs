@@ -1,0 +1,106 @@
+//! The JSON Schema of a policy file, for editors. It is made from the table of keys and says no
+//! more than the table; what only the loader can judge (a path, a host) is a plain string in it.
+
+use crate::keys::{HTTP_KEYS, KEYS, Key, Kind, SECTIONS};
+use serde_json::{Map, Value, json};
+
+/// The JSON Schema (draft 2020-12) of a policy file.
+#[must_use]
+pub fn schema() -> Value {
+    let mut top = Map::new();
+    for key in KEYS.iter().filter(|k| k.section().is_empty()) {
+        top.insert(key.name().to_owned(), property(key));
+    }
+    for (section, doc) in SECTIONS {
+        let keys = KEYS.iter().filter(|k| k.section() == *section);
+        let mut table = object(keys);
+        table["description"] = json!(doc);
+        top.insert((*section).to_owned(), table);
+    }
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Bailiwick policy",
+        "type": "object",
+        "additionalProperties": false,
+        "properties": top,
+    })
+}
+
+fn object<'a>(keys: impl Iterator<Item = &'a Key>) -> Value {
+    let properties: Map<String, Value> = keys.map(|k| (k.name().to_owned(), property(k))).collect();
+    json!({ "type": "object", "additionalProperties": false, "properties": properties })
+}
+
+fn property(key: &Key) -> Value {
+    let list = || json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true });
+    let table = |names: &str| json!({ "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "pattern": names } });
+    let mut schema = match key.kind {
+        Kind::Policies | Kind::Paths | Kind::Hosts { .. } | Kind::Publish | Kind::RequestPaths => {
+            list()
+        }
+        Kind::Names => {
+            let mut schema = list();
+            schema["items"]["pattern"] = json!(r"^([A-Za-z_][A-Za-z0-9_]*\*?|\*)$");
+            schema
+        }
+        Kind::Methods => {
+            let mut schema = list();
+            schema["items"]["pattern"] = json!("^[A-Z-]+$");
+            schema
+        }
+        Kind::Keys => {
+            let mut schema = list();
+            schema["items"]["enum"] = KEYS.iter().map(|k| k.path).collect();
+            schema
+        }
+        Kind::Mappings => table("^[^/:@ ]+$"),
+        Kind::Variables => table("^[A-Za-z_][A-Za-z0-9_]*$"),
+        Kind::HttpRules => {
+            let mut rule = object(HTTP_KEYS.iter());
+            rule["required"] = json!(["host"]);
+            json!({ "type": "array", "items": rule })
+        }
+        Kind::Host => json!({ "type": "string", "minLength": 1 }),
+        Kind::Bytes => {
+            json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([KMGTkmgt][Ii]?)?[Bb]\s*$" })
+        }
+        Kind::Time => {
+            json!({ "type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]{1,6})?\s*(ms|s|m|h|d)\s*)+$" })
+        }
+        Kind::Count => json!({ "type": "integer", "minimum": 1 }),
+        Kind::Cpus => json!({ "type": "number", "minimum": 0.001, "maximum": 4096 }),
+    };
+    schema["description"] = json!(format!("{} Without it: {}.", key.doc, key.default));
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_of_the_table_is_in_the_schema_with_its_text() {
+        let schema = schema();
+        for key in KEYS {
+            let pointer = match key.section() {
+                "" => format!("/properties/{}", key.name()),
+                section => format!("/properties/{section}/properties/{}", key.name()),
+            };
+            let found = schema
+                .pointer(&pointer)
+                .unwrap_or_else(|| panic!("{pointer}"));
+            assert!(
+                found["description"].as_str().unwrap().starts_with(key.doc),
+                "{pointer}"
+            );
+        }
+        let rule = schema
+            .pointer("/properties/network/properties/http/items")
+            .unwrap();
+        assert_eq!(rule["required"], json!(["host"]));
+        assert_eq!(
+            rule["properties"].as_object().unwrap().len(),
+            HTTP_KEYS.len()
+        );
+    }
+}

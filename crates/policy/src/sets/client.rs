@@ -1,0 +1,88 @@
+//! Where a client is installed, and, where nothing else helps, what it says itself. A program that
+//! lies in the workspace is never started: a repository could have put it there and on PATH.
+
+use super::Search;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
+use std::io::{ErrorKind, Read};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a client may take to answer.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How much of an answer is read, in bytes.
+const MAX_ANSWER: usize = 64 << 10;
+
+/// The programs of this name on PATH, in its order, outside the workspace.
+pub(crate) fn on_path(search: &Search<'_>, name: &str) -> Vec<PathBuf> {
+    let path = search.request.variable("PATH").unwrap_or(OsStr::new(""));
+    let mut found: Vec<PathBuf> = Vec::new();
+    for folder in std::env::split_paths(path).filter(|f| f.is_absolute()) {
+        let file = folder.join(name);
+        let outside = |p: &PathBuf| !p.starts_with(search.workspace);
+        if file.is_file()
+            && outside(&file)
+            && file.canonicalize().is_ok_and(|real| outside(&real))
+            && !found.contains(&file)
+        {
+            found.push(file);
+        }
+    }
+    found
+}
+
+/// What the first program of this name prints, if it ends well in time.
+pub(crate) fn ask(search: &Search<'_>, name: &str, arguments: &[&str]) -> Option<String> {
+    let program = on_path(search, name).into_iter().next()?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(&search.request.environment)
+        // Not in the workspace: its files would configure the client.
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .ok()?;
+    let answer = read_in_time(&mut child);
+    if answer.is_none() {
+        if let Ok(id) = i32::try_from(child.id())
+            && let Some(group) = Pid::from_raw(id)
+        {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = child.kill();
+    }
+    let ended_well = child.wait().is_ok_and(|status| status.success());
+    answer.filter(|_| ended_well)
+}
+
+fn read_in_time(child: &mut Child) -> Option<String> {
+    let mut pipe = child.stdout.take()?;
+    fcntl_setfl(&pipe, fcntl_getfl(&pipe).ok()? | OFlags::NONBLOCK).ok()?;
+    let deadline = Instant::now() + PATIENCE;
+    let mut answer = Vec::new();
+    let mut block = [0; 4096];
+    loop {
+        let mut idle = false;
+        match pipe.read(&mut block) {
+            Ok(0) if child.try_wait().ok()?.is_some() => return String::from_utf8(answer).ok(),
+            Ok(0) => idle = true,
+            Ok(n) => answer.extend_from_slice(&block[..n]),
+            Err(e) if e.kind() == ErrorKind::WouldBlock => idle = true,
+            Err(e) if e.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+        if answer.len() > MAX_ANSWER || Instant::now() > deadline {
+            return None;
+        }
+        if idle {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}

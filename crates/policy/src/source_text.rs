@@ -1,0 +1,137 @@
+//! The text of one policy file, read once. Every later use (parsing, hashing for trust, showing a
+//! line) sees these bytes, so that a file that changes meanwhile cannot be trusted as one thing
+//! and obeyed as another. Reading takes a regular file of at most 1 MiB: a FIFO or a device that
+//! a hostile project put there must not hang or flood the product.
+
+use bailiwick_event::{Origin, Text};
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The largest policy file, in bytes.
+pub(crate) const MAX_BYTES: u64 = 1 << 20;
+
+/// Why a file could not be read as text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadError {
+    /// There is none.
+    Missing,
+    /// A folder, a FIFO, a device or a socket.
+    NotAFile,
+    /// Above 1 MiB.
+    TooLarge,
+    /// Not UTF-8; the offset of the first byte that is not.
+    NotUtf8(usize),
+    /// The machine's own words.
+    Io(String),
+}
+
+impl std::fmt::Display for ReadError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no such file"),
+            Self::NotAFile => f.write_str("it is not a regular file"),
+            Self::TooLarge => f.write_str("it is larger than 1 MiB"),
+            Self::NotUtf8(at) => write!(f, "it is not UTF-8 (byte {at})"),
+            Self::Io(why) => f.write_str(why),
+        }
+    }
+}
+
+/// Reads a regular file of at most `limit` bytes, without ever waiting for one.
+pub(crate) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    let io = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => ReadError::Missing,
+        std::io::ErrorKind::IsADirectory => ReadError::NotAFile,
+        // What open() says of a socket, and of a device without a driver.
+        _ if e.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
+            ReadError::NotAFile
+        }
+        _ => ReadError::Io(e.to_string()),
+    };
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)
+        .map_err(io)?;
+    let meta = file.metadata().map_err(io)?;
+    if !meta.is_file() {
+        return Err(ReadError::NotAFile);
+    }
+    if meta.len() > limit {
+        return Err(ReadError::TooLarge);
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(io)?;
+    if bytes.len() as u64 > limit {
+        return Err(ReadError::TooLarge);
+    }
+    Ok(bytes)
+}
+
+/// A policy file's text and name.
+#[derive(Debug)]
+pub(crate) struct SourceText {
+    /// As the user knows it: `./bailiwick.toml`, `template:agent`.
+    pub(crate) shown: Arc<str>,
+    /// Canonical; None for a template.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) text: String,
+    /// The offset at which each line begins.
+    lines: Vec<usize>,
+}
+
+impl SourceText {
+    pub(crate) fn new(shown: &str, path: Option<PathBuf>, text: String) -> Self {
+        let starts = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+        let lines = std::iter::once(0)
+            .chain(starts.map(|(i, _)| i + 1))
+            .collect();
+        Self {
+            shown: Text::from(shown).to_string().into(),
+            path,
+            text,
+            lines,
+        }
+    }
+
+    /// Reads `path`, which people know as `shown`.
+    pub(crate) fn read(path: &Path, shown: &str) -> Result<Self, ReadError> {
+        let bytes = read_regular(path, MAX_BYTES)?;
+        let text = String::from_utf8(bytes)
+            .map_err(|e| ReadError::NotUtf8(e.utf8_error().valid_up_to()))?;
+        let canonical = path
+            .canonicalize()
+            .map_err(|e| ReadError::Io(e.to_string()))?;
+        Ok(Self::new(shown, Some(canonical), text))
+    }
+
+    /// The line (from 0) that holds an offset, and the range of that line without its end.
+    pub(crate) fn line_at(&self, offset: usize) -> (usize, Range<usize>) {
+        let line = self
+            .lines
+            .partition_point(|start| *start <= offset)
+            .saturating_sub(1);
+        let start = self.lines.get(line).copied().unwrap_or(0);
+        let end = self
+            .lines
+            .get(line + 1)
+            .map_or(self.text.len(), |next| next - 1);
+        let text = self.text.get(start..end).unwrap_or_default();
+        (line, start..start + text.trim_end_matches('\r').len())
+    }
+
+    /// The position of an offset: line and column from 1, the column in characters.
+    pub(crate) fn origin(&self, offset: usize) -> Origin {
+        let (line, range) = self.line_at(offset);
+        let before = self.text.get(range.start..offset.max(range.start));
+        let column = before.unwrap_or_default().chars().count() + 1;
+        let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Origin::new(Arc::clone(&self.shown), number(line + 1), number(column))
+    }
+}

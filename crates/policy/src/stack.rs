@@ -1,0 +1,277 @@
+//! Which files make a policy, and in which order. Each file is read once; a file that several
+//! others extend stands once, below all of them, so that what builds on it always wins over it.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::entry::{Entry, Value};
+use crate::error::PolicyError;
+use crate::keys::KeyId;
+use crate::request::Request;
+use crate::source_text::{ReadError, SourceText};
+use crate::suggest::closest;
+use crate::templates;
+use bailiwick_event::Text;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+/// How many files may extend one another in a row.
+const MAX_DEPTH: usize = 16;
+/// How many files one layer may have.
+const MAX_FILES: usize = 64;
+
+/// Where a file stands among the layers, strongest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Layer {
+    System,
+    User,
+    Project,
+    /// What `--policy` names.
+    Base,
+    /// What was found on PATH.
+    Toolchain,
+}
+
+impl Layer {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Project => "project",
+            Self::Base => "base",
+            Self::Toolchain => "toolchain",
+        }
+    }
+}
+
+/// One file of a layer.
+#[derive(Clone, Debug)]
+pub(crate) struct Unit {
+    pub(crate) layer: Layer,
+    pub(crate) document: Rc<Document>,
+    /// Where its relative paths begin; None: the workspace.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// A text of `extends` or `--policy`.
+enum Reference {
+    Template(String),
+    File(PathBuf),
+}
+
+fn reference(text: &str, folder: &Path, home: &Path) -> Reference {
+    if !text.contains('/') && !text.ends_with(".toml") {
+        return Reference::Template(text.to_owned());
+    }
+    Reference::File(match text.strip_prefix("~/") {
+        Some(rest) => home.join(rest),
+        None => folder.join(text),
+    })
+}
+
+/// Reads the files of one layer; the result is weakest first.
+pub(crate) struct Collector<'a> {
+    request: &'a Request,
+    layer: Layer,
+    /// Files that are being read, outermost first.
+    open: Vec<String>,
+    done: Vec<String>,
+    units: Vec<Unit>,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(request: &'a Request, layer: Layer) -> Self {
+        Self {
+            request,
+            layer,
+            open: Vec::new(),
+            done: Vec::new(),
+            units: Vec::new(),
+        }
+    }
+
+    /// The files that were read, weakest first.
+    pub(crate) fn finish(self) -> Vec<Unit> {
+        self.units
+    }
+
+    /// Reads what a `--policy` argument names.
+    pub(crate) fn argument(&mut self, text: &str) -> Result<(), PolicyError> {
+        match reference(text, &self.request.cwd, &self.request.home) {
+            Reference::Template(name) => {
+                let body =
+                    templates::text_of(&name).ok_or(PolicyError::UnknownTemplate(name.clone()))?;
+                self.template(&name, body)
+            }
+            Reference::File(path) => self.file(&path, text),
+        }
+    }
+
+    /// Reads a file that must exist and the files that it extends.
+    pub(crate) fn file(&mut self, path: &Path, shown: &str) -> Result<(), PolicyError> {
+        let source = SourceText::read(path, shown).map_err(|why| PolicyError::Unreadable {
+            file: shown.to_owned(),
+            why,
+        })?;
+        self.source(source)
+    }
+
+    /// Reads a file if it exists.
+    pub(crate) fn file_if_any(&mut self, path: &Path) -> Result<(), PolicyError> {
+        match self.file(path, &self.request.shown(path)) {
+            Err(PolicyError::Unreadable {
+                why: ReadError::Missing,
+                ..
+            }) => Ok(()),
+            result => result,
+        }
+    }
+
+    fn template(&mut self, name: &str, body: &str) -> Result<(), PolicyError> {
+        self.source(SourceText::new(
+            &format!("template:{name}"),
+            None,
+            body.to_owned(),
+        ))
+    }
+
+    fn source(&mut self, source: SourceText) -> Result<(), PolicyError> {
+        let id = identity(&source);
+        if self.done.contains(&id) {
+            return Ok(());
+        }
+        let path = source.path.clone();
+        let document = Document::parse(source).map_err(PolicyError::Invalid)?;
+        self.check_place(&document)?;
+        let folder = path
+            .as_deref()
+            .and_then(Path::parent)
+            .map(Path::to_path_buf);
+        self.open.push(id.clone());
+        for entry in document.of(KeyId::Extends) {
+            if let Value::Text(text) = &entry.value {
+                self.extended(&document, entry, text, folder.as_deref())?;
+            }
+        }
+        self.open.pop();
+        self.done.push(id);
+        // A file of the user's or the system's speaks about every workspace.
+        let own_folder = matches!(self.layer, Layer::Project | Layer::Base);
+        self.units.push(Unit {
+            layer: self.layer,
+            document: Rc::new(document),
+            folder: folder.filter(|_| own_folder),
+        });
+        Ok(())
+    }
+
+    fn extended(
+        &mut self,
+        by: &Document,
+        entry: &Entry,
+        text: &str,
+        folder: Option<&Path>,
+    ) -> Result<(), PolicyError> {
+        let error = |message: String, help: String| {
+            PolicyError::Invalid(vec![Diagnostic::error(
+                &by.source,
+                entry.span.clone(),
+                message,
+                help,
+            )])
+        };
+        if self.open.len() >= MAX_DEPTH {
+            return Err(error(
+                format!("more than {MAX_DEPTH} policies extend one another"),
+                "extend fewer".to_owned(),
+            ));
+        }
+        if self.done.len() >= MAX_FILES {
+            return Err(error(
+                format!("more than {MAX_FILES} policies are extended"),
+                "extend fewer".to_owned(),
+            ));
+        }
+        let source = match reference(text, folder.unwrap_or(Path::new("/")), &self.request.home) {
+            Reference::Template(name) => match templates::text_of(&name) {
+                Some(body) => SourceText::new(&format!("template:{name}"), None, body.to_owned()),
+                None => {
+                    let near = closest(&name, templates::templates().iter().map(|(n, _)| *n));
+                    let help = match near {
+                        Some(near) => format!("did you mean \"{near}\"?"),
+                        None => format!(
+                            "the templates are {}; a path has a \"/\" in it or ends in .toml",
+                            templates::names()
+                        ),
+                    };
+                    return Err(error(
+                        format!("there is no template \"{}\"", Text::from(name)),
+                        help,
+                    ));
+                }
+            },
+            Reference::File(path) => {
+                SourceText::read(&path, &self.request.shown(&path)).map_err(|why| {
+                    let shown = Text::from(self.request.shown(&path));
+                    error(
+                        format!("{shown} cannot be read: {why}"),
+                        "a path in `extends` is relative to the file that it stands in".to_owned(),
+                    )
+                })?
+            }
+        };
+        let id = identity(&source);
+        if let Some(at) = self.open.iter().position(|o| *o == id) {
+            let shown: Vec<_> = self.open[at..]
+                .iter()
+                .chain([&id])
+                .map(|p| Text::from(p.as_str()).to_string())
+                .collect();
+            return Err(error(
+                format!(
+                    "the policies extend one another in a circle: {}",
+                    shown.join(" → ")
+                ),
+                "remove this entry".to_owned(),
+            ));
+        }
+        self.source(source)
+    }
+
+    /// Keys that not every layer may have.
+    fn check_place(&self, document: &Document) -> Result<(), PolicyError> {
+        let template = document.source.path.is_none();
+        let mut found = Vec::new();
+        for entry in &document.entries {
+            let (message, help) = match entry.key.id {
+                KeyId::Hosts if template || self.layer == Layer::Project => (
+                    "`network.hosts` has no place in a project's policy",
+                    "write it in your own policy, or give the file by --policy",
+                ),
+                KeyId::Lock if template || self.layer != Layer::System => (
+                    "`lock.keys` has its place only in the system's policy",
+                    "remove it, or write it in /etc/bailiwick/policy.toml",
+                ),
+                _ => continue,
+            };
+            found.push(Diagnostic::error(
+                &document.source,
+                entry.span.clone(),
+                message,
+                help,
+            ));
+        }
+        if found.is_empty() {
+            Ok(())
+        } else {
+            Err(PolicyError::Invalid(found))
+        }
+    }
+}
+
+/// What makes two files the same.
+fn identity(source: &SourceText) -> String {
+    match &source.path {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None => source.shown.to_string(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Which folder is the workspace, and whether it may be. A sandbox that can write the home
+//! directory, or the files that say what it may do, is none: the next run would obey what this
+//! one wrote.
+
+use crate::error::PolicyError;
+use crate::request::Request;
+use std::path::{Path, PathBuf};
+
+/// The canonical workspace of a request.
+pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
+    let given = request.cwd.join(&request.workspace);
+    let bad = |why: &str| PolicyError::Workspace {
+        path: given.clone(),
+        why: why.to_owned(),
+    };
+    let path = given.canonicalize().map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => bad("there is no such folder"),
+        _ => bad(&e.to_string()),
+    })?;
+    if !path.is_dir() {
+        return Err(bad("it is not a folder"));
+    }
+    if path.to_str().is_none() {
+        return Err(bad("its path is not UTF-8"));
+    }
+    if request.home.to_str().is_none() || !request.home.is_absolute() {
+        return Err(PolicyError::Workspace {
+            path: request.home.clone(),
+            why: "the home directory is no absolute UTF-8 path; set HOME".to_owned(),
+        });
+    }
+    if !request.allow_wide_workspace {
+        refuse_wide(request, &path)?;
+    }
+    Ok(path)
+}
+
+fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {
+    let wide = |why: String| {
+        Err(PolicyError::TooWide {
+            path: workspace.to_path_buf(),
+            why,
+        })
+    };
+    if workspace == Path::new("/") {
+        return wide("the root of the file system".to_owned());
+    }
+    let home = request
+        .home
+        .canonicalize()
+        .unwrap_or_else(|_| request.home.clone());
+    if workspace == home {
+        return wide("the home directory".to_owned());
+    }
+    if home != Path::new("/") && home.starts_with(workspace) {
+        return wide("a folder that contains the home directory".to_owned());
+    }
+    let own = [
+        ("the user's policy", &request.user_file),
+        ("the system's policy", &request.system_file),
+        ("the trust store", &request.trust_file),
+    ];
+    for (what, file) in own {
+        if resolve_existing(file).starts_with(workspace) {
+            return wide(format!("a folder that contains {what}"));
+        }
+    }
+    Ok(())
+}
+
+/// The path with the part of it that exists made canonical.
+fn resolve_existing(path: &Path) -> PathBuf {
+    for ancestor in path.ancestors() {
+        if let Ok(real) = ancestor.canonicalize() {
+            return match path.strip_prefix(ancestor) {
+                Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+                _ => real,
+            };
+        }
+    }
+    path.to_path_buf()
+}
+
+/// The project's policy: the nearest `bailiwick.toml` at or above the workspace, not above the
+/// home directory where the workspace is below it.
+pub(crate) fn project_file(workspace: &Path, home: &Path) -> Option<PathBuf> {
+    let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+    let below_home = workspace.starts_with(&home);
+    workspace
+        .ancestors()
+        .take_while(|folder| !below_home || folder.starts_with(&home))
+        .map(|folder| folder.join("bailiwick.toml"))
+        .find(|file| file.symlink_metadata().is_ok())
+}
+
+#[cfg(test)]
+#[path = "workspace_tests.rs"]
+mod tests;

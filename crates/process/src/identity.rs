@@ -1,0 +1,149 @@
+//! Who the sandboxed program is. A user stays himself, alone in a user namespace. Host root is
+//! never root inside: the program gets an id that nobody on the host has, and what it may write
+//! appears to belong to that id by an idmapped mount; so a mistake anywhere else does not hand
+//! out the host's root.
+
+use crate::kernel::{self, Fork};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{Signal, getegid, geteuid};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+
+/// The id inside where the host's root started the sandbox: outside of the ranges that
+/// distributions and systemd hand out.
+pub(crate) const INSIDE: u32 = 60_999;
+/// Ids that exist: all but the one that means "unchanged".
+const ALL: u32 = u32::MAX;
+
+/// Who runs the sandboxed program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Identity {
+    /// The calling user, mapped to himself.
+    User { uid: u32, gid: u32 },
+    /// Host root, outside; [`INSIDE`] inside.
+    Root,
+}
+
+impl Identity {
+    /// The identity that this process can give.
+    pub(crate) fn of_caller() -> Self {
+        match geteuid().as_raw() {
+            0 => Self::Root,
+            uid => Self::User { uid, gid: getegid().as_raw() },
+        }
+    }
+
+    /// User and group id inside.
+    pub(crate) fn inside(self) -> (u32, u32) {
+        match self {
+            Self::User { uid, gid } => (uid, gid),
+            Self::Root => (INSIDE, INSIDE),
+        }
+    }
+
+    /// Maps the user to himself; called by the first process of a new user namespace.
+    pub(crate) fn map_self(self) -> io::Result<()> {
+        let (uid, gid) = self.inside();
+        fs::write("/proc/self/setgroups", "deny")?;
+        fs::write("/proc/self/uid_map", format!("{uid} {uid} 1"))?;
+        fs::write("/proc/self/gid_map", format!("{gid} {gid} 1"))
+    }
+}
+
+/// Maps every id of the process's new user namespace to itself; called by the host's root.
+pub(crate) fn map_all(pid: i32) -> io::Result<()> {
+    let map = format!("0 0 {ALL}");
+    write_maps(pid, &map, &map)
+}
+
+fn write_maps(pid: i32, uids: &str, gids: &str) -> io::Result<()> {
+    fs::write(format!("/proc/{pid}/uid_map"), uids)?;
+    fs::write(format!("/proc/{pid}/gid_map"), gids)
+}
+
+/// User namespaces whose maps exchange an owner on disk with the id inside; made once per owner.
+#[derive(Default)]
+pub(crate) struct Idmaps(BTreeMap<(u32, u32), OwnedFd>);
+
+impl Idmaps {
+    /// The namespace that shows what belongs to this owner as belonging to [`INSIDE`], and the
+    /// other way round, so that every id keeps a name.
+    pub(crate) fn of_owner(&mut self, uid: u32, gid: u32) -> io::Result<&OwnedFd> {
+        use std::collections::btree_map::Entry;
+        match self.0.entry((uid, gid)) {
+            Entry::Occupied(entry) => Ok(entry.into_mut()),
+            Entry::Vacant(entry) => Ok(entry.insert(make(uid, gid)?)),
+        }
+    }
+}
+
+/// A map of all ids to themselves, but for `a` and `b`, which change places.
+fn exchange(a: u32, b: u32) -> String {
+    let (low, high) = (a.min(b), a.max(b));
+    if low == high {
+        return format!("0 0 {ALL}");
+    }
+    let identity = |from: u32, to: u32| match to > from {
+        true => format!("{from} {from} {}\n", to - from),
+        false => String::new(),
+    };
+    format!(
+        "{}{low} {high} 1\n{}{high} {low} 1\n{}",
+        identity(0, low),
+        identity(low + 1, high),
+        identity(high + 1, ALL)
+    )
+}
+
+/// A namespace lives as long as a process or a descriptor of it: a child waits until the maps
+/// are written and the descriptor is open.
+fn make(uid: u32, gid: u32) -> io::Result<OwnedFd> {
+    let (wait, release) = pipe_with(PipeFlags::CLOEXEC)?;
+    match kernel::fork_into(libc::CLONE_NEWUSER)? {
+        Fork::Child => {
+            drop(release);
+            let _ = rustix::io::read(&wait, &mut [0; 1]);
+            kernel::exit_now(0)
+        }
+        Fork::Parent(pid, child) => {
+            drop(wait);
+            let namespace = write_maps(pid, &exchange(uid, INSIDE), &exchange(gid, INSIDE))
+                .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
+            drop(release);
+            rustix::process::pidfd_send_signal(child.as_fd(), Signal::KILL)?;
+            rustix::process::waitpid(
+                rustix::process::Pid::from_raw(pid),
+                rustix::process::WaitOptions::empty(),
+            )?;
+            Ok(namespace?.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn apply(map: &str, id: u32) -> Option<u32> {
+        map.lines().find_map(|line| {
+            let n: Vec<u32> = line.split(' ').map(|n| n.parse().unwrap()).collect();
+            (id.checked_sub(n[0])? < n[2]).then(|| n[1] + (id - n[0]))
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn an_exchange_moves_two_ids_and_keeps_all_others(
+            a in 0..ALL, b in 0..ALL, other in 0..ALL,
+        ) {
+            let map = exchange(a, b);
+            prop_assert_eq!(apply(&map, a), Some(b));
+            prop_assert_eq!(apply(&map, b), Some(a));
+            prop_assume!(other != a && other != b);
+            prop_assert_eq!(apply(&map, other), Some(other));
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! The few system calls that no library wraps, one function each.
+//!
+//! Decision: all of the backend's raw kernel interface is in this file, so that every `unsafe`
+//! can be read in one sitting. No policy here: arguments go in, an error comes out.
+
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ffi::CString;
+use std::io;
+
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// Which side of a [`fork_into`] the caller is on.
+pub(crate) enum Fork {
+    /// The new process.
+    Child,
+    /// The caller: the child's id, and a descriptor of the child.
+    Parent(i32, OwnedFd),
+}
+
+/// Forks into new namespaces (`CLONE_NEW*`), like `fork` for everything else.
+pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
+    let mut pidfd: i32 = -1;
+    // SAFETY: all-zero is a valid `clone_args` (clone3(2)).
+    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
+    args.flags = (namespaces | libc::CLONE_PIDFD) as u64;
+    args.pidfd = (&raw mut pidfd) as u64;
+    args.exit_signal = libc::SIGCHLD as u64;
+    // SAFETY: `args` and `pidfd` outlive the call and the size is that of `args`. There is no
+    // CLONE_VM and no new stack, so the child runs on a copy of this thread's memory as after
+    // fork(2). The process has one thread (the callers' contract, checked by `single_threaded`),
+    // so no lock can be held by a thread that does not exist in the child.
+    let pid = unsafe {
+        libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>())
+    };
+    match check(pid)? {
+        0 => Ok(Fork::Child),
+        // SAFETY: with CLONE_PIDFD the kernel stored a new descriptor that nobody else owns.
+        pid => Ok(Fork::Parent(pid as i32, unsafe { OwnedFd::from_raw_fd(pidfd) })),
+    }
+}
+
+/// An ordinary fork; `None` in the child.
+pub(crate) fn fork() -> io::Result<Option<i32>> {
+    // SAFETY: the process has one thread (see `fork_into`), so the child may run any code.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        pid => Ok(Some(pid)),
+    }
+}
+
+/// Sets attributes and an idmapping on a mount and, with `recursive`, on all below it.
+pub(crate) fn mount_setattr(
+    mount: BorrowedFd<'_>,
+    set: u64,
+    userns: Option<BorrowedFd<'_>>,
+    recursive: bool,
+) -> io::Result<()> {
+    let attributes = libc::mount_attr {
+        attr_set: set | if userns.is_some() { libc::MOUNT_ATTR_IDMAP } else { 0 },
+        attr_clr: 0,
+        propagation: 0,
+        userns_fd: userns.map_or(0, |fd| fd.as_raw_fd() as u64),
+    };
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: the path is an empty C string, `attributes` lives through the call and its size is
+    // given.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            mount.as_raw_fd(),
+            c"".as_ptr(),
+            flags,
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
+        )
+    };
+    check(result).map(drop)
+}
+
+/// Enters new namespaces (`CLONE_NEW*`).
+pub(crate) fn unshare(namespaces: i32) -> io::Result<()> {
+    // SAFETY: no memory is passed; with namespace flags alone no descriptor table is unshared.
+    check(unsafe { libc::unshare(namespaces) }.into()).map(drop)
+}
+
+/// Attaches a seccomp filter to this thread, and so to all that it starts.
+pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
+    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
+    let filter = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    // SAFETY: `filter` points to `length` instructions that live through the call; the kernel
+    // copies and does not write them.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter)
+    };
+    check(result).map(drop)
+}
+
+/// Gives up every capability, for good: bounding, ambient, permitted, effective, inheritable.
+pub(crate) fn drop_capabilities() -> io::Result<()> {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    for capability in 0..64 {
+        // SAFETY: PR_CAPBSET_DROP takes a number and no memory.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
+            let error = io::Error::last_os_error();
+            match error.raw_os_error() {
+                // Behind the kernel's last capability.
+                Some(libc::EINVAL) => break,
+                // Without CAP_SETPCAP the set below is empty already and cannot grow.
+                Some(libc::EPERM) => break,
+                _ => return Err(error),
+            }
+        }
+    }
+    let header = Header { version: VERSION_3, pid: 0 };
+    let none = [0_u32; 6];
+    // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
+    // through the call.
+    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
+}
+
+/// Sets the user and group ids of this thread, which must be the only one, and drops the
+/// supplementary groups.
+pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    // SAFETY: no groups are read where the length is 0.
+    check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
+    // SAFETY: numbers only.
+    check(unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) })?;
+    // SAFETY: numbers only.
+    check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
+}
+
+/// Sets an integer socket option.
+pub(crate) fn set_option(socket: impl AsFd, level: i32, name: i32, value: i32) -> io::Result<()> {
+    // SAFETY: the option's value is read from a live integer of the stated size.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_fd().as_raw_fd(),
+            level,
+            name,
+            (&raw const value).cast(),
+            size_of::<i32>() as u32,
+        )
+    };
+    check(result.into()).map(drop)
+}
+
+/// A descriptor that becomes readable when one of `signals` is pending; they are blocked.
+pub(crate) fn signal_descriptor(signals: &[i32]) -> io::Result<OwnedFd> {
+    // SAFETY: all-zero is a valid signal set, which sigemptyset initialises anyway.
+    let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is live.
+    unsafe { libc::sigemptyset(&raw mut set) };
+    for &signal in signals {
+        // SAFETY: `set` was initialised.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
+    }
+    // SAFETY: `set` is live; the old mask is not asked for.
+    check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into())?;
+    // SAFETY: `set` is live.
+    let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
+    check(fd.into())?;
+    // SAFETY: signalfd(2) returned a new descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+/// Gives every signal its default action and unblocks all.
+pub(crate) fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: SIG_DFL installs no handler; signals that cannot be set fail without effect.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: all-zero is a valid, empty signal set on Linux.
+    let set: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is live; the old mask is not asked for.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// Ignores one signal.
+pub(crate) fn ignore_signal(signal: i32) {
+    // SAFETY: SIG_IGN installs no handler.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
+/// Marks every descriptor from `first` on to be closed at the next exec.
+pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
+    // SAFETY: numbers only; no descriptor changes its owner.
+    check(unsafe {
+        libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
+    })
+    .map(drop)
+}
+
+/// Replaces the process image; returns only with an error.
+pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {
+    let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
+        list.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (argv, environment) = (pointers(argv), pointers(environment));
+    // SAFETY: both arrays end in a null pointer and their strings live through the call.
+    unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), environment.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Ends the process without running anything.
+pub(crate) fn exit_now(code: i32) -> ! {
+    // SAFETY: _exit(2) has no preconditions.
+    unsafe { libc::_exit(code) }
+}
+
+/// Whether this process has exactly one thread, as forking requires.
+pub(crate) fn single_threaded() -> bool {
+    // /proc/self/task has one entry per thread: its link count is that number plus 2.
+    match rustix::fs::stat("/proc/self/task") {
+        Ok(stat) => stat.st_nlink == 3,
+        Err(_) => false,
+    }
+}

@@ -1,0 +1,37 @@
+use super::*;
+use proptest::prelude::*;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+
+fn pair() -> (OwnedFd, OwnedFd) {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap()
+}
+
+#[test]
+fn a_report_arrives_with_its_descriptors() {
+    let (a, b) = pair();
+    let (x, _y) = pair();
+    let report = Report::Ready { descriptors: vec![Carried::Pty], layers: vec!["pid".into()] };
+    send(&a, &report, &[x]).unwrap();
+    let (got, fds) = receive::<Report>(&b).unwrap().unwrap();
+    assert_eq!((got, fds.len()), (report, 1));
+}
+
+#[test]
+fn the_end_of_the_other_side_is_seen() {
+    let (a, b) = pair();
+    drop(a);
+    assert!(receive::<Report>(&b).unwrap().is_none());
+}
+
+proptest! {
+    #[test]
+    fn a_packet_of_any_bytes_is_an_error_or_a_message(bytes in prop::collection::vec(any::<u8>(), 1..300)) {
+        let (a, b) = pair();
+        rustix::net::send(&a, &bytes, SendFlags::NOSIGNAL).unwrap();
+        if let Ok(Some((report, fds))) = receive::<Report>(&b) {
+            prop_assert!(fds.is_empty());
+            let canonical = serde_json::to_vec(&report).unwrap();
+            prop_assert_eq!(serde_json::from_slice::<Report>(&canonical).unwrap(), report);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Resolves a path of the host the way the kernel does, but keeps the links that it went
+//! through: inside the sandbox the same spelling must lead to the same file.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// A symbolic link of the host.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Link {
+    /// Where it is, without links.
+    pub(crate) at: PathBuf,
+    /// What it says.
+    pub(crate) target: PathBuf,
+}
+
+/// Where a path leads.
+#[derive(Debug)]
+pub(crate) struct Resolved {
+    /// The path without links.
+    pub(crate) real: PathBuf,
+    /// The links on the way.
+    pub(crate) links: Vec<Link>,
+    /// Whether it is a folder.
+    pub(crate) folder: bool,
+}
+
+/// Resolves an absolute path; `None` where it leads nowhere that the caller can see.
+pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
+    const LINKS: usize = 40;
+    let mut todo: VecDeque<OsString> = parts(path).collect();
+    let mut real = PathBuf::from("/");
+    let mut links = Vec::new();
+    let mut folder = true;
+    while let Some(part) = todo.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        let kind = fs::symlink_metadata(&next).ok()?.file_type();
+        folder = kind.is_dir();
+        if !kind.is_symlink() {
+            real = next;
+            continue;
+        }
+        if links.len() == LINKS {
+            return None;
+        }
+        let target = fs::read_link(&next).ok()?;
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+            todo.push_front(part);
+        }
+        folder = true;
+        links.push(Link { at: next, target });
+    }
+    Some(Resolved { real, links, folder })
+}
+
+fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
+    path.components().filter_map(|c| match c {
+        Component::Normal(part) => Some(part.to_owned()),
+        Component::ParentDir => Some("..".into()),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn it_leads_where_the_kernel_leads_and_names_the_links() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        fs::write(top.join("a/b/file"), "").unwrap();
+        symlink("a", top.join("one")).unwrap();
+        symlink(top.join("one/b"), top.join("a/two")).unwrap();
+        symlink("loop", top.join("loop")).unwrap();
+
+        let found = resolve(&top.join("one/two/file")).unwrap();
+        assert_eq!(found.real, top.join("a/b/file"));
+        assert!(!found.folder);
+        let at: Vec<_> = found.links.iter().map(|l| l.at.clone()).collect();
+        assert_eq!(at, [top.join("one"), top.join("a/two"), top.join("one")]);
+        assert_eq!(resolve(&top.join("one/two/..")).unwrap().real, top.join("a"));
+        assert!(resolve(&top.join("loop")).is_none());
+        assert!(resolve(&top.join("nothing")).is_none());
+    }
+}

@@ -1,0 +1,271 @@
+//! Which mounts make the sandbox's root. Made before anything is started, from the policy and
+//! the file system as it is, so that what cannot be enforced is refused with its policy line
+//! rather than found out half-way.
+//!
+//! The root is empty and gets what the policy names; what is not named does not exist. That is
+//! why there is no list of secrets to hide: forgetting one cannot show it.
+
+use crate::paths::{self, Link};
+use crate::walk::{self, Budget, WalkError};
+use bailiwick_event::{Failure, Refused, RuleRef};
+use bailiwick_policy::{Effective, PathEntry, PathPattern};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What a mounted path may be used for, strongest last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Access {
+    Read,
+    Private,
+    Write,
+}
+
+/// One mount of the host's files.
+#[derive(Debug)]
+pub(crate) struct Bind {
+    /// The path on the host, without links.
+    pub(crate) source: PathBuf,
+    /// The path inside, without links.
+    pub(crate) at: PathBuf,
+    pub(crate) access: Access,
+    pub(crate) folder: bool,
+    /// The owner on disk whose files must appear as the sandboxed program's own, where the host's
+    /// root runs the sandbox.
+    pub(crate) owner: Option<(u32, u32)>,
+}
+
+/// The whole root, in the order in which it is made.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Symbolic links of the host outside of every mount (`/bin`), made again.
+    pub(crate) links: Vec<Link>,
+    /// Parents before children.
+    pub(crate) binds: Vec<Bind>,
+    /// Control folders that must not be renamed away: mounted on themselves.
+    pub(crate) pinned: Vec<PathBuf>,
+    /// Paths that become read-only.
+    pub(crate) protected: Vec<PathBuf>,
+    /// Paths that become unreadable; whether each is a folder.
+    pub(crate) masked: Vec<(PathBuf, bool)>,
+    /// What the user should know.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Plan {
+    /// Plans the root for a policy. `root` says whether the host's root starts the sandbox.
+    pub(crate) fn new(policy: &Effective, private: &Path, root: bool) -> Result<Self, Failure> {
+        let mut plan = Self::default();
+        plan.plan_binds(policy, private, root)?;
+        for entry in &policy.filesystem.protect {
+            for path in existing("filesystem.protect", entry)? {
+                plan.protect(&path, entry)?;
+            }
+        }
+        for entry in &policy.filesystem.deny {
+            for path in existing("filesystem.deny", entry)? {
+                plan.mask(&path);
+            }
+        }
+        Ok(plan)
+    }
+
+    /// Paths that a program may write, for Landlock.
+    pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
+        self.binds.iter().filter(|b| b.access > Access::Read).map(|b| b.at.as_path())
+    }
+
+    /// The access that the mounts give to a path, if any.
+    fn mounted(&self, path: &Path) -> Option<&Bind> {
+        self.binds.iter().rev().find(|bind| path.starts_with(&bind.at))
+    }
+
+    fn plan_binds(&mut self, policy: &Effective, private: &Path, root: bool) -> Result<(), Failure> {
+        let filesystem = &policy.filesystem;
+        let groups = [
+            ("filesystem.read", &filesystem.read, Access::Read),
+            ("filesystem.private", &filesystem.private, Access::Private),
+            ("filesystem.write", &filesystem.write, Access::Write),
+        ];
+        // By real path: the strongest access of equal paths wins, parents sort before children.
+        let mut wanted: BTreeMap<PathBuf, (Access, PathBuf, bool)> = BTreeMap::new();
+        let mut links = Vec::new();
+        for (rule, entries, access) in groups {
+            for entry in entries {
+                if access == Access::Private {
+                    let path = literal(rule, entry)?;
+                    let source = private_folder(private, path)?;
+                    wanted.insert(path.to_path_buf(), (access, source, true));
+                    continue;
+                }
+                for path in existing(rule, entry)? {
+                    let Some(resolved) = paths::resolve(&path) else {
+                        self.note_missing(&path, entry);
+                        continue;
+                    };
+                    links.extend(resolved.links);
+                    let known = wanted.get(&resolved.real).map(|(access, ..)| *access);
+                    if known.is_none_or(|known| known < access) {
+                        let value = (access, resolved.real.clone(), resolved.folder);
+                        wanted.insert(resolved.real, value);
+                    }
+                }
+            }
+        }
+        for (at, (access, source, folder)) in wanted {
+            let above = self.mounted(&at);
+            if access != Access::Private && above.is_some_and(|bind| bind.access == access) {
+                continue;
+            }
+            if above.is_some() && !at.exists() {
+                self.notices.push(format!("{} does not exist and stays so", at.display()));
+                continue;
+            }
+            let own = access > Access::Read
+                || at.starts_with(&policy.home)
+                || at.starts_with(&policy.workspace);
+            let owner = match root && own {
+                true => Some(owner(&source)?),
+                false => None,
+            };
+            self.binds.push(Bind { source, at, access, folder, owner });
+        }
+        links.retain(|link| self.mounted(&link.at).is_none());
+        links.sort();
+        links.dedup();
+        self.links = links;
+        Ok(())
+    }
+
+    fn note_missing(&mut self, path: &Path, entry: &PathEntry) {
+        let written = !entry.origin.file.starts_with("template:") && entry.origin.line != 0;
+        if written && path.symlink_metadata().is_err() {
+            self.notices.push(format!("{}: {} does not exist", entry.origin, path.display()));
+        }
+    }
+
+    /// Makes an existing path below a writable mount read-only, and keeps the control folders
+    /// above it where they are.
+    fn protect(&mut self, path: &Path, entry: &PathEntry) -> Result<(), Failure> {
+        let Some(bind) = self.mounted(path) else { return Ok(()) };
+        if bind.access == Access::Read {
+            return Ok(());
+        }
+        let top = bind.at.clone();
+        let mut above = Vec::new();
+        let mut current = top.clone();
+        for part in path.strip_prefix(&top).unwrap_or(path).components() {
+            current.push(part);
+            let Ok(kind) = current.symlink_metadata() else { return Ok(()) };
+            if kind.is_symlink() {
+                return Err(refused("filesystem.protect", entry, format!(
+                    "{} is a symbolic link, which cannot be kept from being replaced",
+                    current.display()
+                ), "put a file or folder in the place of the link, or leave the entry out"));
+            }
+            if !kind.is_dir() {
+                // A file; or a file where a folder was meant (`.git` of a worktree), which
+                // decides what the folder is and so is protected in its place.
+                above.push(current.clone());
+                break;
+            }
+            above.push(current.clone());
+        }
+        let Some(target) = above.pop() else { return Ok(()) };
+        let control = |p: &&PathBuf| {
+            p.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+        };
+        for folder in above.iter().filter(control) {
+            if !self.pinned.contains(folder) {
+                self.pinned.push(folder.clone());
+            }
+        }
+        if !self.protected.contains(&target) {
+            self.protected.push(target);
+        }
+        Ok(())
+    }
+
+    /// Makes what a path leads to unreadable, where it is visible at all.
+    fn mask(&mut self, path: &Path) {
+        let Some(resolved) = paths::resolve(path) else { return };
+        if self.mounted(&resolved.real).is_some() {
+            let mask = (resolved.real, resolved.folder);
+            if !self.masked.contains(&mask) {
+                self.masked.push(mask);
+            }
+        }
+    }
+}
+
+fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Failure {
+    Failure::Refused(Refused {
+        rule: RuleRef { id: rule.to_owned(), origin: entry.origin.clone() },
+        resource,
+        remedy: remedy.to_owned(),
+    })
+}
+
+/// The path of an entry that must be one path.
+fn literal<'a>(rule: &str, entry: &'a PathEntry) -> Result<&'a Path, Failure> {
+    match &entry.pattern {
+        PathPattern::Path(path) => Ok(path),
+        PathPattern::Glob { glob, .. } => Err(refused(
+            rule,
+            entry,
+            format!("\"{glob}\" is a pattern, but the product must make one folder for it"),
+            "write the path without wildcards",
+        )),
+    }
+}
+
+/// The paths that an entry means here and now.
+fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
+    match &entry.pattern {
+        PathPattern::Path(path) => Ok(vec![path.clone()]),
+        PathPattern::Glob { root, glob } => {
+            walk::matches(root, glob, Budget::START).map_err(|error| match error {
+                WalkError::Glob(message) => {
+                    refused(rule, entry, message, "mend the pattern")
+                }
+                WalkError::Budget(seen) => refused(
+                    rule,
+                    entry,
+                    format!("{glob} cannot be applied to all of {}: more than {seen} entries",
+                        root.display()),
+                    "name the folders (\"config/**/.env\"), or take a smaller workspace",
+                ),
+                WalkError::Io(path, error) => {
+                    Failure::fault(format!("{} cannot be searched: {error}", path.display()))
+                }
+            })
+        }
+    }
+}
+
+/// The owner of a path on the host.
+fn owner(path: &Path) -> Result<(u32, u32), Failure> {
+    let meta = fs::metadata(path)
+        .map_err(|e| Failure::fault(format!("{} cannot be read: {e}", path.display())))?;
+    Ok((meta.uid(), meta.gid()))
+}
+
+/// The folder that stands behind a private path, made if it is missing. Its name is the path
+/// with `/` written as `%`, so that different paths have different folders.
+fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
+    let name = path.to_string_lossy().replace('%', "%25").replace('/', "%");
+    let folder = private.join(name);
+    match fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
+            Err(Failure::fault(format!("{} cannot be made: {e}", folder.display())))
+        }
+        _ => Ok(folder),
+    }
+}
+
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

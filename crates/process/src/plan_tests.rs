@@ -1,0 +1,131 @@
+use super::*;
+use bailiwick_event::Origin;
+use bailiwick_policy::{Environment, FilesystemPolicy, Limits, NetworkPolicy};
+use std::os::unix::fs::symlink;
+use tempfile::TempDir;
+
+struct World {
+    dir: TempDir,
+    filesystem: FilesystemPolicy,
+}
+
+impl World {
+    fn new(files: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        for file in files {
+            let path = dir.path().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        Self { dir, filesystem: FilesystemPolicy::default() }
+    }
+    fn top(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap()
+    }
+    fn entry(&self, path: &str) -> PathEntry {
+        let origin = Origin::new("bailiwick.toml", 7, 3);
+        PathEntry { pattern: PathPattern::Path(self.top().join(path)), origin }
+    }
+    fn write(mut self, path: &str) -> Self {
+        self.filesystem.write.push(self.entry(path));
+        self
+    }
+    fn read(mut self, path: &str) -> Self {
+        self.filesystem.read.push(self.entry(path));
+        self
+    }
+    fn protect(mut self, path: &str) -> Self {
+        self.filesystem.protect.push(self.entry(path));
+        self
+    }
+    fn deny(mut self, path: &str) -> Self {
+        self.filesystem.deny.push(self.entry(path));
+        self
+    }
+    fn plan(&self) -> Result<Plan, Failure> {
+        let policy = Effective {
+            workspace: self.top().join("ws"),
+            home: self.top().join("home"),
+            layers: vec![],
+            filesystem: self.filesystem.clone(),
+            network: NetworkPolicy::default(),
+            environment: Environment::default(),
+            limits: Limits::default(),
+        };
+        Plan::new(&policy, &self.top().join("private"), false)
+    }
+    fn relative(&self, path: &Path) -> String {
+        path.strip_prefix(self.top()).unwrap().display().to_string()
+    }
+}
+
+fn mounts(world: &World) -> Vec<(String, Access)> {
+    let plan = world.plan().unwrap();
+    plan.binds.iter().map(|b| (world.relative(&b.at), b.access)).collect()
+}
+
+#[test]
+fn parents_are_mounted_before_children_and_what_is_covered_is_not_mounted_again() {
+    let world = World::new(&["ws/a/b/f", "ws/ro/f"]).write("ws").read("ws/ro").write("ws/a/b");
+    assert_eq!(mounts(&world), [("ws".into(), Access::Write), ("ws/ro".into(), Access::Read)]);
+}
+
+#[test]
+fn the_stronger_access_of_one_path_wins() {
+    let world = World::new(&["ws/f"]).read("ws").write("ws");
+    assert_eq!(mounts(&world), [("ws".into(), Access::Write)]);
+}
+
+#[test]
+fn a_protected_hook_pins_its_control_folder_but_no_source_folder() {
+    let world = World::new(&["ws/sub/.git/hooks/x"]).write("ws").protect("ws/sub/.git/hooks");
+    let plan = world.plan().unwrap();
+    let list = |paths: &[PathBuf]| paths.iter().map(|p| world.relative(p)).collect::<Vec<_>>();
+    assert_eq!(list(&plan.protected), ["ws/sub/.git/hooks"]);
+    assert_eq!(list(&plan.pinned), ["ws/sub/.git"]);
+}
+
+#[test]
+fn the_git_file_of_a_worktree_is_protected_in_place_of_its_hooks() {
+    let world = World::new(&["ws/.git"]).write("ws").protect("ws/.git/hooks");
+    let plan = world.plan().unwrap();
+    assert_eq!(world.relative(&plan.protected[0]), "ws/.git");
+}
+
+#[test]
+fn a_protected_link_is_refused_with_its_policy_line() {
+    let world = World::new(&["ws/real/h"]).write("ws").protect("ws/hooks");
+    symlink("real", world.top().join("ws/hooks")).unwrap();
+    let Err(Failure::Refused(refused)) = world.plan() else { panic!("not refused") };
+    assert_eq!(refused.rule.to_string(), "filesystem.protect (bailiwick.toml:7:3)");
+}
+
+#[test]
+fn what_is_not_visible_needs_no_mask() {
+    let world = World::new(&["home/.ssh/id", "ws/f", "ws/.env"])
+        .write("ws")
+        .deny("home/.ssh")
+        .deny("ws/.env")
+        .deny("ws/absent");
+    let plan = world.plan().unwrap();
+    let masked: Vec<_> = plan.masked.iter().map(|(p, d)| (world.relative(p), *d)).collect();
+    assert_eq!(masked, [("ws/.env".into(), false)]);
+}
+
+#[test]
+fn a_denied_link_hides_what_it_leads_to() {
+    let world = World::new(&["ws/secret/key"]).write("ws").deny("ws/link");
+    symlink("secret", world.top().join("ws/link")).unwrap();
+    let plan = world.plan().unwrap();
+    assert_eq!(plan.masked, [(world.top().join("ws/secret"), true)]);
+}
+
+#[test]
+fn links_outside_of_every_mount_are_made_again() {
+    let world = World::new(&["usr/bin/sh", "ws/f"]).read("bin").read("usr");
+    symlink("usr/bin", world.top().join("bin")).unwrap();
+    let plan = world.plan().unwrap();
+    assert_eq!(plan.links.len(), 1);
+    assert_eq!(plan.links[0].at, world.top().join("bin"));
+    assert_eq!(plan.binds.len(), 1, "what the link leads to is mounted once");
+}

@@ -1,0 +1,121 @@
+//! Finds what a glob of the policy means in a tree, before anything is started. Links are never
+//! followed, and the walk has a budget: a policy that cannot be applied completely is refused,
+//! never applied in part.
+
+use globset::{GlobBuilder, GlobMatcher};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How much of a tree is looked at for one glob.
+#[derive(Clone, Copy)]
+pub(crate) struct Budget {
+    /// Entries of folders.
+    pub(crate) entries: usize,
+    /// Wall-clock time.
+    pub(crate) time: Duration,
+}
+
+impl Budget {
+    /// What a start may cost at the most. The time is wide because a cold disk is slow and a
+    /// refusal must not depend on the weather; the entries bound the ordinary case.
+    pub(crate) const START: Self = Self { entries: 200_000, time: Duration::from_secs(5) };
+}
+
+/// Why a walk was given up.
+#[derive(Debug)]
+pub(crate) enum WalkError {
+    /// The glob cannot be read.
+    Glob(String),
+    /// The budget is used up; so many entries were seen.
+    Budget(usize),
+    /// A folder could not be read.
+    Io(PathBuf, io::Error),
+}
+
+/// Every path below `root` that matches `glob`, without what lies below a match.
+pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<PathBuf>, WalkError> {
+    let matcher: GlobMatcher = GlobBuilder::new(glob)
+        .literal_separator(true)
+        .build()
+        .map_err(|e| WalkError::Glob(e.to_string()))?
+        .compile_matcher();
+    let depth = if glob.contains("**") { usize::MAX } else { glob.split('/').count() };
+    let deadline = Instant::now() + budget.time;
+    let mut found = Vec::new();
+    let mut folders = vec![(root.to_path_buf(), 1)];
+    let mut seen = 0;
+    while let Some((folder, level)) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            // What the caller cannot list, the sandboxed program (the same user) cannot either.
+            Err(e) if gone_or_closed(&e) => continue,
+            Err(e) => return Err(WalkError::Io(folder, e)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| WalkError::Io(folder.clone(), e))?;
+            seen += 1;
+            if seen > budget.entries || (seen % 1024 == 0 && Instant::now() > deadline) {
+                return Err(WalkError::Budget(seen));
+            }
+            let path = entry.path();
+            let relative = path.strip_prefix(root).unwrap_or(&path);
+            if matcher.is_match(relative) {
+                found.push(path);
+            } else if level < depth && entry.file_type().is_ok_and(|t| t.is_dir()) {
+                folders.push((path, level + 1));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn gone_or_closed(error: &io::Error) -> bool {
+    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | PermissionDenied | NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for path in ["a/.env", "a/b/.env", ".env", "a/env", "m/x/hooks/h", "m/y/hooks/h"] {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        std::os::unix::fs::symlink(dir.path(), dir.path().join("loop")).unwrap();
+        dir
+    }
+
+    fn found(glob: &str) -> Vec<String> {
+        let dir = tree();
+        matches(dir.path(), glob, Budget::START)
+            .unwrap()
+            .iter()
+            .map(|p| p.strip_prefix(dir.path()).unwrap().display().to_string())
+            .collect()
+    }
+
+    #[test]
+    fn a_double_star_finds_a_name_at_every_depth_and_follows_no_link() {
+        assert_eq!(found("**/.env"), [".env", "a/.env", "a/b/.env"]);
+    }
+
+    #[test]
+    fn a_single_star_stays_between_two_slashes() {
+        assert_eq!(found("m/*/hooks"), ["m/x/hooks", "m/y/hooks"]);
+        assert_eq!(found("*/.env"), ["a/.env"]);
+    }
+
+    #[test]
+    fn a_tree_over_the_budget_is_an_error_not_a_part() {
+        let dir = tree();
+        let budget = Budget { entries: 3, time: Duration::from_secs(60) };
+        assert!(matches!(matches(dir.path(), "**/.env", budget), Err(WalkError::Budget(_))));
+    }
+}

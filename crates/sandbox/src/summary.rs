@@ -1,0 +1,30 @@
+//! The last line of a run: what was refused, by which line of which policy. A person who sees a
+//! program fail must see in the same place whether the sandbox was the reason.
+
+use bailiwick_event::{Event, SessionId};
+use bailiwick_ledger::Counts;
+
+/// One line, or nothing where nothing was refused.
+pub(crate) fn line(id: &SessionId, counts: &Counts, last: Option<&Event>) -> Option<String> {
+    let last = last?;
+    Some(format!(
+        "bailiwick: {} refused; last: {} {}, by {}; remedy: {}; see `bailiwick log --denied {id}`",
+        counts.refusals,
+        last.boundary(),
+        last.act.resource(),
+        last.decision.rule,
+        last.decision.remedy,
+    ))
+}
+
+/// The same for programs.
+pub(crate) fn json(id: &SessionId, code: u8, counts: &Counts, last: Option<&Event>) -> String {
+    serde_json::json!({
+        "session": id.as_str(),
+        "exit_code": code,
+        "rows": counts.rows,
+        "refused": counts.refusals,
+        "last_refusal": last,
+    })
+    .to_string()
+}

@@ -1,0 +1,193 @@
+//! The caller's terminal and the sandbox's own, kept alike. Bytes go to and fro; nothing but the
+//! window's size and the modes is carried over, so that nothing inside ever holds a descriptor
+//! of the caller's terminal.
+
+use crate::backend::TerminalShape;
+use rustix::event::{PollFd, PollFlags};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
+};
+use std::io;
+
+/// How the caller's terminal looks; none where no stream is one.
+pub(crate) fn shape() -> Option<TerminalShape> {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let streams = [isatty(&stdin), isatty(&stdout), isatty(&stderr)];
+    let tty = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let fd = tty[streams.iter().position(|&is| is)?];
+    Some(TerminalShape { streams, size: tcgetwinsize(fd).ok()?, modes: tcgetattr(fd).ok()? })
+}
+
+/// Both terminals while the command runs. Dropping it restores the caller's.
+pub(crate) struct Terminal {
+    master: OwnedFd,
+    outer: OwnedFd,
+    saved: Termios,
+    /// Whether the caller's terminal is raw and its input is carried over.
+    carrying: bool,
+    /// Whether input is carried over from the start (stdin is the terminal) or only once a
+    /// program inside asks for single keys (a pager at the end of a pipe).
+    eager: bool,
+    pending: Vec<u8>,
+    open: bool,
+}
+
+impl Terminal {
+    /// Joins the sandbox's terminal to the caller's.
+    pub(crate) fn new(master: OwnedFd, shape: &TerminalShape) -> io::Result<Self> {
+        let flags = rustix::fs::fcntl_getfl(&master)? | OFlags::NONBLOCK;
+        rustix::fs::fcntl_setfl(&master, flags)?;
+        let path = "/dev/tty";
+        let outer = match rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()) {
+            Ok(outer) => outer,
+            Err(_) => own_stream(shape)?,
+        };
+        let mut terminal = Self {
+            master,
+            outer,
+            saved: shape.modes.clone(),
+            carrying: false,
+            eager: shape.streams[0],
+            pending: Vec::new(),
+            open: true,
+        };
+        if terminal.eager {
+            terminal.carry();
+        }
+        Ok(terminal)
+    }
+
+    /// Makes the caller's terminal raw, if this process is in its foreground.
+    fn carry(&mut self) {
+        let foreground = tcgetpgrp(&self.outer).ok() == Some(rustix::process::getpgrp());
+        if foreground && !self.carrying {
+            let mut raw = self.saved.clone();
+            raw.make_raw();
+            self.carrying = tcsetattr(&self.outer, OptionalActions::Drain, &raw).is_ok();
+        }
+    }
+
+    /// Gives the caller's terminal back as it was.
+    pub(crate) fn release(&mut self) {
+        if std::mem::take(&mut self.carrying) {
+            let _ = tcsetattr(&self.outer, OptionalActions::Drain, &self.saved);
+        }
+    }
+
+    /// Takes it again after a stop, with the modes that it has now.
+    pub(crate) fn retake(&mut self) {
+        if let Ok(modes) = tcgetattr(&self.outer) {
+            self.saved = modes;
+        }
+        if self.eager || self.wants_keys() {
+            self.carry();
+        }
+        self.resize();
+    }
+
+    /// Whether a program inside reads single keys.
+    fn wants_keys(&self) -> bool {
+        tcgetattr(&self.master).is_ok_and(|m| !m.local_modes.contains(LocalModes::ICANON))
+    }
+
+    /// Carries the window's size over; the kernel tells the programs inside.
+    pub(crate) fn resize(&self) {
+        if let Ok(size) = tcgetwinsize(&self.outer) {
+            let _ = tcsetwinsize(&self.master, size);
+        }
+    }
+
+    /// What to wait for.
+    pub(crate) fn interest(&self) -> Vec<PollFd<'_>> {
+        let mut list = Vec::with_capacity(2);
+        if self.open {
+            let write = if self.pending.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+            list.push(PollFd::new(&self.master, PollFlags::IN | write));
+        }
+        if self.carrying && self.pending.is_empty() {
+            list.push(PollFd::new(&self.outer, PollFlags::IN));
+        }
+        list
+    }
+
+    /// Moves what is there. `input` says whether the caller's terminal is readable.
+    pub(crate) fn pump(&mut self, input: bool) {
+        if input && self.carrying && self.pending.is_empty() {
+            let mut buffer = [0; 4096];
+            if let Ok(length) = rustix::io::read(&self.outer, &mut buffer) {
+                self.pending.extend_from_slice(&buffer[..length]);
+            }
+        }
+        while !self.pending.is_empty() {
+            match rustix::io::write(&self.master, &self.pending) {
+                Ok(length) => drop(self.pending.drain(..length)),
+                Err(Errno::AGAIN | Errno::INTR) => break,
+                Err(_) => self.pending.clear(),
+            }
+        }
+        self.show(64 * 1024);
+    }
+
+    /// Shows what the programs inside wrote, at most so many bytes.
+    fn show(&mut self, most: usize) {
+        let mut buffer = [0; 16 * 1024];
+        let mut shown = 0;
+        while self.open && shown < most {
+            match rustix::io::read(&self.master, &mut buffer) {
+                Ok(0) => self.open = false,
+                Ok(length) => {
+                    shown += length;
+                    if write_all(&self.outer, &buffer[..length]).is_err() {
+                        self.open = false;
+                    }
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::INTR) => {}
+                // EIO: pid 1, which keeps the other side open, is gone.
+                Err(_) => self.open = false,
+            }
+        }
+        if shown > 0 && !self.carrying && !self.eager && self.wants_keys() {
+            self.carry();
+        }
+    }
+
+    /// Shows all that is left, and gives the caller's terminal back.
+    pub(crate) fn finish(&mut self) {
+        self.open = true;
+        self.show(usize::MAX);
+        self.release();
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.release();
+    }
+}
+
+fn own_stream(shape: &TerminalShape) -> io::Result<OwnedFd> {
+    let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
+    let all = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
+    let at = shape.streams.iter().position(|&is| is).unwrap_or(2);
+    all[at].try_clone_to_owned()
+}
+
+fn write_all(fd: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
+    while !bytes.is_empty() {
+        match rustix::io::write(fd, bytes) {
+            Ok(length) => bytes = &bytes[length..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => {
+                let mut wait = [PollFd::new(fd, PollFlags::OUT)];
+                let _ = rustix::event::poll(&mut wait, None);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,5 @@
+"""Turns titles into the last part of a web address."""
+
+
+def slug(title):
+    return title.lower().replace(" ", "-")
