@@ -85,12 +85,7 @@ pub(crate) struct RunArguments {
     #[arg(short = 'c', value_name = "STRING", conflicts_with = "command")]
     pub(crate) line: Option<OsString>,
     /// The command and its arguments
-    #[arg(
-        required_unless_present = "line",
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CMD"
-    )]
+    #[arg(required_unless_present = "line", last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 
@@ -253,7 +248,7 @@ pub(crate) enum BenchCommand {
         #[arg(long)]
         runs: u32,
         /// The command
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
 }

@@ -1,6 +1,7 @@
 //! The folders in which the suite works. They are generated, so that every machine measures the
-//! same files; they lie in a real folder and not below `/tmp`, because sandboxes replace `/tmp` and
-//! a memory file system is not where anybody's code lies; nothing of them outlives the run.
+//! same files; they lie in a real folder and not below `/tmp` or in a cache, because sandboxes
+//! replace those, and a memory file system is not where anybody's code lies; nothing of them
+//! outlives the run.
 
 use crate::measure;
 use bailiwick_event::Failure;
@@ -34,13 +35,13 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Generates everything below `out`, or below the user's cache where `out` is not a place for
-    /// a workspace.
+    /// Generates everything below `out`, or in the home directory where `out` is not a place for a
+    /// workspace.
     ///
     /// # Errors
     /// [`Failure::Usage`] where there is no place; [`Failure::Fault`] where it cannot be written.
     pub(crate) fn generate(out: &Path, run_id: &str) -> Result<Self, Failure> {
-        let base = place(out)?.join(format!("work-{run_id}"));
+        let base = place(out, run_id)?;
         let fixture = Self { base };
         fixture.write().map_err(|error| {
             Failure::fault(format!(
@@ -123,36 +124,33 @@ impl Drop for Fixture {
     }
 }
 
-fn place(out: &Path) -> Result<PathBuf, Failure> {
-    let unusable = |directory: &Path| {
-        directory.starts_with("/tmp")
-            || directory.starts_with("/var/tmp")
-            || rustix::fs::statfs(directory).is_ok_and(|s| s.f_type.cast_unsigned() == TMPFS)
-    };
-    if !unusable(out) {
-        return Ok(out.to_owned());
-    }
+/// The folder of the generated files. Sandboxes replace `/tmp` and the user's cache.
+fn place(out: &Path, run_id: &str) -> Result<PathBuf, Failure> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
     let cache = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
-        .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")))
-        .ok_or_else(|| no_place(out))?
-        .join("bailiwick-bench");
-    std::fs::create_dir_all(&cache)
-        .and_then(|()| cache.canonicalize())
-        .map_err(|_| no_place(out))
-        .and_then(|cache| match unusable(&cache) {
-            true => Err(no_place(out)),
-            false => Ok(cache),
+        .or_else(|| Some(home.as_ref()?.join(".cache")));
+    let replaced = ["/tmp", "/var/tmp"].map(PathBuf::from);
+    let usable = |directory: &Path| {
+        !replaced
+            .iter()
+            .chain(&cache)
+            .any(|path| directory.starts_with(path))
+            && rustix::fs::statfs(directory).is_ok_and(|s| s.f_type.cast_unsigned() != TMPFS)
+    };
+    if usable(out) {
+        return Ok(out.join(format!("work-{run_id}")));
+    }
+    home.and_then(|home| home.canonicalize().ok())
+        .filter(|home| usable(home))
+        .map(|home| home.join(format!(".bailiwick-bench-{run_id}")))
+        .ok_or_else(|| {
+            Failure::usage(format!(
+                "{}: a benchmark's workspace does not go below /tmp, into a cache or into memory, \
+                 and the home directory is no better; give a folder on a disk with --out",
+                out.display()
+            ))
         })
-}
-
-fn no_place(out: &Path) -> Failure {
-    Failure::usage(format!(
-        "{}: a benchmark's workspace does not go below /tmp or into memory, and there is no \
-         usable $HOME/.cache either; give a folder on a disk with --out",
-        out.display()
-    ))
 }
 
 fn write_tree(tree: &Path) -> io::Result<()> {

@@ -2,12 +2,19 @@ use super::*;
 use crate::testing::folder;
 
 #[test]
-fn a_workspace_never_lies_below_tmp() {
-    let out = tempfile::tempdir_in("/tmp").unwrap();
-    let chosen = place(out.path()).unwrap();
-    assert!(!chosen.starts_with("/tmp"), "{}", chosen.display());
+fn a_workspace_lies_below_neither_tmp_nor_a_cache() {
+    let home = PathBuf::from(std::env::var_os("HOME").unwrap());
+    let cache = home.join(".cache");
+    std::fs::create_dir_all(&cache).unwrap();
+    for out in [Path::new("/tmp"), &cache] {
+        let chosen = place(out, "x").unwrap();
+        assert_eq!(
+            chosen,
+            home.canonicalize().unwrap().join(".bailiwick-bench-x")
+        );
+    }
     let disk = folder();
-    assert_eq!(place(disk.path()).unwrap(), disk.path());
+    assert_eq!(place(disk.path(), "x").unwrap(), disk.path().join("work-x"));
 }
 
 #[test]

@@ -175,12 +175,16 @@ fn shell(program: &Program, settings: &Path, job: &Job) -> Vec<OsString> {
 }
 
 fn firejail(place: &Place, program: &Program, job: &Job, _: bool) -> io::Result<Vec<OsString>> {
+    // For an ordinary user it mounts the home directory again, after and above the root.
+    let home = std::env::var("HOME").unwrap_or_else(|_| "/".to_owned());
+    let home = format!("--read-only={home}");
     let write = format!("--read-write={}", place.workspace.display());
-    let flags: [&dyn AsRef<_>; 6] = [
+    let flags: [&dyn AsRef<_>; 7] = [
         &"--quiet",
         &"--noprofile",
         &"--net=none",
         &"--read-only=/",
+        &home,
         &write,
         &"--",
     ];

@@ -49,13 +49,11 @@ pub(crate) fn needs_bwrap() {
     );
 }
 
-/// A folder on a disk, because the suite refuses `/tmp`.
+/// A folder on a disk, because the suite refuses `/tmp` and caches.
 pub(crate) fn folder() -> TempDir {
-    let cache = PathBuf::from(std::env::var_os("HOME").unwrap()).join(".cache");
-    std::fs::create_dir_all(&cache).unwrap();
     tempfile::Builder::new()
-        .prefix("bench-test-")
-        .tempdir_in(cache)
+        .prefix(".bench-test-")
+        .tempdir_in(std::env::var_os("HOME").unwrap())
         .unwrap()
 }
 

@@ -25,7 +25,7 @@ use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a request's or an answer's head.
+/// Bytes of a request's or an answer's head, and of what one direction buffers.
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_HEADERS: usize = 100;
 /// How long a client may take for a request's head, or stay silent between two requests.
@@ -94,6 +94,7 @@ pub(crate) async fn run(
         .header_read_timeout(HEAD)
         .max_headers(MAX_HEADERS)
         .max_header_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD)
         .preserve_header_case(true)
         .auto_date_header(false)
         // A client that has said all may end its direction and still wants the answer.
@@ -289,6 +290,7 @@ impl Session {
         };
         let (mut sender, connection) = client::Builder::new()
             .max_header_size(MAX_HEAD)
+            .max_buf_size(MAX_HEAD)
             .max_headers(MAX_HEADERS)
             .preserve_header_case(true)
             .handshake(TokioIo::new(stream))

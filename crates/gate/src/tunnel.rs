@@ -38,7 +38,6 @@ pub(crate) async fn run(
 ) {
     let mut dial: Pending = Box::pin(dial::dial(context.clone(), to.clone()));
     let mut server = server.map_or(Server::Waiting, Server::Connected);
-    let mut server_spoke = false;
     let mut server_ended = false;
     let mut deadline: Option<Instant> = None;
     let mut chunk = vec![0; 16 * 1024];
@@ -73,7 +72,6 @@ pub(crate) async fn run(
                     let _ = client.shutdown().await;
                 }
                 Ok(n) => {
-                    server_spoke = true;
                     if client.write_all(&chunk[..n]).await.is_err() {
                         return;
                     }
@@ -99,11 +97,8 @@ pub(crate) async fn run(
             return;
         }
         Opening::Http => {
-            // A server that spoke first has left something in the answer's place: its connection
-            // is not used for requests.
             let server: Option<Pending> = match server {
                 Server::Waiting => Some(dial),
-                Server::Connected(_) if server_spoke || server_ended => None,
                 Server::Connected(stream) => Some(Box::pin(ready(Ok(stream)))),
                 Server::Failed(error) => Some(Box::pin(ready(Err(error)))),
             };

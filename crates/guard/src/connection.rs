@@ -150,7 +150,8 @@ pub(crate) fn tls(policy: &NetworkPolicy, sni: Option<&Text>, host: &Text, port:
             );
         }
     }
-    if other.is_allow() {
+    // To allow what is denied as well would change nothing: the remedy is that of the refusal.
+    if other.is_allow() || other.decision.rule.id == "network.deny" {
         return other.decision;
     }
     Decision::deny(

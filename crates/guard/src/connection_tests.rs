@@ -219,11 +219,7 @@ fn a_tls_hello_may_ask_for_its_connection_or_for_what_is_allowed_too() {
             "api.example.com",
             "network.sni-mismatch",
         ),
-        (
-            Some("bad.example"),
-            "api.example.com",
-            "network.sni-mismatch",
-        ),
+        (Some("bad.example"), "api.example.com", "network.deny"),
         (Some("attacker.example"), "9.9.9.9", "network.sni-mismatch"),
         (
             Some("api.example.com"),

@@ -25,6 +25,9 @@ pub(crate) fn http(
         return reach.decision;
     }
     let named = decide_host(policy, &host, port);
+    if named.decision.rule.id == "network.deny" {
+        return named.decision;
+    }
     if !named.is_allow() {
         return Decision::deny(
             built_in("network.host-mismatch"),

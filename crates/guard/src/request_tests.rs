@@ -37,7 +37,7 @@ fn a_request_may_ask_for_its_connection_or_for_what_is_allowed_too() {
             "www.example.com",
             "network.host-mismatch",
         ),
-        ("bad.example", "www.example.com", "network.host-mismatch"),
+        ("bad.example", "www.example.com", "network.deny"),
         (
             "169.254.169.254",
             "www.example.com",

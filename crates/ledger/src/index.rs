@@ -78,6 +78,22 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Line>, LedgerError> {
     }
 }
 
+/// The sessions that were given a name, in order.
+pub(crate) fn named(path: &Path, name: &str) -> Result<Vec<SessionId>, LedgerError> {
+    let bytes = std::fs::read(path).map_err(LedgerError::io("read", path))?;
+    // Thousands of lines are looked at before a session can start, so few of them are parsed.
+    let candidates = bytes
+        .split(|b| *b == b'\n')
+        .filter(|line| line.windows(name.len()).any(|w| w == name.as_bytes()))
+        .collect::<Vec<_>>()
+        .join(&b'\n');
+    let named = |line| match line {
+        Line::Start { id, name: n, .. } if n.as_deref() == Some(name) => Some(id),
+        _ => None,
+    };
+    Ok(parse(&candidates).into_iter().filter_map(named).collect())
+}
+
 /// Every line that can be read.
 pub(crate) fn parse(bytes: &[u8]) -> Vec<Line> {
     const BEGIN: &[u8] = b"{\"line\":";
@@ -86,8 +102,11 @@ pub(crate) fn parse(bytes: &[u8]) -> Vec<Line> {
         .filter_map(|line| {
             // After a write that a full disk cut short, the next line stands behind the piece;
             // inside a JSON string these bytes could not occur, their quotes would be escaped.
-            let at = line.windows(BEGIN.len()).rposition(|w| w == BEGIN)?;
-            serde_json::from_slice(&line[at..]).ok()
+            let whole = serde_json::from_slice(line).ok();
+            whole.or_else(|| {
+                let at = line.windows(BEGIN.len()).rposition(|w| w == BEGIN)?;
+                serde_json::from_slice(&line[at..]).ok()
+            })
         })
         .collect()
 }

@@ -359,13 +359,8 @@ impl Drop for Handle {
 fn running(state: &StateDir, name: &str) -> Result<Option<SessionId>, LedgerError> {
     let live =
         |id: &SessionId| journal::is_live(&state.sessions().join(id.as_str()).join("journal"));
-    let lines = index::read(&state.index())?;
-    Ok(lines.into_iter().rev().find_map(|line| match line {
-        Line::Start {
-            id, name: Some(n), ..
-        } if n == name && live(&id) => Some(id),
-        _ => None,
-    }))
+    let named = index::named(&state.index(), name)?;
+    Ok(named.into_iter().rev().find(live))
 }
 
 fn make_directory(state: &StateDir, started_ns: u64) -> Result<(SessionId, PathBuf), LedgerError> {

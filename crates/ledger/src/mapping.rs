@@ -3,7 +3,7 @@
 //! from here is believed: no reference to it exists, bytes are only copied in and out.
 
 use crate::layout::{COMMITTED, DRAINED, HEADER, LOST, MAGIC, RING, Slot};
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fs::File;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,6 +17,8 @@ impl Mapping {
     /// Maps a journal, which must be `HEADER + RING` bytes long, and writes its first bytes.
     pub(crate) fn new(file: &File) -> io::Result<Self> {
         let mapping = Self(MmapOptions::new().len(LEN).map_raw(file)?);
+        // Else the first byte that is touched reads the whole empty file: 0.27 ms.
+        mapping.0.advise(Advice::Random)?;
         mapping.copy_in(8, &(RING as u64).to_le_bytes());
         mapping.copy_in(0, &MAGIC);
         Ok(mapping)

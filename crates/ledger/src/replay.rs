@@ -40,7 +40,9 @@ pub(crate) fn replay(directory: &Path, id: &SessionId) -> Result<Option<Damage>,
     let database = directory.join("session.db");
     let failed = || LedgerError::database(&database);
     let position = view.header.committed.to_string();
-    let known = match database::open_to_read(&database)? {
+    let existing = database::open_to_read(&database)?;
+    let fresh = existing.is_none();
+    let known = match existing {
         Some(reader) => database::value(&reader, REPLAYED).map_err(failed())?,
         None => None,
     };
@@ -48,6 +50,12 @@ pub(crate) fn replay(directory: &Path, id: &SessionId) -> Result<Option<Damage>,
         return Ok(None);
     }
     let mut connection = database::open_to_write(&database)?;
+    if fresh {
+        // Every row stands in the journal as well: a sync would only make the reader wait.
+        connection
+            .pragma_update(None, "synchronous", "off")
+            .map_err(failed())?;
+    }
     let mut store = || -> rusqlite::Result<Option<Damage>> {
         let transaction = connection.transaction()?;
         let (last, head) = database::last(&transaction)?.unwrap_or((0, chain::genesis(id)));

@@ -5,6 +5,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::entry::Value;
 use crate::error::PolicyError;
+use crate::explain::{Access, decide_path};
 use crate::keys::{KEYS, KeyId};
 use crate::merge::{Giver, Merge};
 use crate::paths::Bases;
@@ -16,7 +17,7 @@ use crate::{
     Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, built_in, toolchains,
     workspace,
 };
-use bailiwick_event::Origin;
+use bailiwick_event::{Origin, Text};
 use std::path::{Path, PathBuf};
 
 /// A file that took part.
@@ -96,7 +97,15 @@ pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
         for entry in &found.entries {
             merge.add(entry, &giver);
         }
-        notices.extend(found.notices);
+        for folder in found.hidden {
+            // Asked after every layer was heard: a policy may have made it visible.
+            if decide_path(&merge.effective, &folder).0 == Access::Hidden {
+                let shown = Text::from(request.shown(&folder));
+                notices.push(format!(
+                    "{shown} is on PATH but not visible in the sandbox; add it to [filesystem] read if its programs are needed"
+                ));
+            }
+        }
     }
     merge.effective.network.default_origin = Some(default_origin(
         request,
@@ -109,7 +118,9 @@ pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
         notices.extend(set.notices.iter().cloned());
     }
     built_in::guard_own_files(request, &stack.units, &mut merge);
-    let (effective, told) = merge.finish();
+    let project = stack.units.iter().find(|u| u.layer == Layer::Project);
+    let shown = project.map_or("", |u| &u.document.source.shown);
+    let (effective, told) = merge.finish(shown);
     notices.extend(told);
     notices.extend(
         stack

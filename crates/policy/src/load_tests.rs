@@ -1,6 +1,8 @@
 use super::*;
 use crate::Access;
+use crate::document::Document;
 use crate::fixture::{Machine, access, reaches};
+use crate::source_text::SourceText;
 use std::time::Duration;
 
 fn notice<'a>(loaded: &'a Loaded, words: &str) -> &'a str {
@@ -64,8 +66,6 @@ fn every_template_loads_alone() {
         assert!(loaded.notices.is_empty(), "{name}: {:?}", loaded.notices);
     }
 }
-use crate::document::Document;
-use crate::source_text::SourceText;
 
 #[test]
 fn no_template_passes_a_token_or_names_a_host() {
@@ -182,6 +182,24 @@ fn a_project_that_asks_for_nothing_new_is_not_complained_about() {
         .project("extends = [\"default\"]\n[filesystem]\nwrite = [\"src/..\"]")
         .load();
     assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+}
+
+#[test]
+fn the_notice_names_the_projects_file_also_where_a_template_asks() {
+    let machine = Machine::new().project("extends = [\"agent\"]");
+    let loaded = machine.load();
+    assert_eq!(loaded.notices.len(), 1, "{:?}", loaded.notices);
+    assert!(
+        loaded.notices[0].starts_with("./bailiwick.toml: "),
+        "{:?}",
+        loaded.notices
+    );
+    let limit = loaded.effective.limits.processes.as_ref().map(|p| p.value);
+    assert_eq!(limit, Some(512), "what narrows in the template holds");
+    assert_eq!(
+        access(&loaded, &machine.path("~/.claude/x")),
+        Access::Hidden
+    );
 }
 
 #[test]

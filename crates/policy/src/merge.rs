@@ -237,8 +237,8 @@ impl Merge {
         });
     }
 
-    /// Settles the limits and tells what was not granted.
-    pub(crate) fn finish(mut self) -> (Effective, Vec<String>) {
+    /// Settles the limits and tells what was not granted; `project` is the project's file.
+    pub(crate) fn finish(mut self, project: &str) -> (Effective, Vec<String>) {
         let mut notices = Vec::new();
         for (key, wishes) in std::mem::take(&mut self.wishes) {
             let lock = self.locks.get(&key).cloned();
@@ -261,8 +261,8 @@ impl Merge {
                 n => format!("{} entries", n + 1),
             };
             notices.push(format!(
-                "{}: {count} of this project's policy would widen what the sandbox may do and had no effect (`{}` at {}); read it, then run `bailiwick policy trust`",
-                first.origin.file, first.key.path, first.origin
+                "{project}: {count} of this project's policy would widen what the sandbox may do and had no effect (`{}` at {}); read it, then run `bailiwick policy trust`",
+                first.key.path, first.origin
             ));
         }
         for ((key, _), (origin, count)) in &self.refused {

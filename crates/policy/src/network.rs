@@ -1,5 +1,5 @@
 //! The one answer to "may the sandbox reach this machine?". The gate's name server, the gate's
-//! connections and `policy explain` all ask here, so that what is explained is what is enforced.
+//! connections and `policy show --explain` all ask here, so that what is explained is what is enforced.
 //!
 //! Order: `deny`, then `hosts`, then `http`, then `allow`, else refused. What covers "every
 //! machine" (`*`, a network of length 0) never covers this machine or a private network: those

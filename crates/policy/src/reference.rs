@@ -10,7 +10,7 @@ const END: &str = "<!-- end of keys -->";
 
 fn reference() -> String {
     let mut text = String::new();
-    let mut rows = |text: &mut String, keys: Vec<&Key>| {
+    let rows = |text: &mut String, keys: Vec<&Key>| {
         for key in keys {
             let _ = write!(
                 text,

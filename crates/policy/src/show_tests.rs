@@ -56,7 +56,10 @@ fn values(e: &Effective) -> impl PartialEq + std::fmt::Debug {
         ),
         (
             n.hosts.iter().map(|h| h.value.clone()).collect::<Vec<_>>(),
-            n.publish.iter().map(|h| h.value).collect::<Vec<_>>(),
+            n.publish
+                .iter()
+                .map(|h| h.value.clone())
+                .collect::<Vec<_>>(),
         ),
         (
             e.environment

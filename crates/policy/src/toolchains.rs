@@ -6,7 +6,7 @@
 use crate::entry::{Entry, Value};
 use crate::keys::{self, KeyId};
 use crate::request::Request;
-use bailiwick_event::{Origin, Text};
+use bailiwick_event::Origin;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) entries: Vec<Entry>,
-    pub(crate) notices: Vec<String>,
+    /// Folders of PATH that no entry makes visible.
+    pub(crate) hidden: Vec<PathBuf>,
 }
 
 /// A kind of toolchain and its root.
@@ -80,7 +81,6 @@ pub(crate) fn find(request: &Request, workspace: &Path) -> Found {
         seen: BTreeSet::new(),
     };
     let path = request.variable("PATH").unwrap_or(OsStr::new(""));
-    let mut hidden: Vec<PathBuf> = Vec::new();
     let mut node = false;
     let mut folders: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(path) {
@@ -96,18 +96,12 @@ pub(crate) fn find(request: &Request, workspace: &Path) -> Found {
             .iter()
             .any(|n| folder.join(n).exists());
         if !search.one(folder) {
-            hidden.push(folder.clone());
+            search.found.hidden.push(folder.clone());
         }
     }
     if node || system_node(path) {
         let npm = request.home.join(".npm");
         search.push("node", KeyId::Private, &npm);
-    }
-    for folder in hidden {
-        let shown = Text::from(request.shown(&folder));
-        search.found.notices.push(format!(
-            "{shown} is on PATH but not visible in the sandbox; add it to [filesystem] read if its programs are needed"
-        ));
     }
     search.found
 }

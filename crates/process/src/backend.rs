@@ -69,7 +69,7 @@ impl Backend for ProcessBackend {
                 init.run()
             }
             Fork::Parent(pid, pidfd) => {
-                let running = ProcessSandbox { pid, pidfd, control };
+                let running = ProcessSandbox { pid, pidfd, control, ended: false };
                 Ok(Box::new(Pending { running, dial, notices }))
             }
         }
@@ -152,6 +152,8 @@ struct ProcessSandbox {
     pid: i32,
     pidfd: OwnedFd,
     control: OwnedFd,
+    /// Whether pid 1 has reported the end: nothing is left but itself, on its way out.
+    ended: bool,
 }
 
 impl Running for ProcessSandbox {
@@ -163,7 +165,10 @@ impl Running for ProcessSandbox {
         Ok(match receive::<Report>(&self.control)? {
             Some((Report::ExecFailed { errno }, _)) => Some(News::ExecFailed(errno)),
             Some((Report::Stopped { signal }, _)) => Some(News::Stopped(signal)),
-            Some((Report::Exited { code }, _)) => Some(News::Exited(code)),
+            Some((Report::Exited { code }, _)) => {
+                self.ended = true;
+                Some(News::Exited(code))
+            }
             Some((Report::Limit { kind, observed }, _)) => Some(News::Limit(kind, observed)),
             Some(_) => return Err(io::Error::other("an answer out of turn")),
             None => None,
@@ -185,6 +190,10 @@ impl Running for ProcessSandbox {
 
 impl Drop for ProcessSandbox {
     fn drop(&mut self) {
+        // The kernel takes milliseconds to dissolve the namespaces; nobody needs to wait for it.
+        if self.ended {
+            return;
+        }
         self.kill();
         let id = rustix::process::WaitId::PidFd(self.pidfd.as_fd());
         let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);

@@ -72,6 +72,8 @@ impl Init<'_> {
             Ok(Some((Order::Go, _))) => {}
             _ => kernel::exit_now(125),
         }
+        // A background process may take the terminal's foreground, as every shell does.
+        kernel::ignore_signal(libc::SIGTTOU);
         match kernel::fork() {
             Ok(None) => {
                 let error = command::become_command(self.launch, pty.as_ref());
@@ -154,7 +156,6 @@ impl Init<'_> {
 
     /// Waits for the command's end, and for orders.
     fn live(&self, command: i32, _terminal: Option<&Pty>) -> ! {
-        kernel::ignore_signal(libc::SIGTTOU);
         release_streams();
         let Ok(signals) = kernel::signal_descriptor(&[libc::SIGCHLD]) else {
             kernel::exit_now(125)

@@ -98,7 +98,8 @@ pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     check(result).map(drop)
 }
 
-/// Gives up every capability, for good: bounding, ambient, permitted, effective, inheritable.
+/// Gives up every capability of this thread: permitted, effective, inheritable and, as far as it
+/// still may, the bounding set.
 pub(crate) fn drop_capabilities() -> io::Result<()> {
     #[repr(C)]
     struct Header {
@@ -106,19 +107,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
         pid: i32,
     }
     const VERSION_3: u32 = 0x2008_0522;
-    for capability in 0..64 {
-        // SAFETY: PR_CAPBSET_DROP takes a number and no memory.
-        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
-            let error = io::Error::last_os_error();
-            match error.raw_os_error() {
-                // Behind the kernel's last capability.
-                Some(libc::EINVAL) => break,
-                // Without CAP_SETPCAP the set below is empty already and cannot grow.
-                Some(libc::EPERM) => break,
-                _ => return Err(error),
-            }
-        }
-    }
+    drop_bounding_set()?;
     let header = Header { version: VERSION_3, pid: 0 };
     let none = [0_u32; 6];
     // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
@@ -126,9 +115,27 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
 }
 
+/// Empties the bounding set, so that no program can give a capability back. Needs CAP_SETPCAP;
+/// without it nothing changes, which is no loss: what has no capability cannot raise one.
+fn drop_bounding_set() -> io::Result<()> {
+    for capability in 0..64 {
+        // SAFETY: PR_CAPBSET_DROP takes a number and no memory.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
+            let error = io::Error::last_os_error();
+            return match error.raw_os_error() {
+                // EINVAL: behind the kernel's last capability.
+                Some(libc::EINVAL | libc::EPERM) => Ok(()),
+                _ => Err(error),
+            };
+        }
+    }
+    Ok(())
+}
+
 /// Sets the user and group ids of this thread, which must be the only one, and drops the
-/// supplementary groups.
+/// supplementary groups and the bounding set, which the new user could not drop any more.
 pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    drop_bounding_set()?;
     // SAFETY: no groups are read where the length is 0.
     check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
     // SAFETY: numbers only.

@@ -150,7 +150,7 @@ impl Plan {
     /// above it where they are.
     fn protect(&mut self, path: &Path, entry: &PathEntry) -> Result<(), Failure> {
         let Some(bind) = self.mounted(path) else { return Ok(()) };
-        if bind.access == Access::Read {
+        if bind.access != Access::Write {
             return Ok(());
         }
         let top = bind.at.clone();
@@ -191,7 +191,8 @@ impl Plan {
     /// Makes what a path leads to unreadable, where it is visible at all.
     fn mask(&mut self, path: &Path) {
         let Some(resolved) = paths::resolve(path) else { return };
-        if self.mounted(&resolved.real).is_some() {
+        // Below a private path there is nothing of the host to hide.
+        if self.mounted(&resolved.real).is_some_and(|bind| bind.access != Access::Private) {
             let mask = (resolved.real, resolved.folder);
             if !self.masked.contains(&mask) {
                 self.masked.push(mask);

@@ -32,6 +32,8 @@ pub(crate) struct Terminal {
     /// Whether input is carried over from the start (stdin is the terminal) or only once a
     /// program inside asks for single keys (a pager at the end of a pipe).
     eager: bool,
+    /// Whether some stream is no terminal, so that other programs may be using the terminal too.
+    shared: bool,
     pending: Vec<u8>,
     open: bool,
 }
@@ -52,6 +54,7 @@ impl Terminal {
             saved: shape.modes.clone(),
             carrying: false,
             eager: shape.streams[0],
+            shared: shape.streams.contains(&false),
             pending: Vec::new(),
             open: true,
         };
@@ -67,6 +70,11 @@ impl Terminal {
         if foreground && !self.carrying {
             let mut raw = self.saved.clone();
             raw.make_raw();
+            if self.shared {
+                // Another program of the pipeline writes to the terminal as well, and needs its
+                // line ends.
+                raw.output_modes = self.saved.output_modes;
+            }
             self.carrying = tcsetattr(&self.outer, OptionalActions::Drain, &raw).is_ok();
         }
     }

@@ -14,7 +14,9 @@ const PIP: Client = Client {
         ("PIP_NO_CACHE_DIR", "1"),
         ("PIP_RETRIES", "0"),
     ],
-    script: "python3 -m pip install --no-deps --no-compile --cert ca.pem \
+    // The interpreter itself: a version manager's stand-in (pyenv's) writes into its own folder
+    // after each installation, and reports a failure where that is read-only.
+    script: "\"$(python3 -c 'import sys; print(sys.executable)')\" -m pip install --no-deps --no-compile --cert ca.pem \
              --index-url https://pypi.test/simple/ --target out hello-wheel",
     artefacts: &["out"],
 };

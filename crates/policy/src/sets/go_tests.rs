@@ -1,1 +1,35 @@
 use super::*;
+use crate::fixture::Machine;
+
+fn search(machine: &Machine) -> (Vec<String>, Vec<String>) {
+    let mut search = Search::new(&machine.request, &machine.request.workspace, false);
+    find(&mut search);
+    (search.hosts(), search.notices)
+}
+
+#[test]
+fn the_toolchains_defaults_hold_until_the_user_or_the_environment_says_otherwise() {
+    let machine = Machine::new().file("~/go1/bin/go", "").file(
+        "~/go1/go.env",
+        "# x\nGOPROXY=https://proxy.test,direct\nGOSUMDB=sum.test\n",
+    );
+    let path = machine.path("~/go1/bin").to_str().unwrap().to_owned();
+    let machine = machine.variable("PATH", &path);
+    let (hosts, notices) = search(&machine);
+    assert_eq!(hosts, ["proxy.test:443", "sum.test:443"]);
+    assert!(notices[0].contains("directly"), "{notices:?}");
+    let machine = machine.file(
+        "~/.config/go/env",
+        "GOPROXY=https://a.test|https://b.test:8443\n",
+    );
+    assert_eq!(
+        search(&machine).0,
+        ["a.test:443", "b.test:8443", "sum.test:443"]
+    );
+    let machine = machine
+        .variable("GOPROXY", "off")
+        .variable("GOSUMDB", "sum.test+key https://mirror.test/sum");
+    assert!(search(&machine).0.is_empty());
+    let machine = machine.variable("GOPROXY", "https://c.test");
+    assert_eq!(search(&machine).0, ["c.test:443", "mirror.test:443"]);
+}

@@ -88,7 +88,24 @@ pub(crate) struct Search<'a> {
     notices: Vec<String>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(request: &'a Request, workspace: &'a Path, trusted: bool) -> Self {
+        Self {
+            request,
+            workspace,
+            trusted,
+            found: Vec::new(),
+            files: Vec::new(),
+            notices: Vec::new(),
+        }
+    }
+
+    /// The hosts that were found, for tests of one set.
+    #[cfg(test)]
+    fn hosts(&self) -> Vec<String> {
+        self.found.iter().map(|(p, _)| p.to_string()).collect()
+    }
+
     /// A configuration file's text; None where there is none that can be read.
     fn read(&self, path: &Path) -> Option<String> {
         let bytes = read_regular(path, 1 << 20).ok()?;
@@ -150,14 +167,7 @@ pub(crate) fn resolve_all(
         if resolved.iter().any(|r| r.name == name) {
             continue;
         }
-        let mut search = Search {
-            request,
-            workspace,
-            trusted,
-            found: Vec::new(),
-            files: Vec::new(),
-            notices: Vec::new(),
-        };
+        let mut search = Search::new(request, workspace, trusted);
         match set {
             SetName::Pip => pip::find(&mut search),
             SetName::Npm => npm::find(&mut search),
@@ -215,3 +225,7 @@ pub(crate) fn resolve_all(
     }
     Ok(resolved)
 }
+
+#[cfg(test)]
+#[path = "sets_tests.rs"]
+mod tests;

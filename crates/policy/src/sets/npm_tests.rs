@@ -1,1 +1,97 @@
 use super::*;
+use crate::fixture::Machine;
+
+fn hosts(machine: &Machine, trusted: bool) -> Vec<String> {
+    let mut search = Search::new(&machine.request, &machine.request.workspace, trusted);
+    find(&mut search);
+    search.hosts()
+}
+
+#[test]
+fn the_registry_and_scoped_registries_are_the_set() {
+    let machine = Machine::new()
+        .file("~/.npmrc", "registry=https://mirror.test/npm/\n@team:registry = \"http://team.test:4873\"\n//mirror.test/:_authToken=s3cret\n")
+        .variable("npm_config_registry", "https://env.test/");
+    assert_eq!(
+        hosts(&machine, false),
+        ["mirror.test:443", "team.test:4873", "env.test:443"]
+    );
+}
+
+#[test]
+fn without_a_configuration_npms_own_files_say_what_it_uses() {
+    let definitions = "  'rebuild-bundle': new Definition('rebuild-bundle', {\n    default: true,\n  }),\n  registry: new Definition('registry', {\n    default: 'https://registry.test/',\n    type: url,\n";
+    let machine = Machine::new()
+        .file("~/node/lib/node_modules/npm/bin/npm-cli.js", "")
+        .file("~/node/lib/node_modules/npm/node_modules/@npmcli/config/lib/definitions/definitions.js", definitions)
+        .file("~/node/bin/x", "");
+    std::os::unix::fs::symlink(
+        "../lib/node_modules/npm/bin/npm-cli.js",
+        machine.path("~/node/bin/npm"),
+    )
+    .unwrap();
+    let path = machine.path("~/node/bin").to_str().unwrap().to_owned();
+    assert_eq!(
+        hosts(&machine.variable("PATH", &path), false),
+        ["registry.test:443"]
+    );
+}
+
+#[test]
+fn the_workspace_does_not_choose_the_registry_unless_it_is_trusted() {
+    let machine = Machine::new().file(".npmrc", "registry=https://evil.test/\n");
+    assert!(hosts(&machine, false).is_empty());
+    assert_eq!(hosts(&machine, true), ["evil.test:443"]);
+}
+
+#[test]
+fn a_client_that_lies_in_the_workspace_is_never_started() {
+    let machine = Machine::new().file(
+        "node_modules/.bin/npm",
+        "#!/bin/sh\ntouch \"$HOME/started\"\necho https://evil.test/\n",
+    );
+    let program = machine.path("node_modules/.bin/npm");
+    std::fs::set_permissions(
+        &program,
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let path = program.parent().unwrap().to_str().unwrap().to_owned();
+    let home = machine.request.home.to_str().unwrap().to_owned();
+    let machine = machine.variable("PATH", &path).variable("HOME", &home);
+    assert!(hosts(&machine, true).is_empty());
+    assert!(!machine.path("~/started").exists());
+}
+
+#[test]
+fn a_client_that_does_not_say_it_in_a_file_is_asked_and_not_waited_for() {
+    for (script, expected) in [
+        (
+            "#!/bin/sh\nread line && exit 1\npwd >\"$HOME/at\"\necho https://said.test/\n",
+            vec!["said.test:443"],
+        ),
+        ("#!/bin/sh\nexec sleep 60\n", vec![]),
+        ("#!/bin/sh\necho https://failed.test/\nexit 1\n", vec![]),
+    ] {
+        let machine = Machine::new().file("~/bin/npm", script);
+        let program = machine.path("~/bin/npm");
+        std::fs::set_permissions(
+            &program,
+            std::os::unix::fs::PermissionsExt::from_mode(0o755),
+        )
+        .unwrap();
+        let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
+        let home = machine.request.home.to_str().unwrap().to_owned();
+        let machine = machine.variable("PATH", &path).variable("HOME", &home);
+        let mut search = Search::new(&machine.request, &machine.request.workspace, false);
+        let answer = client::ask(&search, "npm", &["config", "get", "registry"]);
+        if let Some(url) = answer {
+            search.add(&url, "npm");
+            assert_eq!(
+                std::fs::read_to_string(machine.path("~/at")).unwrap(),
+                "/\n"
+            );
+        }
+        assert_eq!(search.hosts(), expected, "{script}");
+    }
+}

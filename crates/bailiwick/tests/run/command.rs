@@ -1,0 +1,141 @@
+//! Exit codes, streams and the environment are those of the command.
+
+use crate::support::Sandbox;
+
+#[test]
+fn the_exit_code_is_the_commands_own() {
+    let sandbox = Sandbox::new();
+    sandbox.run("exit 0").code(0);
+    sandbox.run("exit 7").code(7);
+    sandbox.run("kill -TERM $$").code(128 + 15);
+    sandbox.run("kill -KILL $$").code(128 + 9);
+}
+
+#[test]
+fn a_command_that_is_not_there_is_127_and_one_that_cannot_run_is_126() {
+    let sandbox = Sandbox::new().file("text", "no program\n");
+    sandbox.exec(["no-such-command"]).code(127).stderr_has("no-such-command: not found");
+    sandbox.exec(["./text"]).code(126).stderr_has("cannot be executed");
+    sandbox.exec(["."]).code(126);
+}
+
+#[test]
+fn a_command_that_only_the_host_has_is_named_with_the_remedy() {
+    let sandbox = Sandbox::new().home_file("odd/tool", "#!/bin/sh\n");
+    let outside = sandbox.scratch().home().join("odd/tool");
+    sandbox
+        .exec([&outside])
+        .code(127)
+        .stderr_has("exists outside")
+        .stderr_has("[filesystem] read");
+}
+
+#[test]
+fn wrong_usage_is_2_and_says_how() {
+    let sandbox = Sandbox::new();
+    sandbox.bailiwick(["run"]).code(2).stderr_has("Usage");
+    sandbox.bailiwick(["run", "--no-such-flag", "--", "true"]).code(2);
+    sandbox.bailiwick(["run", "--env", "novalue", "--", "true"]).code(2).stderr_has("NAME=VALUE");
+    sandbox.bailiwick(["run", "-c", "true", "--", "true"]).code(2);
+    sandbox.bailiwick(["run", "--policy", "no-such", "--", "true"]).code(2).stderr_has("no-such");
+}
+
+#[test]
+fn a_script_without_an_interpreter_line_runs_as_from_a_shell() {
+    let sandbox = Sandbox::new().file("script", "echo ran $1\n");
+    sandbox.run("chmod +x script").success();
+    sandbox.exec(["./script", "well"]).success().stdout_is("ran well\n");
+}
+
+#[test]
+fn streams_pass_byte_for_byte() {
+    let every: Vec<u8> = (0..=255).cycle().take(300_000).collect();
+    let outcome = Sandbox::new().stdin(&every).run("cat; echo to stderr >&2");
+    assert!(outcome.success().stdout_bytes() == every);
+    outcome.stderr_has("to stderr\n");
+}
+
+#[test]
+fn a_pipe_of_a_gigabyte_is_byte_exact() {
+    let script = r#"head -c 1073741824 /dev/zero | tr '\0' 'x' | "$0" run -- cat | cksum"#;
+    let expected = std::process::Command::new("sh")
+        .args(["-c", r"head -c 1073741824 /dev/zero | tr '\0' 'x' | cksum"])
+        .output()
+        .unwrap();
+    let sandbox = Sandbox::new();
+    let output = sandbox
+        .command()
+        .get_envs()
+        .fold(&mut std::process::Command::new("sh"), |c, (k, v)| match v {
+            Some(v) => c.env(k, v),
+            None => c.env_remove(k),
+        })
+        .current_dir(sandbox.workspace())
+        .args(["-c", script, env!("CARGO_BIN_EXE_bailiwick")])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&expected.stdout));
+}
+
+#[test]
+fn a_reader_that_leaves_ends_the_writer() {
+    let sandbox = Sandbox::new();
+    let mut child = sandbox
+        .command()
+        .args(["run", "--", "yes"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 4];
+    std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut first).unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(128 + 13));
+    assert_eq!(&first, b"y\ny\n");
+}
+
+#[test]
+fn only_named_variables_get_in() {
+    let sandbox = Sandbox::new()
+        .host_env("AWS_SECRET_ACCESS_KEY", "hidden")
+        .host_env("GITHUB_TOKEN", "hidden")
+        .host_env("LC_ALL", "C.UTF-8")
+        .env("GIVEN", "by hand");
+    sandbox
+        .run("env")
+        .success()
+        .stdout_lacks("hidden")
+        .stdout_has("LC_ALL=C.UTF-8")
+        .stdout_has("GIVEN=by hand")
+        .stdout_has("NODE_USE_ENV_PROXY=1");
+}
+
+#[test]
+fn the_command_starts_where_the_caller_is() {
+    let sandbox = Sandbox::new().file("sub/x", "");
+    let sub = sandbox.workspace().join("sub");
+    let output = sandbox
+        .command()
+        .current_dir(&sub)
+        .args(["run", "--workspace", "..", "--", "pwd"])
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), sub.to_str().unwrap());
+}
+
+#[test]
+fn nothing_runs_on_after_the_command() {
+    let sandbox = Sandbox::new();
+    sandbox.run("(while :; do date > beat; sleep 0.02; done) & sleep 0.1; exit 3").code(3);
+    let beat = sandbox.workspace().join("beat");
+    let last = std::fs::metadata(&beat).unwrap().modified().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert_eq!(std::fs::metadata(&beat).unwrap().modified().unwrap(), last);
+}
+
+#[test]
+fn the_last_line_can_be_json() {
+    let outcome = Sandbox::new().option("--json").run("exit 5");
+    let line = outcome.code(5).stderr();
+    let json: serde_json::Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
+    assert_eq!((&json["exit_code"], &json["refused"]), (&5.into(), &0.into()));
+}

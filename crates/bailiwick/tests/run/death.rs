@@ -1,0 +1,94 @@
+//! The supervisor can die at any instant: what it answered is on record, and nothing is left.
+
+use crate::support::Sandbox;
+use bailiwick_event::{Act, Event};
+use std::collections::{HashMap, HashSet};
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// Asks for one name after the other, and prints each that was answered.
+const CLIENT: &str = r"
+import socket, os
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(('9.9.9.9', 53))
+n = 0
+while True:
+    n += 1
+    label = b'q%d' % n
+    s.send(b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00' + bytes([len(label)]) + label
+           + b'\x04test\x00\x00\x01\x00\x01')
+    s.recv(512)
+    os.write(1, label + b'\n')
+";
+
+fn count(what: &str) -> usize {
+    match what {
+        "mounts" => std::fs::read_to_string("/proc/self/mountinfo").unwrap().lines().count(),
+        _ => std::fs::read_dir(what).map_or(0, Iterator::count),
+    }
+}
+
+/// Processes whose command line holds this text.
+fn processes(text: &str) -> usize {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|e| std::fs::read(e.ok()?.path().join("cmdline")).ok())
+        .filter(|line| String::from_utf8_lossy(line).contains(text))
+        .count()
+}
+
+#[test]
+fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
+    let sandbox = Sandbox::new();
+    let marker = sandbox.workspace().display().to_string();
+    sandbox.run("true").success();
+    let before = (count("mounts"), count("/tmp"), count("/sys/fs/cgroup"));
+    let mut answered: HashMap<String, HashSet<String>> = HashMap::new();
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    for round in 0..100_u32 {
+        let known: HashSet<_> = sandbox.scratch().sessions().into_iter().collect();
+        let mut child = sandbox
+            .command()
+            .args(["run", "--workspace", &marker, "--", "python3", "-c", CLIENT])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // Most are killed under load, some while they start.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let wait = if round % 5 == 0 { seed % 30_000 } else { 60_000 + seed % 120_000 };
+        std::thread::sleep(Duration::from_micros(wait));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let got: HashSet<String> = lines.collect();
+        let session = sandbox.scratch().sessions().into_iter().find(|s| !known.contains(s));
+        match session {
+            Some(session) => drop(answered.insert(session, got)),
+            None => assert!(got.is_empty(), "answers without a session"),
+        }
+    }
+    assert!(answered.values().filter(|names| !names.is_empty()).count() > 20, "there was no load");
+    for (session, names) in &answered {
+        let json = sandbox.bailiwick(["log", "--json", session]).success().stdout();
+        let rows: HashSet<String> = json
+            .lines()
+            .filter_map(|line| match serde_json::from_str::<Event>(line).unwrap().act {
+                Act::Dns { qname, .. } => Some(qname.to_string_lossy()),
+                _ => None,
+            })
+            .collect();
+        for name in names {
+            let full = format!("{name}.test");
+            assert!(rows.contains(&full) || rows.contains(&(full + ".")), "{session} lost {name}");
+        }
+        sandbox.bailiwick(["log", "verify", session]).success();
+    }
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while processes(&marker) > 0 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(processes(&marker), 0, "a process outlived its supervisor");
+    assert_eq!((count("mounts"), count("/sys/fs/cgroup")), (before.0, before.2));
+}

@@ -1,0 +1,237 @@
+//! Nothing leaves but through the gate, and loopback is the sandbox's own.
+
+use crate::support::Sandbox;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A server of the host: answers every connection with a fixed HTTP response, and remembers what
+/// it was sent.
+struct Host {
+    port: u16,
+    heard: Arc<Mutex<Vec<String>>>,
+}
+
+impl Host {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&heard);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let log = Arc::clone(&log);
+                std::thread::spawn(move || answer(stream, &log));
+            }
+        });
+        Self { port, heard }
+    }
+    fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
+    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+        head.push(byte[0]);
+    }
+    let text = String::from_utf8_lossy(&head);
+    log.lock().unwrap().push(text.lines().next().unwrap_or("").to_owned());
+    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+}
+
+fn policy(allow: &str, hosts: &str) -> String {
+    format!("extends = [\"default\"]\n[network]\nallow = [{allow}]\n[network.hosts]\n{hosts}\n")
+}
+
+const CURL: &str = "curl -sS -m 10 -o body -w '%{http_code}'";
+const DIRECT: &str = "curl --noproxy '*' -sS -m 10 -o body -w '%{http_code}'";
+
+#[test]
+fn an_allowed_name_is_reached_with_and_without_a_proxy() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&policy("", &format!("\"a.test\" = \"127.0.0.1:{}\"", host.port)));
+    for curl in [CURL, DIRECT] {
+        sandbox.run(&format!("{curl} http://a.test/x && cat body")).success().stdout_is("200hello");
+    }
+    sandbox.run(&format!("curl --socks5-hostname 127.0.0.1:$(echo $HTTP_PROXY | sed 's/.*://') \
+        --noproxy '' -sS -m 10 http://a.test/s")).success().stdout_is("hello");
+    assert_eq!(host.heard(), ["GET /x HTTP/1.1", "GET /x HTTP/1.1", "GET /s HTTP/1.1"]);
+}
+
+#[test]
+fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
+    let sandbox = Sandbox::new();
+    for curl in [CURL, "curl --noproxy '*' --resolve b.test:80:1.2.3.4 -sS -m 10 -o body -w '%{http_code}'"] {
+        let outcome = sandbox.run(&format!("{curl} http://b.test/ && cat body"));
+        outcome.refused_by("network.default").stdout_has("403").stdout_has("remedy");
+    }
+    let json = sandbox.run("curl -sS -m 10 -H 'Accept: application/json' http://b.test/").stdout();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((&json["rule"], &json["retry"]), (&"network.default".into(), &false.into()));
+}
+
+#[test]
+fn without_a_policy_nothing_is_reached_by_any_way() {
+    let host = Host::start();
+    let sandbox = Sandbox::new();
+    for way in [
+        "curl -sS -m 5 http://example.com/",
+        "curl --noproxy '*' -sS -m 5 http://example.com/",
+        "curl --noproxy '*' -sS -m 5 https://93.184.216.34/",
+        "curl --noproxy '*' -g -6 -sS -m 5 'https://[2606:2800:220:1::1]/'",
+        "curl -sS -m 5 -x '' --connect-to ::169.254.169.254:80 http://metadata/",
+        "curl -sS -m 5 -p http://169.254.169.254:22/",
+        "curl -sS -m 5 http://0x7f.1:PORT/",
+        "curl -sS -m 5 http://2130706433:PORT/",
+        "curl -sS -m 5 http://[::ffff:127.0.0.1]:PORT/",
+        "curl --noproxy '*' -sS -m 5 http://127.0.0.1:PORT/",
+        "curl --noproxy '*' -sS -m 5 http://0.0.0.0:PORT/",
+        "curl --noproxy '' -sS -m 5 http://localhost:PORT/",
+        "python3 -c 'import socket; socket.create_connection((\"10.0.0.1\", 22), 3).recv(1)'",
+    ] {
+        let way = way.replace("PORT", &host.port.to_string());
+        let outcome = sandbox.run(&format!("{way} > out 2>&1; code=$?; cat out; exit $code"));
+        // The proxy's answer that nothing listens on the sandbox's own loopback is one as well.
+        let answers = ["refused by policy", "could not connect"];
+        let refused = outcome.exit_code() != Some(0)
+            || answers.iter().any(|answer| outcome.stdout().contains(answer));
+        assert!(refused, "{way}: {}", outcome.stdout());
+        assert!(!outcome.stdout().contains("hello"), "{way}");
+    }
+    assert!(host.heard().is_empty(), "{:?}", host.heard());
+}
+
+#[test]
+fn a_denied_host_stays_denied_in_every_spelling() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&format!(
+        "extends = [\"default\"]\n[network]\nallow = [\"*:*\"]\ndeny = [\"evil.test\", \"127.0.0.1\"]\n\
+         [network.hosts]\n\"good.test\" = \"127.0.0.1:{}\"\n", host.port));
+    for name in ["evil.test", "EVIL.test", "evil.test."] {
+        sandbox.run(&format!("curl -sS -m 5 http://{name}/")).refused_by("network.deny");
+    }
+    // The right name on the connection, the wrong one in the request.
+    sandbox
+        .run("curl -sS -m 5 --noproxy '*' -H 'Host: evil.test' http://good.test/")
+        .refused_by("network.deny")
+        .stdout_lacks("hello");
+    assert!(host.heard().iter().all(String::is_empty));
+}
+
+#[test]
+fn plain_http_is_decided_by_method_and_path() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&format!(
+        "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
+         host = \"a.test\"\nmethods = [\"GET\"]\npaths = [\"/v1/**\"]\n", host.port));
+    for curl in [CURL, DIRECT] {
+        sandbox.run(&format!("{curl} http://a.test/v1/x")).success().stdout_is("200");
+        for refused in [
+            "http://a.test/v2/x",
+            "-X POST http://a.test/v1/x",
+            "--path-as-is http://a.test/v1/../v2/x",
+            "--path-as-is http://a.test/v1/%2e%2e/v2/x",
+            "--path-as-is http://a.test/v1/..%2fv2",
+        ] {
+            sandbox.run(&format!("{curl} {refused}")).stdout_is("403").refused_by("network.http");
+        }
+    }
+    // A refused request may have opened a connection; nothing was sent on it.
+    let heard: Vec<_> = host.heard().into_iter().filter(|line| !line.is_empty()).collect();
+    assert_eq!(heard, ["GET /v1/x HTTP/1.1"; 2]);
+}
+
+#[test]
+fn a_smuggled_second_request_is_decided_as_well() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&format!(
+        "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
+         host = \"a.test\"\npaths = [\"/ok\"]\n", host.port));
+    let script = r"
+import socket
+def send(data):
+    s = socket.create_connection(('a.test', 80), 5)
+    s.sendall(data)
+    try: print(s.recv(4000))
+    except OSError as e: print(e)
+inner = b'GET /secret HTTP/1.1\r\nHost: a.test\r\n\r\n'
+size = str(len(inner)).encode()
+send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nContent-Length: ' + size
+     + b'\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n' + inner)
+send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\nContent-Length: ' + size + b'\r\n\r\n' + inner)
+send(b'GET /ok HTTP/1.1\r\nHost: a.test\r\n\r\n' + inner)
+send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n' + inner)
+";
+    sandbox.exec(["python3", "-c", script]).success();
+    assert!(host.heard().iter().all(|line| !line.contains("secret")), "{:?}", host.heard());
+}
+
+#[test]
+fn servers_inside_work_on_every_address_and_port() {
+    let script = r"
+import socket, threading
+for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('::1', 8081), ('127.0.0.1', 80)]:
+    family = socket.AF_INET6 if ':' in address else socket.AF_INET
+    server = socket.socket(family); server.bind((address, port)); server.listen()
+    client = socket.create_connection(('::1' if ':' in address else '127.0.0.1', port), 5)
+    peer, _ = server.accept(); peer.sendall(b'hi'); print(client.recv(2).decode())
+";
+    let outcome = Sandbox::new().exec(["python3", "-c", script]);
+    outcome.success().stdout_is("hi\nhi\nhi\nhi\n").nothing_refused();
+}
+
+#[test]
+fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&policy(&format!("\"localhost:{}\"", host.port), ""));
+    for name in ["127.0.0.1", "localhost", "[::1]"] {
+        sandbox
+            .run(&format!("curl -g -sS -m 10 http://{name}:{}/", host.port))
+            .success()
+            .stdout_is("hello");
+    }
+}
+
+#[test]
+fn a_published_port_leads_in() {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let sandbox = Sandbox::new().policy(&format!(
+        "extends = [\"default\"]\n[network]\npublish = [\"127.0.0.1:{port}:3000\"]\n"
+    ));
+    let policy = sandbox.scratch().root().join("policy-1.toml");
+    let script = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 3000)); s.listen(); \
+        print('up', flush=True); c, _ = s.accept(); c.sendall(b'from inside'); c.close()";
+    let mut child = sandbox
+        .command()
+        .args(["run", "--policy", policy.to_str().unwrap(), "--", "python3", "-c", script])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut up = [0; 3];
+    child.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
+    let mut text = String::new();
+    TcpStream::connect(("127.0.0.1", port)).unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!(text, "from inside");
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
+fn a_public_name_with_a_private_address_is_refused() {
+    // `localtest.invalid` cannot be resolved; what can is a name of the host's own hosts file.
+    let name = std::fs::read_to_string("/etc/hosts")
+        .unwrap()
+        .lines()
+        .filter(|line| line.starts_with("127."))
+        .flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .find(|name| name != "localhost" && !name.ends_with(".localhost"));
+    let Some(name) = name else { panic!("/etc/hosts names nothing but localhost: add a name for 127.0.1.1") };
+    let sandbox = Sandbox::new().policy(&policy(&format!("\"{name}:*\""), ""));
+    sandbox
+        .run(&format!("curl -sS -m 5 http://{name}:9/"))
+        .refused_by("network.private-address");
+}

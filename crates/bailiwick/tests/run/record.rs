@@ -1,0 +1,116 @@
+//! What was tried is in the record, unharmed and harmless.
+
+use crate::support::Sandbox;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+#[test]
+fn the_log_says_what_was_tried_what_was_refused_and_what_to_do() {
+    let sandbox = Sandbox::new();
+    sandbox.run("getent hosts nowhere.test; true").refused_by("network.default");
+    sandbox
+        .bailiwick(["log"])
+        .success()
+        .stdout_has("file reads: enforced, not recorded")
+        .stdout_has("nowhere.test")
+        .stdout_has("network.default")
+        .stdout_has("exit 0");
+    let denied = sandbox.bailiwick(["log", "--denied", "--boundary", "dns", "--json"]);
+    assert!(denied.success().stdout().lines().count() >= 1);
+    let event: serde_json::Value = serde_json::from_str(denied.stdout().lines().next().unwrap()).unwrap();
+    sandbox
+        .bailiwick(["why", &event["id"].to_string()])
+        .success()
+        .stdout_has("nowhere.test")
+        .stdout_has("remedy:");
+    sandbox.bailiwick(["why", "999"]).code(2).stderr_has("no row 999");
+    sandbox.bailiwick(["log", "verify"]).success();
+    sandbox.bailiwick(["log", "--boundary", "nonsense"]).code(2).stderr_has("dns");
+}
+
+#[test]
+fn the_last_line_names_the_rule_and_where_to_read_on() {
+    let outcome = Sandbox::new()
+        .policy("extends = [\"default\"]\n[network]\nallow = [\"a.test\"]\n")
+        .run("getent hosts b.test; true");
+    let stderr = outcome.success().stderr();
+    let last = stderr.lines().last().unwrap();
+    assert!(last.contains("network.default") && last.contains("policy-1.toml:3:"), "{last}");
+    assert!(last.contains("bailiwick log --denied"), "{last}");
+}
+
+#[test]
+fn refusals_are_shown_as_they_happen_if_asked_for() {
+    let outcome = Sandbox::new().option("--monitor").run("getent hosts b.test; echo after >&2");
+    let stderr = outcome.stderr();
+    let (refused, after) = (stderr.find("refused dns b.test"), stderr.find("after"));
+    assert!(refused.is_some() && refused < after, "{stderr}");
+}
+
+#[test]
+fn sessions_are_listed_shown_and_removed() {
+    let sandbox = Sandbox::new().option("--name").option("mine");
+    sandbox.run("exit 4");
+    sandbox.bailiwick(["sessions", "list"]).success().stdout_has("mine").stdout_has("exit 4");
+    sandbox.bailiwick(["sessions", "show", "mine"]).success().stdout_has("workspace =");
+    sandbox.bailiwick(["sessions", "rm", "mine"]).success();
+    sandbox.bailiwick(["sessions", "show", "mine"]).code(2);
+    sandbox.bailiwick(["sessions", "rm", "../../etc"]).code(2);
+}
+
+#[test]
+fn hostile_words_reach_the_record_and_no_terminal() {
+    let sandbox = Sandbox::new();
+    let hostile: Vec<Vec<u8>> = vec![
+        b"new\nline".to_vec(),
+        b"quote\"'`$(x)".to_vec(),
+        b"\x1b[2J\x1b]0;owned\x07\x9b31m".to_vec(),
+        "bidi\u{202e}txt".as_bytes().to_vec(),
+        vec![0xff, 0xfe, b'x'],
+        vec![b'a'; 4096],
+    ];
+    let words = hostile.iter().map(|w| OsString::from_vec(w.clone()));
+    sandbox.exec(std::iter::once(OsString::from("true")).chain(words)).success();
+    let shown = sandbox.bailiwick(["log"]).success().stdout();
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    assert!(!shown.contains('\u{202e}'));
+    let json = sandbox.bailiwick(["log", "--json"]).success().stdout();
+    let argv = json
+        .lines()
+        .map(|line| serde_json::from_str::<bailiwick_event::Event>(line).unwrap())
+        .find_map(|event| match event.act {
+            bailiwick_event::Act::ExecStart { argv, .. } => Some(argv),
+            _ => None,
+        })
+        .unwrap();
+    let recorded: Vec<_> = argv[1..].iter().map(|w| w.as_bytes().to_vec()).collect();
+    assert_eq!(recorded, hostile);
+}
+
+#[test]
+fn hostile_names_on_the_network_are_recorded_and_shown_harmless() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+import socket, os
+def ask(name):
+    question = b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00'
+    for label in name: question += bytes([len(label)]) + label
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.settimeout(2)
+    s.sendto(question + b'\x00\x00\x01\x00\x01', ('8.8.8.8', 53))
+    try: s.recv(512)
+    except TimeoutError: pass
+ask([b'\x1b[31mred', b'new\nline', b'\xff\xfe', b'x' * 63])
+s = socket.create_connection(('93.184.216.34', 80))
+s.sendall(b'GET /\x1b[2J HTTP/1.1\r\nHost: ev\x1bil\r\n\r\n')
+s.recv(1000)
+s = socket.create_connection(('93.184.216.34', 80))
+s.sendall(b'GET /' + b'p' * 4096 + b' HTTP/1.1\r\nHost: long.test\r\n\r\n')
+s.recv(1000)
+"#;
+    sandbox.exec(["python3", "-c", script]).success();
+    let shown = sandbox.bailiwick(["log"]).success().stdout();
+    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    assert!(shown.contains("\\u{1b}[31mred"), "{shown}");
+    sandbox.bailiwick(["log", "verify"]).success();
+}

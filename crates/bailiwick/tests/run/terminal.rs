@@ -1,0 +1,196 @@
+//! A terminal inside behaves as the one outside. Each test is a person at a pseudo-terminal.
+
+use crate::support::Sandbox;
+use rustix::fd::OwnedFd;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A shell at a terminal, with somebody who types and reads.
+struct Person {
+    child: Child,
+    keys: File,
+    master: OwnedFd,
+    seen: Arc<Mutex<String>>,
+    /// How much of what was seen was already waited for.
+    read: usize,
+    _sandbox: Sandbox,
+}
+
+impl Person {
+    /// Sits down before a plain `sh`; `$B` runs a command in a sandbox.
+    fn sits_down(sandbox: Sandbox) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        tcsetwinsize(&master, size(24, 80)).unwrap();
+        // setsid -c: a session of its own, with the pseudo-terminal as its terminal.
+        let slave = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let mut command = Command::new("setsid");
+        for (key, value) in sandbox.command().get_envs() {
+            if let Some(value) = value {
+                command.env(key, value);
+            }
+        }
+        let child = command
+            .args(["-c", "-w", "bash", "--norc", "--noprofile", "-i"])
+            .current_dir(sandbox.workspace())
+            .env("PS1", "outer> ")
+            .env("TERM", "xterm")
+            .env("B", env!("CARGO_BIN_EXE_bailiwick"))
+            .stdin(Stdio::from(slave()))
+            .stdout(Stdio::from(slave()))
+            .stderr(Stdio::from(slave()))
+            .spawn()
+            .unwrap();
+        let seen = Arc::new(Mutex::new(String::new()));
+        let mut screen = File::from(rustix::io::dup(&master).unwrap());
+        let log = Arc::clone(&seen);
+        std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(length @ 1..) = screen.read(&mut buffer) {
+                log.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..length]));
+            }
+        });
+        let keys = File::from(rustix::io::dup(&master).unwrap());
+        let mut person = Self { child, keys, master, seen, read: 0, _sandbox: sandbox };
+        person.sees("outer> ");
+        person
+    }
+
+    fn types(&mut self, keys: &str) -> &mut Self {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+        self
+    }
+
+    /// Waits until this text comes, behind what was waited for before.
+    #[track_caller]
+    fn sees(&mut self, text: &str) -> &mut Self {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let seen = self.seen.lock().unwrap().clone();
+            if let Some(at) = seen[self.read..].find(text) {
+                self.read += at + text.len();
+                return self;
+            }
+            assert!(Instant::now() < deadline, "never saw {text:?} in {:?}", &seen[self.read..]);
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        let _ = self.keys.write_all(b"\x03\x04\nexit\nexit\n");
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn size(rows: u16, columns: u16) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+const CTRL_C: &str = "\x03";
+const CTRL_D: &str = "\x04";
+const CTRL_Z: &str = "\x1a";
+
+#[test]
+fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
+    let mut person = Person::sits_down(Sandbox::new().host_env("SHELL", "/bin/bash"));
+    person.types("PS1='inner> ' $B run --env 'PS1=inner> ' -- bash --norc --noprofile -i\n").sees("inner> ");
+    person.types("tty; echo done\n").sees("/dev/pts/").sees("done").sees("inner> ");
+    person.types("sleep 100\n");
+    std::thread::sleep(Duration::from_millis(200));
+    person.types(CTRL_Z).sees("Stopped").sees("inner> ");
+    person.types("jobs\n").sees("sleep 100").sees("inner> ");
+    person.types("fg\n").sees("sleep 100");
+    std::thread::sleep(Duration::from_millis(100));
+    person.types(CTRL_C).sees("inner> ");
+    person.types("exit 9\n").sees("outer> ");
+    person.types("echo code=$?\n").sees("code=9");
+}
+
+#[test]
+fn ctrl_c_reaches_the_command() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- sh -c 'trap \"echo caught; exit 3\" INT; echo ready; while :; do sleep 0.05; done'\n");
+    person.sees("ready\r\n").types(CTRL_C).sees("caught").sees("outer> ");
+    person.types("echo code=$?\n").sees("code=3");
+}
+
+#[test]
+fn ctrl_z_stops_the_run_and_fg_goes_on() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- sh -c 'echo ready; read line; echo got $line'\n").sees("ready\r\n");
+    person.types(CTRL_Z).sees("Stopped").sees("outer> ");
+    person.types("echo between\n").sees("between\r\n").sees("outer> ");
+    person.types("fg\n").sees("run --");
+    std::thread::sleep(Duration::from_millis(200));
+    person.types("the line\n").sees("got the line").sees("outer> ");
+}
+
+#[test]
+fn a_new_window_size_reaches_the_command() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- sh -c 'stty size; trap \"stty size; exit\" WINCH; while :; do sleep 0.05; done'\n");
+    person.sees("24 80");
+    tcsetwinsize(&person.master, size(40, 100)).unwrap();
+    person.sees("40 100").sees("outer> ");
+}
+
+#[test]
+fn the_python_prompt_edits_lines() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- python3 -q\n").sees(">>> ");
+    person.types("print(6*8)\x7f\x7f7)\n").sees("42").sees(">>> ");
+    person.types("while True: pass\n\n");
+    std::thread::sleep(Duration::from_millis(300));
+    person.types(CTRL_C).sees("KeyboardInterrupt").sees(">>> ");
+    person.types(CTRL_D).sees("outer> ");
+}
+
+#[test]
+fn vim_edits_a_file_and_the_screen_is_restored() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.workspace().join("note");
+    let mut person = Person::sits_down(sandbox);
+    let before = tcgetattr(&person.master).unwrap().local_modes;
+    person.types("$B run -- vim -u NONE -n note\n").sees("\"note\"");
+    person.types("ihello from vim\x1b");
+    person.types(":wq\n").sees("outer> ");
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "hello from vim\n");
+    person.types("echo back\n").sees("back\r\n");
+    assert_eq!(tcgetattr(&person.master).unwrap().local_modes, before);
+}
+
+#[test]
+fn a_pager_at_the_end_of_a_pipe_takes_keys() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("seq 1000 | $B run -- less\n").sees("23");
+    person.types(" ").sees("45");
+    person.types("q").sees("outer> ");
+}
+
+#[test]
+fn a_stream_that_is_no_terminal_stays_none() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- sh -c 'test -t 0 && test ! -t 1 && test -t 2 && echo as it should' | cat\n");
+    person.sees("as it should\r\n").sees("outer> ");
+    person.types("$B run -- sh -c 'test ! -t 0 && test -t 1 && echo no input' < /dev/null\n");
+    person.sees("no input\r\n");
+}
+
+#[test]
+fn no_descriptor_of_the_callers_terminal_is_inside() {
+    let mut person = Person::sits_down(Sandbox::new());
+    let outer = ptsname(&person.master, Vec::new()).unwrap().to_str().unwrap().to_owned();
+    let number = outer.rsplit('/').next().unwrap().to_owned();
+    person.types("$B run -- sh -c 'tty; ls /dev/pts; echo end'\n").sees("/dev/pts/0").sees("end");
+    assert!(number == "0" || !person.seen.lock().unwrap().contains(&format!("/dev/pts/{number}\r")));
+}
