@@ -10,7 +10,14 @@ use std::io::Write;
 /// Measures or compares.
 pub(crate) fn bench(arguments: BenchArguments) -> Done {
     match arguments.command {
-        BenchCommand::Overhead { binary, runs, quick, out, network, peer } => {
+        BenchCommand::Overhead {
+            binary,
+            runs,
+            quick,
+            out,
+            network,
+            peer,
+        } => {
             let own = || {
                 std::env::current_exe()
                     .map_err(|e| Failure::fault(format!("this program cannot find itself: {e}")))

@@ -8,11 +8,19 @@ fn reference() -> String {
         if command.is_hide_set() || command.get_name() == "help" {
             return;
         }
-        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        let about = command
+            .get_about()
+            .map(ToString::to_string)
+            .unwrap_or_default();
         writeln!(out, "## `{path}`\n\n{about}.\n").unwrap();
-        let flags = command.get_arguments().filter(|a| !a.is_hide_set() && a.get_id() != "help");
+        let flags = command
+            .get_arguments()
+            .filter(|a| !a.is_hide_set() && a.get_id() != "help");
         for argument in flags.filter(|a| a.get_id() != "version") {
-            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            let help = argument
+                .get_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
             writeln!(out, "- `{argument}`: {help}").unwrap();
         }
         out.push('\n');
@@ -42,7 +50,10 @@ fn the_reference_in_the_docs_is_the_table() {
         std::fs::write(&path, reference()).unwrap();
     }
     let written = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(written == reference(), "docs/cli.md is stale: BLESS=1 cargo test -p bailiwick reference");
+    assert!(
+        written == reference(),
+        "docs/cli.md is stale: BLESS=1 cargo test -p bailiwick reference"
+    );
 }
 
 #[test]

@@ -12,7 +12,11 @@ pub(crate) fn doctor() -> Done {
             None => text += &format!("{:<28} works\n", finding.layer),
             Some(problem) => {
                 missing += 1;
-                text += &format!("{:<28} MISSING\n  {}\n", finding.layer, problem.replace('\n', "\n  "));
+                text += &format!(
+                    "{:<28} MISSING\n  {}\n",
+                    finding.layer,
+                    problem.replace('\n', "\n  ")
+                );
             }
         }
     }

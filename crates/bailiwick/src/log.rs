@@ -45,7 +45,10 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
 
 fn header(info: &SessionInfo, reader: &SessionReader) -> String {
     let words: Vec<_> = info.argv.iter().map(ToString::to_string).collect();
-    let damage = reader.damage().map(|d| format!("\nrecord damaged: {d}")).unwrap_or_default();
+    let damage = reader
+        .damage()
+        .map(|d| format!("\nrecord damaged: {d}"))
+        .unwrap_or_default();
     format!(
         "session {} ({}), {} UTC: {}\nfile reads: enforced, not recorded (`bailiwick policy show \
          --explain PATH` answers){damage}\n\n",
@@ -70,11 +73,17 @@ fn render(events: &[Event], arguments: &LogArguments) -> Result<String, Failure>
         return Ok(String::new());
     }
     let mut table = output::table();
-    table.set_header(["#", "time", "boundary", "decision", "resource", "rule", "remedy"]);
+    table.set_header([
+        "#", "time", "boundary", "decision", "resource", "rule", "remedy",
+    ]);
     for event in events {
         table.add_row([
             event.id.to_string(),
-            time(event.time_ns).split(' ').nth(1).unwrap_or_default().to_owned(),
+            time(event.time_ns)
+                .split(' ')
+                .nth(1)
+                .unwrap_or_default()
+                .to_owned(),
             event.boundary().to_string(),
             event.decision.verdict.to_string(),
             event.act.resource(),

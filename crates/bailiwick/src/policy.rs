@@ -54,12 +54,16 @@ fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
         let full = match text.strip_prefix("~/") {
             Some(rest) => home.join(rest),
             None if text == "~" => home.clone(),
-            None => std::path::absolute(subject)
-                .map_err(|e| Failure::usage(format!("{text}: {e}")))?,
+            None => {
+                std::path::absolute(subject).map_err(|e| Failure::usage(format!("{text}: {e}")))?
+            }
         };
         loaded.effective.explain_path(&full)
     } else {
-        loaded.effective.explain_host(&text).map_err(Failure::Usage)?
+        loaded
+            .effective
+            .explain_host(&text)
+            .map_err(Failure::Usage)?
     };
     output::print(&format!("{explanation}\n"))?;
     Ok(0)
@@ -78,7 +82,10 @@ fn new(template: &str, path: &Path) -> Done {
         .and_then(|mut file| file.write_all(text.as_bytes()));
     match written {
         Ok(()) => {
-            output::print(&format!("{} written; it extends `{template}`\n", path.display()))?;
+            output::print(&format!(
+                "{} written; it extends `{template}`\n",
+                path.display()
+            ))?;
             Ok(0)
         }
         Err(e) => Err(Failure::usage(format!(

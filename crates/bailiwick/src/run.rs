@@ -27,14 +27,17 @@ fn start(common: Common, argv: Vec<OsString>) -> Done {
     let workspace = common.workspace.unwrap_or_else(|| ".".into());
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
-    let finished = bailiwick_sandbox::run(&ProcessBackend, RunRequest {
-        policy,
-        name: common.name,
-        environment: common.env,
-        monitor: common.monitor,
-        json: common.json,
-        argv,
-    })?;
+    let finished = bailiwick_sandbox::run(
+        &ProcessBackend,
+        RunRequest {
+            policy,
+            name: common.name,
+            environment: common.env,
+            monitor: common.monitor,
+            json: common.json,
+            argv,
+        },
+    )?;
     if let Some(line) = finished.last_line {
         let _ = writeln!(std::io::stderr().lock(), "{line}");
     }

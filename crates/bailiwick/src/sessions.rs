@@ -17,8 +17,15 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
         SessionsCommand::Show(session) => {
             let (info, reader) = find(&session.session)?;
             let mut text = table(std::slice::from_ref(&info));
-            text += &format!("\nfolder: {}\n{}\n", info.directory.display(), reader.verify()?);
-            text += &format!("\nthe policy that was in force:\n{}\n", reader.policy_lock()?);
+            text += &format!(
+                "\nfolder: {}\n{}\n",
+                info.directory.display(),
+                reader.verify()?
+            );
+            text += &format!(
+                "\nthe policy that was in force:\n{}\n",
+                reader.policy_lock()?
+            );
             output::print(&text)?;
         }
         SessionsCommand::Rm { sessions } => {
@@ -41,7 +48,15 @@ fn command(info: &SessionInfo) -> String {
 fn table(list: &[SessionInfo]) -> String {
     let mut table = output::table();
     table.set_header([
-        "session", "name", "started (UTC)", "state", "exit", "rows", "refused", "workspace", "command",
+        "session",
+        "name",
+        "started (UTC)",
+        "state",
+        "exit",
+        "rows",
+        "refused",
+        "workspace",
+        "command",
     ]);
     for info in list {
         table.add_row([
@@ -49,7 +64,9 @@ fn table(list: &[SessionInfo]) -> String {
             info.name.clone().unwrap_or_default(),
             time(info.started_ns),
             info.state.name().to_owned(),
-            info.exit_code.map(|code| code.to_string()).unwrap_or_default(),
+            info.exit_code
+                .map(|code| code.to_string())
+                .unwrap_or_default(),
             info.rows.to_string(),
             info.refusals.to_string(),
             info.workspace.to_string(),

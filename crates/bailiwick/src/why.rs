@@ -8,7 +8,10 @@ use bailiwick_event::Failure;
 
 /// Explains one row.
 pub(crate) fn why(arguments: &WhyArguments) -> Done {
-    let (session, number) = arguments.event.rsplit_once('/').unwrap_or(("latest", &arguments.event));
+    let (session, number) = arguments
+        .event
+        .rsplit_once('/')
+        .unwrap_or(("latest", &arguments.event));
     let number: u64 = number.parse().map_err(|_| {
         Failure::usage(format!(
             "\"{}\" is no row; write its number from `bailiwick log`, or SESSION/NUMBER",
@@ -17,7 +20,10 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
     })?;
     let (info, reader) = find(session)?;
     let event = reader.event(number)?.ok_or_else(|| {
-        Failure::usage(format!("session {} has no row {number}; it has {}", info.id, info.rows))
+        Failure::usage(format!(
+            "session {} has no row {number}; it has {}",
+            info.id, info.rows
+        ))
     })?;
     let decision = &event.decision;
     let mut text = format!(
@@ -28,12 +34,19 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
         decision.verdict,
         decision.rule,
     );
-    for (name, value) in [("reason:   ", &decision.reason), ("remedy:   ", &decision.remedy)] {
+    for (name, value) in [
+        ("reason:   ", &decision.reason),
+        ("remedy:   ", &decision.remedy),
+    ] {
         if !value.is_empty() {
             text += &format!("  {name}{value}\n");
         }
     }
-    text += &format!("  time:     {} UTC\n  session:  {}\n", time(event.time_ns), info.id);
+    text += &format!(
+        "  time:     {} UTC\n  session:  {}\n",
+        time(event.time_ns),
+        info.id
+    );
     output::print(&text)?;
     Ok(0)
 }

@@ -34,7 +34,12 @@ fn fault(what: &str) -> impl Fn(io::Error) -> Failure {
 }
 
 fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
+    Ok(socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?)
 }
 
 impl Backend for ProcessBackend {
@@ -44,7 +49,9 @@ impl Backend for ProcessBackend {
 
     fn begin(&self, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
         if !kernel::single_threaded() {
-            return Err(Failure::fault("a sandbox must be started before any thread is"));
+            return Err(Failure::fault(
+                "a sandbox must be started before any thread is",
+            ));
         }
         let identity = Identity::of_caller();
         let mut plan = Plan::new(launch.policy, launch.private, identity == Identity::Root)?;
@@ -53,7 +60,11 @@ impl Backend for ProcessBackend {
         let idmaps = idmaps(&plan).map_err(fault("the owner of the workspace cannot be mapped"))?;
         let (control, control_inside) = channel().map_err(fault("the control socket"))?;
         let (dial, dial_inside) = channel().map_err(fault("the control socket"))?;
-        let user = if identity == Identity::Root { 0 } else { libc::CLONE_NEWUSER };
+        let user = if identity == Identity::Root {
+            0
+        } else {
+            libc::CLONE_NEWUSER
+        };
         match kernel::fork_into(NAMESPACES | user).map_err(|e| layers::no_namespaces(&e))? {
             Fork::Child => {
                 drop((control, dial));
@@ -69,8 +80,17 @@ impl Backend for ProcessBackend {
                 init.run()
             }
             Fork::Parent(pid, pidfd) => {
-                let running = ProcessSandbox { pid, pidfd, control, ended: false };
-                Ok(Box::new(Pending { running, dial, notices }))
+                let running = ProcessSandbox {
+                    pid,
+                    pidfd,
+                    control,
+                    ended: false,
+                };
+                Ok(Box::new(Pending {
+                    running,
+                    dial,
+                    notices,
+                }))
             }
         }
     }
@@ -96,7 +116,11 @@ struct Pending {
 
 impl Begun for Pending {
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
-        let Self { running, dial, notices } = *self;
+        let Self {
+            running,
+            dial,
+            notices,
+        } = *self;
         let gone = || Failure::fault("the sandbox ended while it was being set up");
         loop {
             let (report, descriptors) = receive::<Report>(&running.control)
@@ -108,7 +132,10 @@ impl Begun for Pending {
                     tell(&running.control, &Order::IdsMapped).map_err(|_| gone())?;
                 }
                 Report::Failed { stage, errno } => return Err(layers::missing(&stage, errno)),
-                Report::Ready { descriptors: kinds, layers } => {
+                Report::Ready {
+                    descriptors: kinds,
+                    layers,
+                } => {
                     if kinds.len() != descriptors.len() {
                         return Err(Failure::fault(
                             "not every socket of the sandbox arrived: the limit of open files \

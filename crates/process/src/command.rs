@@ -40,7 +40,8 @@ fn prepare(launch: &Launch<'_>, pty: Option<&Pty>) -> io::Result<()> {
     kernel::close_on_exec_from(3)?;
     limits::apply(&launch.policy.limits)?;
     chdir(launch.cwd)?;
-    kernel::reset_signals();
+    // Every other signal is as pid 1 has set it at its start: unblocked, with its default action.
+    kernel::default_signal(libc::SIGTTOU);
     Ok(())
 }
 
@@ -50,19 +51,29 @@ fn c_string(bytes: Vec<u8>) -> io::Result<CString> {
 
 /// Executes the command, found as a shell finds it: by the sandbox's own PATH.
 fn execute(launch: &Launch<'_>) -> io::Error {
-    let words = launch.argv.iter().map(|word| c_string(word.clone().into_vec()));
-    let variables = launch.environment.iter().map(|(key, value)| {
-        c_string([key.as_bytes(), b"=", value.as_bytes()].concat())
-    });
+    let words = launch
+        .argv
+        .iter()
+        .map(|word| c_string(word.clone().into_vec()));
+    let variables = launch
+        .environment
+        .iter()
+        .map(|(key, value)| c_string([key.as_bytes(), b"=", value.as_bytes()].concat()));
     let both = words.collect::<io::Result<Vec<_>>>();
     let (argv, environment) = match (both, variables.collect::<io::Result<Vec<_>>>()) {
         (Ok(argv), Ok(environment)) => (argv, environment),
         (Err(error), _) | (_, Err(error)) => return error,
     };
-    let path = launch.environment.iter().find(|(key, _)| key == "PATH").map(|(_, value)| value);
+    let path = launch
+        .environment
+        .iter()
+        .find(|(key, _)| key == "PATH")
+        .map(|(_, value)| value);
     let mut worst = io::Error::from_raw_os_error(libc::ENOENT);
     for candidate in candidates(&launch.argv[0], path) {
-        let Ok(file) = c_string(candidate.into_vec()) else { continue };
+        let Ok(file) = c_string(candidate.into_vec()) else {
+            continue;
+        };
         let error = kernel::exec(&file, &argv, &environment);
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR) => {}
@@ -89,7 +100,13 @@ fn candidates(name: &OsStr, path: Option<&OsString>) -> Vec<OsString> {
     }
     let default = OsString::from("/usr/local/bin:/usr/bin:/bin");
     std::env::split_paths(path.unwrap_or(&default))
-        .map(|folder| if folder.as_os_str().is_empty() { Path::new(".").join(name) } else { folder.join(name) })
+        .map(|folder| {
+            if folder.as_os_str().is_empty() {
+                Path::new(".").join(name)
+            } else {
+                folder.join(name)
+            }
+        })
         .map(OsString::from)
         .collect()
 }

@@ -21,16 +21,32 @@ pub struct Finding {
 type Attempt = (&'static str, &'static str, fn() -> io::Result<()>);
 
 const ATTEMPTS: [Attempt; 5] = [
-    ("namespaces and private root", "mount: ", || Ok(mounts::can_mount()?)),
-    ("private /proc", "mount: /proc", || Ok(mounts::can_mount_proc()?)),
+    ("namespaces and private root", "mount: ", || {
+        Ok(mounts::can_mount()?)
+    }),
+    ("private /proc", "mount: /proc", || {
+        Ok(mounts::can_mount_proc()?)
+    }),
     ("private network", "network", || {
-        nftables::install(nftables::Ports { tcp: 1, dns: 53, udp: 2 })
+        nftables::install(nftables::Ports {
+            tcp: 1,
+            dns: 53,
+            udp: 2,
+        })
     }),
-    ("landlock", "landlock", || match ruleset::enforce([Path::new("/")].into_iter()) {
-        Ok(ruleset::Enforced::No) | Err(_) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
-        Ok(_) => Ok(()),
+    ("landlock", "landlock", || {
+        match ruleset::enforce([Path::new("/")].into_iter()) {
+            Ok(ruleset::Enforced::No) | Err(_) => {
+                Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
+            }
+            Ok(_) => Ok(()),
+        }
     }),
-    ("seccomp", "seccomp", || kernel::seccomp(&seccomp::program())),
+    (
+        "seccomp",
+        "seccomp",
+        || kernel::seccomp(&seccomp::program()),
+    ),
 ];
 
 /// Tries every layer. The process must have one thread.
@@ -40,11 +56,13 @@ pub fn examine() -> Vec<Finding> {
         .iter()
         .map(|&(layer, stage, attempt)| Finding {
             layer,
-            problem: try_in_child(attempt).err().map(|error| match error.raw_os_error() {
-                Some(errno) => layers::missing(stage, errno),
-                None => Failure::fault(error.to_string()),
-            })
-            .map(|failure| failure.to_string()),
+            problem: try_in_child(attempt)
+                .err()
+                .map(|error| match error.raw_os_error() {
+                    Some(errno) => layers::missing(stage, errno),
+                    None => Failure::fault(error.to_string()),
+                })
+                .map(|failure| failure.to_string()),
         })
         .collect()
 }
@@ -52,7 +70,11 @@ pub fn examine() -> Vec<Finding> {
 /// Runs an attempt in new namespaces; its error number comes back as the exit code.
 fn try_in_child(attempt: fn() -> io::Result<()>) -> io::Result<()> {
     let identity = Identity::of_caller();
-    let user = if identity == Identity::Root { 0 } else { libc::CLONE_NEWUSER };
+    let user = if identity == Identity::Root {
+        0
+    } else {
+        libc::CLONE_NEWUSER
+    };
     let flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | user;
     match kernel::fork_into(flags)? {
         Fork::Child => {

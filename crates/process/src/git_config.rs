@@ -6,16 +6,58 @@ use std::path::Path;
 
 /// Sections that hold preferences alone.
 const SECTIONS: [&str; 27] = [
-    "user", "author", "committer", "init", "color", "column", "commit", "branch", "push", "pull",
-    "fetch", "rebase", "merge", "diff", "log", "status", "tag", "rerere", "advice", "help",
-    "apply", "core", "pack", "index", "feature", "safe", "i18n",
+    "user",
+    "author",
+    "committer",
+    "init",
+    "color",
+    "column",
+    "commit",
+    "branch",
+    "push",
+    "pull",
+    "fetch",
+    "rebase",
+    "merge",
+    "diff",
+    "log",
+    "status",
+    "tag",
+    "rerere",
+    "advice",
+    "help",
+    "apply",
+    "core",
+    "pack",
+    "index",
+    "feature",
+    "safe",
+    "i18n",
 ];
 /// Keys of those sections that run a program, name a file, or need a key that stays outside.
 const DROPPED: [&str; 22] = [
-    "editor", "pager", "sshcommand", "hookspath", "fsmonitor", "askpass", "gitproxy",
-    "alternaterefscommand", "excludesfile", "attributesfile", "gpgsign", "forcesignannotated",
-    "signingkey", "tool", "guitool", "external", "driver", "textconv", "command", "template",
-    "worktree", "templatedir",
+    "editor",
+    "pager",
+    "sshcommand",
+    "hookspath",
+    "fsmonitor",
+    "askpass",
+    "gitproxy",
+    "alternaterefscommand",
+    "excludesfile",
+    "attributesfile",
+    "gpgsign",
+    "forcesignannotated",
+    "signingkey",
+    "tool",
+    "guitool",
+    "external",
+    "driver",
+    "textconv",
+    "command",
+    "template",
+    "worktree",
+    "templatedir",
 ];
 
 /// `~/.gitconfig` and `~/.config/git/config` without what must stay outside; none where the
@@ -25,7 +67,13 @@ pub(crate) fn of_home(home: &Path) -> Option<Vec<u8>> {
         .iter()
         .filter_map(|name| fs::read_to_string(home.join(name)).ok())
         .collect();
-    (!texts.is_empty()).then(|| texts.iter().map(|t| filtered(t)).collect::<String>().into_bytes())
+    (!texts.is_empty()).then(|| {
+        texts
+            .iter()
+            .map(|t| filtered(t))
+            .collect::<String>()
+            .into_bytes()
+    })
 }
 
 /// Keeps the lines of allowed sections. A value that continues on the next line is dropped with
@@ -52,7 +100,11 @@ fn filtered(text: &str) -> String {
             continue;
         }
         continued = continues;
-        let key = trimmed.split(['=', ' ', '\t']).next().unwrap_or("").to_ascii_lowercase();
+        let key = trimmed
+            .split(['=', ' ', '\t'])
+            .next()
+            .unwrap_or("")
+            .to_ascii_lowercase();
         let plain = !continues && !key.is_empty() && !key.starts_with(['#', ';']);
         if allowed && plain && !DROPPED.contains(&key.as_str()) {
             kept.push('\t');
@@ -85,6 +137,9 @@ mod tests {
 
     #[test]
     fn a_continued_value_does_not_smuggle_a_line() {
-        assert_eq!(filtered("[user]\n\tname = a\\\n[alias]\n\tx = y\n"), "[user]\n\tx = y\n");
+        assert_eq!(
+            filtered("[user]\n\tname = a\\\n[alias]\n\tx = y\n"),
+            "[user]\n\tx = y\n"
+        );
     }
 }

@@ -31,7 +31,10 @@ impl Identity {
     pub(crate) fn of_caller() -> Self {
         match geteuid().as_raw() {
             0 => Self::Root,
-            uid => Self::User { uid, gid: getegid().as_raw() },
+            uid => Self::User {
+                uid,
+                gid: getegid().as_raw(),
+            },
         }
     }
 

@@ -101,8 +101,10 @@ impl Init<'_> {
             self.identity.map_self().stage("user")?;
         }
         let mut carried = network::set_up(&self.launch.policy.network).stage("network")?;
-        mounts::enter(self.plan, self.idmaps, self.skeleton, self.identity)
-            .map_err(|e| Stop { stage: format!("mount: {}", e.what), errno: e.errno })?;
+        mounts::enter(self.plan, self.idmaps, self.skeleton, self.identity).map_err(|e| Stop {
+            stage: format!("mount: {}", e.what),
+            errno: e.errno,
+        })?;
         if self.identity == Identity::Root {
             self.leave_root()?;
         }
@@ -121,10 +123,29 @@ impl Init<'_> {
             let master = rustix::io::fcntl_dupfd_cloexec(&pty.master, 3).stage("terminal")?;
             carried.push((Carried::Pty, master));
         }
-        let names = ["user", "mount", "pid", "network", "ipc", "uts", "cgroup", "capabilities", landlock, "seccomp"];
+        let names = [
+            "user",
+            "mount",
+            "pid",
+            "network",
+            "ipc",
+            "uts",
+            "cgroup",
+            "capabilities",
+            landlock,
+            "seccomp",
+        ];
         let (descriptors, sockets): (Vec<_>, Vec<_>) = carried.into_iter().unzip();
         let layers = names.map(str::to_owned).to_vec();
-        send(&self.control, &Report::Ready { descriptors, layers }, &sockets).stage("hand-over")?;
+        send(
+            &self.control,
+            &Report::Ready {
+                descriptors,
+                layers,
+            },
+            &sockets,
+        )
+        .stage("hand-over")?;
         Ok(pty)
     }
 
@@ -145,12 +166,16 @@ impl Init<'_> {
         writable.extend(self.plan.writable().map(Path::to_path_buf));
         writable.push("/dev".into());
         writable.push("/proc".into());
-        match ruleset::enforce(writable.iter().map(PathBuf::as_path))
-            .map_err(|_| Stop { stage: "landlock".into(), errno: 0 })?
-        {
+        match ruleset::enforce(writable.iter().map(PathBuf::as_path)).map_err(|_| Stop {
+            stage: "landlock".into(),
+            errno: 0,
+        })? {
             Enforced::Fully => Ok("landlock"),
             Enforced::Partly => Ok("landlock (older kernel, part of the rights)"),
-            Enforced::No => Err(Stop { stage: "landlock".into(), errno: libc::EOPNOTSUPP }),
+            Enforced::No => Err(Stop {
+                stage: "landlock".into(),
+                errno: libc::EOPNOTSUPP,
+            }),
         }
     }
 
@@ -206,7 +231,12 @@ impl Init<'_> {
             // Nothing of the sandbox is left when the end is reported.
             kill_everything();
             while wait(WaitOptions::empty()).is_ok() {}
-            let _ = tell(&self.control, &Report::Exited { code: shell_code(status) });
+            let _ = tell(
+                &self.control,
+                &Report::Exited {
+                    code: shell_code(status),
+                },
+            );
             kernel::exit_now(0)
         }
     }

@@ -8,7 +8,11 @@ use std::ffi::CString;
 use std::io;
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// Which side of a [`fork_into`] the caller is on.
@@ -32,12 +36,18 @@ pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
     // fork(2). The process has one thread (the callers' contract, checked by `single_threaded`),
     // so no lock can be held by a thread that does not exist in the child.
     let pid = unsafe {
-        libc::syscall(libc::SYS_clone3, &raw mut args, size_of::<libc::clone_args>())
+        libc::syscall(
+            libc::SYS_clone3,
+            &raw mut args,
+            size_of::<libc::clone_args>(),
+        )
     };
     match check(pid)? {
         0 => Ok(Fork::Child),
         // SAFETY: with CLONE_PIDFD the kernel stored a new descriptor that nobody else owns.
-        pid => Ok(Fork::Parent(pid as i32, unsafe { OwnedFd::from_raw_fd(pidfd) })),
+        pid => Ok(Fork::Parent(pid as i32, unsafe {
+            OwnedFd::from_raw_fd(pidfd)
+        })),
     }
 }
 
@@ -59,7 +69,12 @@ pub(crate) fn mount_setattr(
     recursive: bool,
 ) -> io::Result<()> {
     let attributes = libc::mount_attr {
-        attr_set: set | if userns.is_some() { libc::MOUNT_ATTR_IDMAP } else { 0 },
+        attr_set: set
+            | if userns.is_some() {
+                libc::MOUNT_ATTR_IDMAP
+            } else {
+                0
+            },
         attr_clr: 0,
         propagation: 0,
         userns_fd: userns.map_or(0, |fd| fd.as_raw_fd() as u64),
@@ -89,11 +104,19 @@ pub(crate) fn unshare(namespaces: i32) -> io::Result<()> {
 /// Attaches a seccomp filter to this thread, and so to all that it starts.
 pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let length = u16::try_from(program.len()).map_err(io::Error::other)?;
-    let filter = libc::sock_fprog { len: length, filter: program.as_ptr().cast_mut() };
+    let filter = libc::sock_fprog {
+        len: length,
+        filter: program.as_ptr().cast_mut(),
+    };
     // SAFETY: `filter` points to `length` instructions that live through the call; the kernel
     // copies and does not write them.
     let result = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter)
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            0,
+            &raw const filter,
+        )
     };
     check(result).map(drop)
 }
@@ -108,7 +131,10 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     }
     const VERSION_3: u32 = 0x2008_0522;
     drop_bounding_set()?;
-    let header = Header { version: VERSION_3, pid: 0 };
+    let header = Header {
+        version: VERSION_3,
+        pid: 0,
+    };
     let none = [0_u32; 6];
     // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
     // through the call.
@@ -170,7 +196,9 @@ pub(crate) fn signal_descriptor(signals: &[i32]) -> io::Result<OwnedFd> {
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
     // SAFETY: `set` is live; the old mask is not asked for.
-    check(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into())?;
+    check(
+        unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into(),
+    )?;
     // SAFETY: `set` is live.
     let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     check(fd.into())?;
@@ -180,14 +208,20 @@ pub(crate) fn signal_descriptor(signals: &[i32]) -> io::Result<OwnedFd> {
 
 /// Gives every signal its default action and unblocks all.
 pub(crate) fn reset_signals() {
-    for signal in 1..=64 {
-        // SAFETY: SIG_DFL installs no handler; signals that cannot be set fail without effect.
-        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // Neither the product nor its libraries handle or ignore a real-time signal (32 to 64).
+    for signal in 1..32 {
+        default_signal(signal);
     }
     // SAFETY: all-zero is a valid, empty signal set on Linux.
     let set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is live; the old mask is not asked for.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// Gives one signal its default action.
+pub(crate) fn default_signal(signal: i32) {
+    // SAFETY: SIG_DFL installs no handler; signals that cannot be set fail without effect.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
 /// Ignores one signal.
@@ -200,7 +234,12 @@ pub(crate) fn ignore_signal(signal: i32) {
 pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     // SAFETY: numbers only; no descriptor changes its owner.
     check(unsafe {
-        libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC)
+        libc::syscall(
+            libc::SYS_close_range,
+            first,
+            u32::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        )
     })
     .map(drop)
 }
@@ -208,7 +247,10 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
 /// Replaces the process image; returns only with an error.
 pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {
     let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
-        list.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+        list.iter()
+            .map(|s| s.as_ptr())
+            .chain([std::ptr::null()])
+            .collect()
     };
     let (argv, environment) = (pointers(argv), pointers(environment));
     // SAFETY: both arrays end in a null pointer and their strings live through the call.

@@ -69,14 +69,19 @@ pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
         0 => String::new(),
         errno => format!(": {}", io::Error::from_raw_os_error(errno)),
     };
-    let detail = stage.strip_prefix("mount: ").map(|what| format!(" at {what}")).unwrap_or_default();
+    let detail = stage
+        .strip_prefix("mount: ")
+        .map(|what| format!(" at {what}"))
+        .unwrap_or_default();
     match LAYERS.iter().find(|layer| stage.starts_with(layer.stage)) {
         Some(layer) => Failure::fault(format!(
             "not started: {} cannot be had{detail}{reason}\n  without it nothing stops {}\n  \
              remedy: {}",
             layer.name, layer.stops, layer.remedy
         )),
-        None => Failure::fault(format!("not started: setting up the {stage} failed{reason}")),
+        None => Failure::fault(format!(
+            "not started: setting up the {stage} failed{reason}"
+        )),
     }
 }
 

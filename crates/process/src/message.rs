@@ -103,7 +103,12 @@ pub(crate) fn send<T: Serialize>(
     if !borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&borrowed)) {
         return Err(io::Error::other("too many descriptors for one packet"));
     }
-    sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
+    sendmsg(
+        socket,
+        &[IoSlice::new(&bytes)],
+        &mut ancillary,
+        SendFlags::NOSIGNAL,
+    )?;
     Ok(())
 }
 
@@ -121,7 +126,12 @@ pub(crate) fn receive<T: for<'de> Deserialize<'de>>(
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let received = loop {
         let mut slices = [IoSliceMut::new(&mut bytes)];
-        match recvmsg(&socket, &mut slices, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(
+            &socket,
+            &mut slices,
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC,
+        ) {
             Err(rustix::io::Errno::INTR) => {}
             other => break other?,
         }

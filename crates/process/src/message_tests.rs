@@ -3,14 +3,23 @@ use proptest::prelude::*;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 
 fn pair() -> (OwnedFd, OwnedFd) {
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap()
+    socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )
+    .unwrap()
 }
 
 #[test]
 fn a_report_arrives_with_its_descriptors() {
     let (a, b) = pair();
     let (x, _y) = pair();
-    let report = Report::Ready { descriptors: vec![Carried::Pty], layers: vec!["pid".into()] };
+    let report = Report::Ready {
+        descriptors: vec![Carried::Pty],
+        layers: vec!["pid".into()],
+    };
     send(&a, &report, &[x]).unwrap();
     let (got, fds) = receive::<Report>(&b).unwrap().unwrap();
     assert_eq!((got, fds.len()), (report, 1));

@@ -39,7 +39,10 @@ pub(crate) struct MountError {
     pub(crate) errno: i32,
 }
 
-fn at<T>(what: impl Into<String>, result: Result<T, impl Into<io::Error>>) -> Result<T, MountError> {
+fn at<T>(
+    what: impl Into<String>,
+    result: Result<T, impl Into<io::Error>>,
+) -> Result<T, MountError> {
     result.map_err(|error| MountError {
         what: what.into(),
         errno: error.into().raw_os_error().unwrap_or(0),
@@ -67,7 +70,10 @@ fn attach(tree: &OwnedFd, path: &Path) -> io::Result<()> {
 
 /// Makes a folder and those above it; what exists stays as it is.
 fn make_folders(path: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(path)
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(path)
 }
 
 fn make_target(path: &Path, folder: bool) -> io::Result<()> {
@@ -77,7 +83,11 @@ fn make_target(path: &Path, folder: bool) -> io::Result<()> {
     if let Some(parent) = path.parent() {
         make_folders(parent)?;
     }
-    match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+    match fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+    {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
         _ => Ok(()),
     }
@@ -95,8 +105,16 @@ pub(crate) fn enter(
     for (bind, idmap) in plan.binds.iter().zip(idmaps) {
         let name = || bind.source.display().to_string();
         let tree = at(name(), clone_tree(&bind.source))?;
-        let set = HARMLESS | if bind.access == Access::Read { READ_ONLY } else { 0 };
-        at(name(), mount_setattr(tree.as_fd(), set, idmap.as_ref().map(AsFd::as_fd), true))?;
+        let set = HARMLESS
+            | if bind.access == Access::Read {
+                READ_ONLY
+            } else {
+                0
+            };
+        at(
+            name(),
+            mount_setattr(tree.as_fd(), set, idmap.as_ref().map(AsFd::as_fd), true),
+        )?;
         trees.push(tree);
     }
     let mut devices = Vec::with_capacity(DEVICES.len());
@@ -116,7 +134,10 @@ pub(crate) fn enter(
     }
     for (bind, tree) in plan.binds.iter().zip(&trees) {
         let path = inside(&bind.at);
-        at(bind.at.display().to_string(), make_target(&path, bind.folder))?;
+        at(
+            bind.at.display().to_string(),
+            make_target(&path, bind.folder),
+        )?;
         at(bind.at.display().to_string(), attach(tree, &path))?;
     }
     drop(trees);
@@ -129,7 +150,10 @@ pub(crate) fn enter(
 
 fn new_root(options: &CStr) -> Result<(), MountError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    at("the private root", mount("tmpfs", NEW, "tmpfs", flags, Some(options)))
+    at(
+        "the private root",
+        mount("tmpfs", NEW, "tmpfs", flags, Some(options)),
+    )
 }
 
 /// The parts of the root that are not the host's.
@@ -153,7 +177,10 @@ fn build(
     }
     for (name, tree) in devices {
         let path = inside(&Path::new("/dev").join(name));
-        at(format!("/dev/{name}"), make_target(&path, false).and_then(|()| attach(&tree, &path)))?;
+        at(
+            format!("/dev/{name}"),
+            make_target(&path, false).and_then(|()| attach(&tree, &path)),
+        )?;
     }
     for (name, target) in [
         ("dev/fd", "/proc/self/fd"),
@@ -168,9 +195,27 @@ fn build(
     }
     let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
     let options = c"newinstance,ptmxmode=0666,mode=0620";
-    at("/dev/pts", mount("devpts", inside(Path::new("/dev/pts")), "devpts", flags, Some(options)))?;
+    at(
+        "/dev/pts",
+        mount(
+            "devpts",
+            inside(Path::new("/dev/pts")),
+            "devpts",
+            flags,
+            Some(options),
+        ),
+    )?;
     let flags = flags | MountFlags::NODEV;
-    at("/proc", mount("proc", inside(Path::new("/proc")), "proc", flags, None::<&CStr>))?;
+    at(
+        "/proc",
+        mount(
+            "proc",
+            inside(Path::new("/proc")),
+            "proc",
+            flags,
+            None::<&CStr>,
+        ),
+    )?;
     for (path, content) in &skeleton.files {
         let file = inside(path);
         if let Some(parent) = file.parent() {
@@ -179,7 +224,10 @@ fn build(
         at(path.display().to_string(), fs::write(&file, content))?;
         if let (Identity::Root, true) = (identity, path.starts_with(&skeleton.home)) {
             let (uid, gid) = identity.inside();
-            at(path.display().to_string(), std::os::unix::fs::chown(&file, Some(uid), Some(gid)))?;
+            at(
+                path.display().to_string(),
+                std::os::unix::fs::chown(&file, Some(uid), Some(gid)),
+            )?;
         }
     }
     Ok(())
@@ -215,7 +263,10 @@ fn cover(path: &Path, content: &[u8]) -> Result<(), MountError> {
 fn restrict(plan: &Plan) -> Result<(), MountError> {
     for path in &plan.pinned {
         let place = inside(path);
-        at(path.display().to_string(), clone_tree(&place).and_then(|t| attach(&t, &place)))?;
+        at(
+            path.display().to_string(),
+            clone_tree(&place).and_then(|t| attach(&t, &place)),
+        )?;
     }
     for path in &plan.protected {
         let place = inside(path);
@@ -230,9 +281,15 @@ fn restrict(plan: &Plan) -> Result<(), MountError> {
     }
     let masks = inside(Path::new(MASKS));
     let (file, folder) = (masks.join("file"), masks.join("folder"));
-    at("masks", make_folders(&folder).and_then(|()| fs::write(&file, "")))?;
+    at(
+        "masks",
+        make_folders(&folder).and_then(|()| fs::write(&file, "")),
+    )?;
     for mask in [&file, &folder] {
-        at("masks", fs::set_permissions(mask, fs::Permissions::from_mode(0)))?;
+        at(
+            "masks",
+            fs::set_permissions(mask, fs::Permissions::from_mode(0)),
+        )?;
     }
     for (path, is_folder) in &plan.masked {
         let source = if *is_folder { &folder } else { &file };

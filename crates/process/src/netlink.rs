@@ -26,7 +26,11 @@ pub(crate) struct Open(usize);
 
 impl Batch {
     pub(crate) fn new() -> Self {
-        Self { bytes: Vec::with_capacity(2048), sequence: 0, acknowledged: 0 }
+        Self {
+            bytes: Vec::with_capacity(2048),
+            sequence: 0,
+            acknowledged: 0,
+        }
     }
 
     /// Begins a message with its fixed part.
@@ -100,7 +104,12 @@ impl Batch {
 
 fn open(protocol: u32) -> io::Result<OwnedFd> {
     let protocol = std::num::NonZeroU32::new(protocol).map(rustix::net::Protocol::from_raw);
-    Ok(socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, protocol)?)
+    Ok(socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        protocol,
+    )?)
 }
 
 /// Counts the acknowledgements in a packet from the kernel; the first refusal is the error.

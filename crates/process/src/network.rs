@@ -47,9 +47,15 @@ pub(crate) fn set_up(policy: &NetworkPolicy) -> io::Result<Vec<(Carried, OwnedFd
     let proxy = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), bailiwick_gate::PROXY_PORT);
     sockets.push((Carried::Proxy, listener(proxy)?));
     for port in granted_loopback_ports(policy) {
-        sockets.push((Carried::Loopback, listener(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?));
+        sockets.push((
+            Carried::Loopback,
+            listener(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?,
+        ));
         if v6 {
-            sockets.push((Carried::Loopback, listener(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port))?));
+            sockets.push((
+                Carried::Loopback,
+                listener(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port))?,
+            ));
         }
     }
     nftables::install(v4)?;
@@ -92,7 +98,20 @@ fn bring_up(v6: bool) -> io::Result<()> {
         if family == 10 && !v6 {
             continue;
         }
-        let route = [family, 0, 0, 0, TABLE_LOCAL, BY_ADMINISTRATOR, scope, TYPE_LOCAL, 0, 0, 0, 0];
+        let route = [
+            family,
+            0,
+            0,
+            0,
+            TABLE_LOCAL,
+            BY_ADMINISTRATOR,
+            scope,
+            TYPE_LOCAL,
+            0,
+            0,
+            0,
+            0,
+        ];
         let open = batch.begin(NEW_ROUTE, REQUEST | ACK | CREATE | EXCL, &route);
         batch.attribute(OUTPUT_INTERFACE, &LO.to_ne_bytes());
         batch.end(&open);
@@ -115,7 +134,11 @@ fn listeners(
 }
 
 fn family(address: SocketAddr) -> AddressFamily {
-    if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 }
+    if address.is_ipv4() {
+        AddressFamily::INET
+    } else {
+        AddressFamily::INET6
+    }
 }
 
 /// Makes one transparent socket, adds it to `sockets` and returns its port.
@@ -125,7 +148,11 @@ fn transparent(
     sockets: &mut Vec<(Carried, OwnedFd)>,
 ) -> io::Result<u16> {
     let stream = kind == Carried::Tcp;
-    let kind_of_socket = if stream { SocketType::STREAM } else { SocketType::DGRAM };
+    let kind_of_socket = if stream {
+        SocketType::STREAM
+    } else {
+        SocketType::DGRAM
+    };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(family(address), kind_of_socket, flags, None)?;
     let (level, option, destination) = if address.is_ipv4() {
@@ -142,7 +169,8 @@ fn transparent(
     if stream {
         listen(&socket, BACKLOG)?;
     }
-    let bound = SocketAddr::try_from(getsockname(&socket)?).map_err(|e: Errno| io::Error::from(e))?;
+    let bound =
+        SocketAddr::try_from(getsockname(&socket)?).map_err(|e: Errno| io::Error::from(e))?;
     sockets.push((kind, socket));
     Ok(bound.port())
 }

@@ -40,7 +40,11 @@ const ACCEPT: u32 = 1;
 
 fn header(family: u8) -> [u8; 4] {
     // nfgenmsg: family, version 0, resource id in network order (the subsystem, for a batch).
-    if family == 0 { [0, 0, 0, 10] } else { [family, 0, 0, 0] }
+    if family == 0 {
+        [0, 0, 0, 10]
+    } else {
+        [family, 0, 0, 0]
+    }
 }
 
 /// One expression of a rule: `NFTA_LIST_ELEM {name, data}`.

@@ -58,7 +58,11 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
         folder = true;
         links.push(Link { at: next, target });
     }
-    Some(Resolved { real, links, folder })
+    Some(Resolved {
+        real,
+        links,
+        folder,
+    })
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
@@ -89,7 +93,10 @@ mod tests {
         assert!(!found.folder);
         let at: Vec<_> = found.links.iter().map(|l| l.at.clone()).collect();
         assert_eq!(at, [top.join("one"), top.join("a/two"), top.join("one")]);
-        assert_eq!(resolve(&top.join("one/two/..")).unwrap().real, top.join("a"));
+        assert_eq!(
+            resolve(&top.join("one/two/..")).unwrap().real,
+            top.join("a")
+        );
         assert!(resolve(&top.join("loop")).is_none());
         assert!(resolve(&top.join("nothing")).is_none());
     }

@@ -66,7 +66,7 @@ impl Plan {
         }
         for entry in &policy.filesystem.deny {
             for path in existing("filesystem.deny", entry)? {
-                plan.mask(&path);
+                plan.mask(&path, entry);
             }
         }
         Ok(plan)
@@ -74,15 +74,26 @@ impl Plan {
 
     /// Paths that a program may write, for Landlock.
     pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
-        self.binds.iter().filter(|b| b.access > Access::Read).map(|b| b.at.as_path())
+        self.binds
+            .iter()
+            .filter(|b| b.access > Access::Read)
+            .map(|b| b.at.as_path())
     }
 
     /// The access that the mounts give to a path, if any.
     fn mounted(&self, path: &Path) -> Option<&Bind> {
-        self.binds.iter().rev().find(|bind| path.starts_with(&bind.at))
+        self.binds
+            .iter()
+            .rev()
+            .find(|bind| path.starts_with(&bind.at))
     }
 
-    fn plan_binds(&mut self, policy: &Effective, private: &Path, root: bool) -> Result<(), Failure> {
+    fn plan_binds(
+        &mut self,
+        policy: &Effective,
+        private: &Path,
+        root: bool,
+    ) -> Result<(), Failure> {
         let filesystem = &policy.filesystem;
         let groups = [
             ("filesystem.read", &filesystem.read, Access::Read),
@@ -120,7 +131,8 @@ impl Plan {
                 continue;
             }
             if above.is_some() && !at.exists() {
-                self.notices.push(format!("{} does not exist and stays so", at.display()));
+                self.notices
+                    .push(format!("{} does not exist and stays so", at.display()));
                 continue;
             }
             let own = access > Access::Read
@@ -130,7 +142,13 @@ impl Plan {
                 true => Some(owner(&source)?),
                 false => None,
             };
-            self.binds.push(Bind { source, at, access, folder, owner });
+            self.binds.push(Bind {
+                source,
+                at,
+                access,
+                folder,
+                owner,
+            });
         }
         links.retain(|link| self.mounted(&link.at).is_none());
         links.sort();
@@ -142,14 +160,20 @@ impl Plan {
     fn note_missing(&mut self, path: &Path, entry: &PathEntry) {
         let written = !entry.origin.file.starts_with("template:") && entry.origin.line != 0;
         if written && path.symlink_metadata().is_err() {
-            self.notices.push(format!("{}: {} does not exist", entry.origin, path.display()));
+            self.notices.push(format!(
+                "{}: {} does not exist",
+                entry.origin,
+                path.display()
+            ));
         }
     }
 
     /// Makes an existing path below a writable mount read-only, and keeps the control folders
     /// above it where they are.
     fn protect(&mut self, path: &Path, entry: &PathEntry) -> Result<(), Failure> {
-        let Some(bind) = self.mounted(path) else { return Ok(()) };
+        let Some(bind) = self.mounted(path) else {
+            return Ok(());
+        };
         if bind.access != Access::Write {
             return Ok(());
         }
@@ -158,12 +182,19 @@ impl Plan {
         let mut current = top.clone();
         for part in path.strip_prefix(&top).unwrap_or(path).components() {
             current.push(part);
-            let Ok(kind) = current.symlink_metadata() else { return Ok(()) };
+            let Ok(kind) = current.symlink_metadata() else {
+                return Ok(());
+            };
             if kind.is_symlink() {
-                return Err(refused("filesystem.protect", entry, format!(
-                    "{} is a symbolic link, which cannot be kept from being replaced",
-                    current.display()
-                ), "put a file or folder in the place of the link, or leave the entry out"));
+                return Err(refused(
+                    "filesystem.protect",
+                    entry,
+                    format!(
+                        "{} is a symbolic link, which cannot be kept from being replaced",
+                        current.display()
+                    ),
+                    "put a file or folder in the place of the link, or leave the entry out",
+                ));
             }
             if !kind.is_dir() {
                 // A file; or a file where a folder was meant (`.git` of a worktree), which
@@ -173,9 +204,12 @@ impl Plan {
             }
             above.push(current.clone());
         }
-        let Some(target) = above.pop() else { return Ok(()) };
+        let Some(target) = above.pop() else {
+            return Ok(());
+        };
         let control = |p: &&PathBuf| {
-            p.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
+            p.file_name()
+                .is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
         };
         for folder in above.iter().filter(control) {
             if !self.pinned.contains(folder) {
@@ -189,21 +223,55 @@ impl Plan {
     }
 
     /// Makes what a path leads to unreadable, where it is visible at all.
-    fn mask(&mut self, path: &Path) {
-        let Some(resolved) = paths::resolve(path) else { return };
-        // Below a private path there is nothing of the host to hide.
-        if self.mounted(&resolved.real).is_some_and(|bind| bind.access != Access::Private) {
-            let mask = (resolved.real, resolved.folder);
-            if !self.masked.contains(&mask) {
-                self.masked.push(mask);
-            }
+    fn mask(&mut self, path: &Path, entry: &PathEntry) {
+        let Some(resolved) = paths::resolve(path) else {
+            return;
+        };
+        let Some(bind) = self.mounted(&resolved.real) else {
+            return;
+        };
+        // Below a private path there is nothing of the host to hide. The system's own secrets
+        // (`/etc/shadow`), which the templates name, are closed by their modes already.
+        let template = entry.origin.file.starts_with("template:");
+        if bind.access == Access::Private || template && closed_by_mode(&resolved.real, bind) {
+            return;
+        }
+        let mask = (resolved.real, resolved.folder);
+        if !self.masked.contains(&mask) {
+            self.masked.push(mask);
         }
     }
 }
 
+/// Whether the file belongs to the system and its mode shows it to nobody but its owner and
+/// group, neither of which the sandboxed program is.
+fn closed_by_mode(path: &Path, bind: &Bind) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let group = rustix::process::getegid().as_raw();
+    bind.access == Access::Read
+        && bind.owner.is_none()
+        && fs::metadata(path).is_ok_and(|meta| {
+            let others = meta.mode() & 0o007 == 0;
+            let stranger = meta.uid() == 0 && (own == 0 || meta.gid() != group);
+            others && stranger && !in_supplementary_group(meta.gid())
+        })
+}
+
+/// Whether the caller, and so a user's sandbox, is in this group besides its own.
+fn in_supplementary_group(gid: u32) -> bool {
+    let root = rustix::process::geteuid().is_root();
+    !root
+        && rustix::process::getgroups().map_or(true, |groups| {
+            groups.iter().any(|group| group.as_raw() == gid)
+        })
+}
+
 fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Failure {
     Failure::Refused(Refused {
-        rule: RuleRef { id: rule.to_owned(), origin: entry.origin.clone() },
+        rule: RuleRef {
+            id: rule.to_owned(),
+            origin: entry.origin.clone(),
+        },
         resource,
         remedy: remedy.to_owned(),
     })
@@ -228,14 +296,14 @@ fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
         PathPattern::Path(path) => Ok(vec![path.clone()]),
         PathPattern::Glob { root, glob } => {
             walk::matches(root, glob, Budget::START).map_err(|error| match error {
-                WalkError::Glob(message) => {
-                    refused(rule, entry, message, "mend the pattern")
-                }
+                WalkError::Glob(message) => refused(rule, entry, message, "mend the pattern"),
                 WalkError::Budget(seen) => refused(
                     rule,
                     entry,
-                    format!("{glob} cannot be applied to all of {}: more than {seen} entries",
-                        root.display()),
+                    format!(
+                        "{glob} cannot be applied to all of {}: more than {seen} entries",
+                        root.display()
+                    ),
                     "name the folders (\"config/**/.env\"), or take a smaller workspace",
                 ),
                 WalkError::Io(path, error) => {
@@ -258,14 +326,18 @@ fn owner(path: &Path) -> Result<(u32, u32), Failure> {
 fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
     let name = path.to_string_lossy().replace('%', "%25").replace('/', "%");
     let folder = private.join(name);
-    match fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-            Err(Failure::fault(format!("{} cannot be made: {e}", folder.display())))
-        }
+    match fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
+    {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(Failure::fault(format!(
+            "{} cannot be made: {e}",
+            folder.display()
+        ))),
         _ => Ok(folder),
     }
 }
-
 
 #[cfg(test)]
 #[path = "plan_tests.rs"]

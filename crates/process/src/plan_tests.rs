@@ -17,14 +17,20 @@ impl World {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
         }
-        Self { dir, filesystem: FilesystemPolicy::default() }
+        Self {
+            dir,
+            filesystem: FilesystemPolicy::default(),
+        }
     }
     fn top(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
     fn entry(&self, path: &str) -> PathEntry {
         let origin = Origin::new("bailiwick.toml", 7, 3);
-        PathEntry { pattern: PathPattern::Path(self.top().join(path)), origin }
+        PathEntry {
+            pattern: PathPattern::Path(self.top().join(path)),
+            origin,
+        }
     }
     fn write(mut self, path: &str) -> Self {
         self.filesystem.write.push(self.entry(path));
@@ -61,13 +67,22 @@ impl World {
 
 fn mounts(world: &World) -> Vec<(String, Access)> {
     let plan = world.plan().unwrap();
-    plan.binds.iter().map(|b| (world.relative(&b.at), b.access)).collect()
+    plan.binds
+        .iter()
+        .map(|b| (world.relative(&b.at), b.access))
+        .collect()
 }
 
 #[test]
 fn parents_are_mounted_before_children_and_what_is_covered_is_not_mounted_again() {
-    let world = World::new(&["ws/a/b/f", "ws/ro/f"]).write("ws").read("ws/ro").write("ws/a/b");
-    assert_eq!(mounts(&world), [("ws".into(), Access::Write), ("ws/ro".into(), Access::Read)]);
+    let world = World::new(&["ws/a/b/f", "ws/ro/f"])
+        .write("ws")
+        .read("ws/ro")
+        .write("ws/a/b");
+    assert_eq!(
+        mounts(&world),
+        [("ws".into(), Access::Write), ("ws/ro".into(), Access::Read)]
+    );
 }
 
 #[test]
@@ -78,7 +93,9 @@ fn the_stronger_access_of_one_path_wins() {
 
 #[test]
 fn a_protected_hook_pins_its_control_folder_but_no_source_folder() {
-    let world = World::new(&["ws/sub/.git/hooks/x"]).write("ws").protect("ws/sub/.git/hooks");
+    let world = World::new(&["ws/sub/.git/hooks/x"])
+        .write("ws")
+        .protect("ws/sub/.git/hooks");
     let plan = world.plan().unwrap();
     let list = |paths: &[PathBuf]| paths.iter().map(|p| world.relative(p)).collect::<Vec<_>>();
     assert_eq!(list(&plan.protected), ["ws/sub/.git/hooks"]);
@@ -87,7 +104,9 @@ fn a_protected_hook_pins_its_control_folder_but_no_source_folder() {
 
 #[test]
 fn the_git_file_of_a_worktree_is_protected_in_place_of_its_hooks() {
-    let world = World::new(&["ws/.git"]).write("ws").protect("ws/.git/hooks");
+    let world = World::new(&["ws/.git"])
+        .write("ws")
+        .protect("ws/.git/hooks");
     let plan = world.plan().unwrap();
     assert_eq!(world.relative(&plan.protected[0]), "ws/.git");
 }
@@ -96,8 +115,13 @@ fn the_git_file_of_a_worktree_is_protected_in_place_of_its_hooks() {
 fn a_protected_link_is_refused_with_its_policy_line() {
     let world = World::new(&["ws/real/h"]).write("ws").protect("ws/hooks");
     symlink("real", world.top().join("ws/hooks")).unwrap();
-    let Err(Failure::Refused(refused)) = world.plan() else { panic!("not refused") };
-    assert_eq!(refused.rule.to_string(), "filesystem.protect (bailiwick.toml:7:3)");
+    let Err(Failure::Refused(refused)) = world.plan() else {
+        panic!("not refused")
+    };
+    assert_eq!(
+        refused.rule.to_string(),
+        "filesystem.protect (bailiwick.toml:7:3)"
+    );
 }
 
 #[test]
@@ -108,7 +132,11 @@ fn what_is_not_visible_needs_no_mask() {
         .deny("ws/.env")
         .deny("ws/absent");
     let plan = world.plan().unwrap();
-    let masked: Vec<_> = plan.masked.iter().map(|(p, d)| (world.relative(p), *d)).collect();
+    let masked: Vec<_> = plan
+        .masked
+        .iter()
+        .map(|(p, d)| (world.relative(p), *d))
+        .collect();
     assert_eq!(masked, [("ws/.env".into(), false)]);
 }
 
@@ -127,5 +155,9 @@ fn links_outside_of_every_mount_are_made_again() {
     let plan = world.plan().unwrap();
     assert_eq!(plan.links.len(), 1);
     assert_eq!(plan.links[0].at, world.top().join("bin"));
-    assert_eq!(plan.binds.len(), 1, "what the link leads to is mounted once");
+    assert_eq!(
+        plan.binds.len(),
+        1,
+        "what the link leads to is mounted once"
+    );
 }

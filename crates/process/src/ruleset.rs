@@ -40,7 +40,11 @@ pub(crate) fn enforce<'a>(
         .add_rule(PathBeneath::new(open(Path::new("/"))?, read))?;
     for path in writable {
         // A file has fewer rights than a folder; the kernel refuses the others.
-        let rights = if path.is_dir() { all } else { AccessFs::from_file(NEWEST) };
+        let rights = if path.is_dir() {
+            all
+        } else {
+            AccessFs::from_file(NEWEST)
+        };
         ruleset = ruleset.add_rule(PathBeneath::new(open(path)?, rights))?;
     }
     Ok(match ruleset.restrict_self()?.ruleset {

@@ -64,10 +64,17 @@ impl Skeleton {
             ("/etc/hosts".into(), hosts_file().into_bytes()),
         ];
         if identity == Identity::Root {
-            covered.push(("/etc/passwd".into(), with_line("/etc/passwd", &passwd_line(policy))));
+            covered.push((
+                "/etc/passwd".into(),
+                with_line("/etc/passwd", &passwd_line(policy)),
+            ));
             covered.push(("/etc/group".into(), with_line("/etc/group", &group_line())));
         }
-        let size = policy.limits.memory.as_ref().map_or("50%".to_owned(), |m| m.value.to_string());
+        let size = policy
+            .limits
+            .memory
+            .as_ref()
+            .map_or("50%".to_owned(), |m| m.value.to_string());
         let options = format!("mode=0755,size={size}");
         Self {
             folders,
@@ -86,12 +93,20 @@ fn name_service() -> PathBuf {
 }
 
 fn resolv_conf() -> String {
-    format!("nameserver {}\noptions timeout:2 attempts:2\n", bailiwick_gate::NAMESERVER_V4)
+    format!(
+        "nameserver {}\noptions timeout:2 attempts:2\n",
+        bailiwick_gate::NAMESERVER_V4
+    )
 }
 
 fn hosts_file() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+    let name = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let plain = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
     let name = if plain { name } else { String::new() };
     format!("127.0.0.1\tlocalhost {name}\n::1\tlocalhost ip6-localhost ip6-loopback\n")
 }

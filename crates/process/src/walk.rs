@@ -20,7 +20,10 @@ pub(crate) struct Budget {
 impl Budget {
     /// What a start may cost at the most. The time is wide because a cold disk is slow and a
     /// refusal must not depend on the weather; the entries bound the ordinary case.
-    pub(crate) const START: Self = Self { entries: 200_000, time: Duration::from_secs(5) };
+    pub(crate) const START: Self = Self {
+        entries: 200_000,
+        time: Duration::from_secs(5),
+    };
 }
 
 /// Why a walk was given up.
@@ -41,7 +44,11 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
         .build()
         .map_err(|e| WalkError::Glob(e.to_string()))?
         .compile_matcher();
-    let depth = if glob.contains("**") { usize::MAX } else { glob.split('/').count() };
+    let depth = if glob.contains("**") {
+        usize::MAX
+    } else {
+        glob.split('/').count()
+    };
     let deadline = Instant::now() + budget.time;
     let mut found = Vec::new();
     let mut folders = vec![(root.to_path_buf(), 1)];
@@ -83,7 +90,14 @@ mod tests {
 
     fn tree() -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        for path in ["a/.env", "a/b/.env", ".env", "a/env", "m/x/hooks/h", "m/y/hooks/h"] {
+        for path in [
+            "a/.env",
+            "a/b/.env",
+            ".env",
+            "a/env",
+            "m/x/hooks/h",
+            "m/y/hooks/h",
+        ] {
             let path = dir.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, "").unwrap();
@@ -115,7 +129,13 @@ mod tests {
     #[test]
     fn a_tree_over_the_budget_is_an_error_not_a_part() {
         let dir = tree();
-        let budget = Budget { entries: 3, time: Duration::from_secs(60) };
-        assert!(matches!(matches(dir.path(), "**/.env", budget), Err(WalkError::Budget(_))));
+        let budget = Budget {
+            entries: 3,
+            time: Duration::from_secs(60),
+        };
+        assert!(matches!(
+            matches(dir.path(), "**/.env", budget),
+            Err(WalkError::Budget(_))
+        ));
     }
 }

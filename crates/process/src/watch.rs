@@ -59,7 +59,11 @@ impl Watch {
     /// namespace gave out (the fifth field of /proc/loadavg).
     fn busy(&mut self) -> bool {
         let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
-        let last = text.split_whitespace().nth(4).and_then(|n| n.parse().ok()).unwrap_or(0);
+        let last = text
+            .split_whitespace()
+            .nth(4)
+            .and_then(|n| n.parse().ok())
+            .unwrap_or(0);
         std::mem::replace(&mut self.last_pid, last) != last || self.near
     }
 }

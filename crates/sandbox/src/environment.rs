@@ -23,10 +23,14 @@ pub(crate) fn build(
     let mut variables: BTreeMap<OsString, OsString> = BTreeMap::new();
     let passes = |name: &OsStr| {
         BASE.iter().any(|base| name == *base)
-            || policy.environment.pass.iter().any(|entry| match entry.value.strip_suffix('*') {
-                Some(prefix) => name.as_bytes().starts_with(prefix.as_bytes()),
-                None => name == entry.value.as_str(),
-            })
+            || policy
+                .environment
+                .pass
+                .iter()
+                .any(|entry| match entry.value.strip_suffix('*') {
+                    Some(prefix) => name.as_bytes().starts_with(prefix.as_bytes()),
+                    None => name == entry.value.as_str(),
+                })
     };
     for (name, value) in caller {
         if passes(name) {

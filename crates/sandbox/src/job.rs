@@ -1,6 +1,6 @@
 //! Stopping and going on, as a shell's job control expects of a command that it started itself.
 
-use rustix::process::{Pid, Signal, getpgrp, getppid, getsid, kill_process, getpid};
+use rustix::process::{Pid, Signal, getpgrp, getpid, getppid, getsid, kill_process};
 
 /// Stops this process as the command's own stop would have; returns when it is continued.
 /// Returns `false` at once where nobody could continue it.

@@ -52,7 +52,9 @@ fn say(line: &str) {
 /// # Errors
 /// A [`Failure`] where it was not started, or where its end could not be recorded.
 pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failure> {
-    let Loaded { effective, notices, .. } = bailiwick_policy::load(&request.policy)?;
+    let Loaded {
+        effective, notices, ..
+    } = bailiwick_policy::load(&request.policy)?;
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
     let policy = Arc::new(guarded(effective, &state));
@@ -74,13 +76,20 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
     let begun = backend.begin(&launch)?;
     // While the sandbox sets itself up:
     let publish = publish(&policy)?;
-    let argv: Vec<Text> = request.argv.iter().map(|w| Text::from(w.as_os_str())).collect();
-    let ledger = Ledger::create(&state, &NewSession {
-        name: request.name.as_deref(),
-        policy_lock: &policy.to_lock(),
-        workspace: &policy.workspace,
-        argv: &argv,
-    })?;
+    let argv: Vec<Text> = request
+        .argv
+        .iter()
+        .map(|w| Text::from(w.as_os_str()))
+        .collect();
+    let ledger = Ledger::create(
+        &state,
+        &NewSession {
+            name: request.name.as_deref(),
+            policy_lock: &policy.to_lock(),
+            workspace: &policy.workspace,
+            argv: &argv,
+        },
+    )?;
     let mut started = match begun.ready() {
         Ok(started) => started,
         Err(failure) => {
@@ -103,7 +112,13 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         happened(),
     );
     let name = argv[0].clone();
-    guard.note(Act::ExecStart { argv, cwd: Text::from(cwd.as_os_str()) }, happened());
+    guard.note(
+        Act::ExecStart {
+            argv,
+            cwd: Text::from(cwd.as_os_str()),
+        },
+        happened(),
+    );
     let terminal = match (started.terminal, &shape) {
         (Some(master), Some(shape)) => Some(
             Terminal::new(master, shape)
@@ -111,7 +126,10 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         ),
         _ => None,
     };
-    started.running.go().map_err(|e| Failure::fault(format!("the sandbox is gone: {e}")))?;
+    started
+        .running
+        .go()
+        .map_err(|e| Failure::fault(format!("the sandbox is gone: {e}")))?;
     let mut supervisor = Supervisor {
         running: started.running,
         guard,
@@ -138,7 +156,9 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         }
     };
     let duration_ns = nanoseconds(supervisor.started.elapsed());
-    supervisor.guard.note(Act::ExecExit { code, duration_ns }, happened());
+    supervisor
+        .guard
+        .note(Act::ExecExit { code, duration_ns }, happened());
     if let Some(gate) = supervisor.gate.take() {
         gate.stop();
     }
@@ -157,7 +177,10 @@ fn guarded(mut policy: Effective, state: &StateDir) -> Effective {
     use bailiwick_event::Origin;
     use bailiwick_policy::{PathEntry, PathPattern};
     let own = PathPattern::Path(state.path().to_path_buf());
-    policy.filesystem.deny.push(PathEntry { pattern: own, origin: Origin::built_in() });
+    policy.filesystem.deny.push(PathEntry {
+        pattern: own,
+        origin: Origin::built_in(),
+    });
     policy
 }
 
@@ -209,7 +232,9 @@ fn find_outside(name: &OsStr, path: Option<&OsString>) -> Option<PathBuf> {
     let candidates: Vec<PathBuf> = if name.as_encoded_bytes().contains(&b'/') {
         vec![PathBuf::from(name)]
     } else {
-        std::env::split_paths(path?).map(|folder| folder.join(name)).collect()
+        std::env::split_paths(path?)
+            .map(|folder| folder.join(name))
+            .collect()
     };
     candidates.into_iter().find(|path| path.is_file())
 }

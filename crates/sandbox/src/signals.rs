@@ -11,8 +11,9 @@ use std::io;
 use std::os::unix::net::UnixStream;
 
 /// Signals that mean something to the command.
-const HEARD: [i32; 9] =
-    [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT];
+const HEARD: [i32; 9] = [
+    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT,
+];
 
 /// Signals as they come.
 pub(crate) struct Signals(SignalDelivery<UnixStream, SignalOnly>);
@@ -21,9 +22,13 @@ impl Signals {
     /// Begins to collect signals.
     pub(crate) fn new() -> io::Result<Self> {
         let ignored = ignored();
-        let heard = HEARD.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let heard = HEARD
+            .into_iter()
+            .filter(|signal| ignored >> (signal - 1) & 1 == 0);
         let (read, write) = UnixStream::pair()?;
-        Ok(Self(SignalDelivery::with_pipe(read, write, SignalOnly, heard)?))
+        Ok(Self(SignalDelivery::with_pipe(
+            read, write, SignalOnly, heard,
+        )?))
     }
 
     /// Readable when a signal came.

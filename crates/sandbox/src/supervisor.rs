@@ -81,8 +81,12 @@ impl Supervisor {
                         }
                     }
                     _ if reached => return Ok(End::Code(137)),
-                    _ => return Err(Failure::fault("the sandbox ended without a word; it was \
-                        killed from outside, or the machine is out of memory")),
+                    _ => {
+                        return Err(Failure::fault(
+                            "the sandbox ended without a word; it was \
+                        killed from outside, or the machine is out of memory",
+                        ));
+                    }
                 }
             }
         }
@@ -125,7 +129,11 @@ impl Supervisor {
             LimitKind::OpenFiles => limits.open_files.as_ref().map(|l| l.value),
             LimitKind::Cpu => limits.cpu.as_ref().map(|l| l.value),
         };
-        self.guard.submit(Act::Limit { kind, limit: limit.unwrap_or(0), observed });
+        self.guard.submit(Act::Limit {
+            kind,
+            limit: limit.unwrap_or(0),
+            observed,
+        });
     }
 
     fn hear(&mut self) {
@@ -149,7 +157,9 @@ impl Supervisor {
     }
 
     fn start_gate(&mut self) -> Result<(), Failure> {
-        let Some(sockets) = self.sockets.take() else { return Ok(()) };
+        let Some(sockets) = self.sockets.take() else {
+            return Ok(());
+        };
         let gate = Gate::start(sockets, Arc::clone(&self.guard), Arc::clone(&self.inside))
             .map_err(|e| Failure::fault(format!("the gate cannot be started: {e}")))?;
         self.gate = Some(gate);
@@ -163,7 +173,11 @@ impl Supervisor {
             PollFd::new(&news, PollFlags::IN),
             PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
         ];
-        let terminal = self.terminal.as_ref().map(Terminal::interest).unwrap_or_default();
+        let terminal = self
+            .terminal
+            .as_ref()
+            .map(Terminal::interest)
+            .unwrap_or_default();
         let terminals = terminal.len();
         fds.extend(terminal);
         if let Some(s) = &self.sockets {
@@ -208,7 +222,8 @@ pub(crate) fn not_executed(name: &Text, errno: i32, outside: Option<&Path>) -> (
     let hint = match outside {
         Some(path) => format!(
             "; it exists outside as {}, which the policy does not show: add its folder to \
-             [filesystem] read", path.display()
+             [filesystem] read",
+            path.display()
         ),
         None => String::new(),
     };

@@ -8,8 +8,8 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{
-    LocalModes, OptionalActions, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
-    tcsetwinsize,
+    LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
+    tcsetattr, tcsetwinsize,
 };
 use std::io;
 
@@ -19,7 +19,17 @@ pub(crate) fn shape() -> Option<TerminalShape> {
     let streams = [isatty(&stdin), isatty(&stdout), isatty(&stderr)];
     let tty = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
     let fd = tty[streams.iter().position(|&is| is)?];
-    Some(TerminalShape { streams, size: tcgetwinsize(fd).ok()?, modes: tcgetattr(fd).ok()? })
+    let mut modes = tcgetattr(fd).ok()?;
+    if streams.contains(&false) {
+        // The caller's terminal goes on to make line ends, for the other programs of a pipeline;
+        // made twice, they would be seen.
+        modes.output_modes.remove(OutputModes::OPOST);
+    }
+    Some(TerminalShape {
+        streams,
+        size: tcgetwinsize(fd).ok()?,
+        modes,
+    })
 }
 
 /// Both terminals while the command runs. Dropping it restores the caller's.
@@ -44,14 +54,18 @@ impl Terminal {
         let flags = rustix::fs::fcntl_getfl(&master)? | OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&master, flags)?;
         let path = "/dev/tty";
-        let outer = match rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY, Mode::empty()) {
+        let outer = match rustix::fs::open(
+            path,
+            OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY,
+            Mode::empty(),
+        ) {
             Ok(outer) => outer,
             Err(_) => own_stream(shape)?,
         };
         let mut terminal = Self {
+            saved: tcgetattr(&outer)?,
             master,
             outer,
-            saved: shape.modes.clone(),
             carrying: false,
             eager: shape.streams[0],
             shared: shape.streams.contains(&false),
@@ -113,7 +127,11 @@ impl Terminal {
     pub(crate) fn interest(&self) -> Vec<PollFd<'_>> {
         let mut list = Vec::with_capacity(2);
         if self.open {
-            let write = if self.pending.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+            let write = if self.pending.is_empty() {
+                PollFlags::empty()
+            } else {
+                PollFlags::OUT
+            };
             list.push(PollFd::new(&self.master, PollFlags::IN | write));
         }
         if self.carrying && self.pending.is_empty() {

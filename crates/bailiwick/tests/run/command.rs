@@ -14,8 +14,14 @@ fn the_exit_code_is_the_commands_own() {
 #[test]
 fn a_command_that_is_not_there_is_127_and_one_that_cannot_run_is_126() {
     let sandbox = Sandbox::new().file("text", "no program\n");
-    sandbox.exec(["no-such-command"]).code(127).stderr_has("no-such-command: not found");
-    sandbox.exec(["./text"]).code(126).stderr_has("cannot be executed");
+    sandbox
+        .exec(["no-such-command"])
+        .code(127)
+        .stderr_has("no-such-command: not found");
+    sandbox
+        .exec(["./text"])
+        .code(126)
+        .stderr_has("cannot be executed");
     sandbox.exec(["."]).code(126);
 }
 
@@ -34,17 +40,30 @@ fn a_command_that_only_the_host_has_is_named_with_the_remedy() {
 fn wrong_usage_is_2_and_says_how() {
     let sandbox = Sandbox::new();
     sandbox.bailiwick(["run"]).code(2).stderr_has("Usage");
-    sandbox.bailiwick(["run", "--no-such-flag", "--", "true"]).code(2);
-    sandbox.bailiwick(["run", "--env", "novalue", "--", "true"]).code(2).stderr_has("NAME=VALUE");
-    sandbox.bailiwick(["run", "-c", "true", "--", "true"]).code(2);
-    sandbox.bailiwick(["run", "--policy", "no-such", "--", "true"]).code(2).stderr_has("no-such");
+    sandbox
+        .bailiwick(["run", "--no-such-flag", "--", "true"])
+        .code(2);
+    sandbox
+        .bailiwick(["run", "--env", "novalue", "--", "true"])
+        .code(2)
+        .stderr_has("NAME=VALUE");
+    sandbox
+        .bailiwick(["run", "-c", "true", "--", "true"])
+        .code(2);
+    sandbox
+        .bailiwick(["run", "--policy", "no-such", "--", "true"])
+        .code(2)
+        .stderr_has("no-such");
 }
 
 #[test]
 fn a_script_without_an_interpreter_line_runs_as_from_a_shell() {
     let sandbox = Sandbox::new().file("script", "echo ran $1\n");
     sandbox.run("chmod +x script").success();
-    sandbox.exec(["./script", "well"]).success().stdout_is("ran well\n");
+    sandbox
+        .exec(["./script", "well"])
+        .success()
+        .stdout_is("ran well\n");
 }
 
 #[test]
@@ -74,7 +93,10 @@ fn a_pipe_of_a_gigabyte_is_byte_exact() {
         .args(["-c", script, env!("CARGO_BIN_EXE_bailiwick")])
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&expected.stdout));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&expected.stdout)
+    );
 }
 
 #[test]
@@ -119,13 +141,18 @@ fn the_command_starts_where_the_caller_is() {
         .args(["run", "--workspace", "..", "--", "pwd"])
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim_end(), sub.to_str().unwrap());
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout).trim_end(),
+        sub.to_str().unwrap()
+    );
 }
 
 #[test]
 fn nothing_runs_on_after_the_command() {
     let sandbox = Sandbox::new();
-    sandbox.run("(while :; do date > beat; sleep 0.02; done) & sleep 0.1; exit 3").code(3);
+    sandbox
+        .run("(while :; do date > beat; sleep 0.02; done) & sleep 0.1; exit 3")
+        .code(3);
     let beat = sandbox.workspace().join("beat");
     let last = std::fs::metadata(&beat).unwrap().modified().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(200));
@@ -137,5 +164,8 @@ fn the_last_line_can_be_json() {
     let outcome = Sandbox::new().option("--json").run("exit 5");
     let line = outcome.code(5).stderr();
     let json: serde_json::Value = serde_json::from_str(line.lines().last().unwrap()).unwrap();
-    assert_eq!((&json["exit_code"], &json["refused"]), (&5.into(), &0.into()));
+    assert_eq!(
+        (&json["exit_code"], &json["refused"]),
+        (&5.into(), &0.into())
+    );
 }

@@ -16,7 +16,13 @@ const ORDER: [&str; 9] = [
 #[test]
 fn no_crate_imports_one_below_it() {
     let output = std::process::Command::new(env!("CARGO"))
-        .args(["metadata", "--offline", "--no-deps", "--format-version", "1"])
+        .args([
+            "metadata",
+            "--offline",
+            "--no-deps",
+            "--format-version",
+            "1",
+        ])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .output()
         .unwrap();

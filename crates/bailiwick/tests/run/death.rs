@@ -24,7 +24,10 @@ while True:
 
 fn count(what: &str) -> usize {
     match what {
-        "mounts" => std::fs::read_to_string("/proc/self/mountinfo").unwrap().lines().count(),
+        "mounts" => std::fs::read_to_string("/proc/self/mountinfo")
+            .unwrap()
+            .lines()
+            .count(),
         _ => std::fs::read_dir(what).map_or(0, Iterator::count),
     }
 }
@@ -57,31 +60,52 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
             .unwrap();
         // Most are killed under load, some while they start.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let wait = if round % 5 == 0 { seed % 30_000 } else { 60_000 + seed % 120_000 };
+        let wait = if round % 5 == 0 {
+            seed % 30_000
+        } else {
+            60_000 + seed % 120_000
+        };
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
         child.wait().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         let got: HashSet<String> = lines.collect();
-        let session = sandbox.scratch().sessions().into_iter().find(|s| !known.contains(s));
+        let session = sandbox
+            .scratch()
+            .sessions()
+            .into_iter()
+            .find(|s| !known.contains(s));
         match session {
             Some(session) => drop(answered.insert(session, got)),
             None => assert!(got.is_empty(), "answers without a session"),
         }
     }
-    assert!(answered.values().filter(|names| !names.is_empty()).count() > 20, "there was no load");
+    assert!(
+        answered.values().filter(|names| !names.is_empty()).count() > 20,
+        "there was no load"
+    );
     for (session, names) in &answered {
-        let json = sandbox.bailiwick(["log", "--json", session]).success().stdout();
+        let json = sandbox
+            .bailiwick(["log", "--json", session])
+            .success()
+            .stdout();
         let rows: HashSet<String> = json
             .lines()
-            .filter_map(|line| match serde_json::from_str::<Event>(line).unwrap().act {
-                Act::Dns { qname, .. } => Some(qname.to_string_lossy()),
-                _ => None,
-            })
+            .filter_map(
+                |line| match serde_json::from_str::<Event>(line).unwrap().act {
+                    Act::Dns { qname, .. } => Some(qname.to_string_lossy()),
+                    _ => None,
+                },
+            )
             .collect();
         for name in names {
             let full = format!("{name}.test");
-            assert!(rows.contains(&full) || rows.contains(&(full + ".")), "{session} lost {name}");
+            assert!(
+                rows.contains(&full) || rows.contains(&(full + ".")),
+                "{session} lost {name}"
+            );
         }
         sandbox.bailiwick(["log", "verify", session]).success();
     }
@@ -90,5 +114,8 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(processes(&marker), 0, "a process outlived its supervisor");
-    assert_eq!((count("mounts"), count("/sys/fs/cgroup")), (before.0, before.2));
+    assert_eq!(
+        (count("mounts"), count("/sys/fs/cgroup")),
+        (before.0, before.2)
+    );
 }

@@ -7,20 +7,32 @@ const DEFAULT: &str = "extends = [\"default\"]\n";
 #[test]
 fn the_workspace_is_writable_and_keeps_what_was_written() {
     let sandbox = Sandbox::new();
-    sandbox.run("mkdir a && echo text > a/f && mv a b && ln b/f b/g && ln -s f b/h && chmod +x b/f")
+    sandbox
+        .run("mkdir a && echo text > a/f && mv a b && ln b/f b/g && ln -s f b/h && chmod +x b/f")
         .success();
-    assert_eq!(std::fs::read_to_string(sandbox.workspace().join("b/h")).unwrap(), "text\n");
+    assert_eq!(
+        std::fs::read_to_string(sandbox.workspace().join("b/h")).unwrap(),
+        "text\n"
+    );
     let owner = |p: &str| {
         use std::os::unix::fs::MetadataExt;
-        std::fs::metadata(sandbox.workspace().join(p)).unwrap().uid()
+        std::fs::metadata(sandbox.workspace().join(p))
+            .unwrap()
+            .uid()
     };
-    assert_eq!(owner("b/f"), owner("."), "what is written inside belongs to the user outside");
+    assert_eq!(
+        owner("b/f"),
+        owner("."),
+        "what is written inside belongs to the user outside"
+    );
 }
 
 #[test]
 fn the_system_is_readable_and_not_writable() {
     let sandbox = Sandbox::new();
-    sandbox.run("test -r /etc/hostname -o -r /etc/hosts && ls /usr/bin > /dev/null").success();
+    sandbox
+        .run("test -r /etc/hostname -o -r /etc/hosts && ls /usr/bin > /dev/null")
+        .success();
     for path in ["/etc/x", "/usr/x", "/usr/bin/x"] {
         sandbox.run(&format!("echo x > {path}")).failure();
         assert!(!std::path::Path::new(path).exists(), "{path}");
@@ -39,20 +51,35 @@ fn the_rest_of_the_home_directory_does_not_exist() {
         .stdout_lacks(".ssh")
         .stdout_lacks("notes.txt")
         .stderr_has("No such file");
-    sandbox.run("echo mine > ~/.ssh_new && cat ~/.ssh_new").success().stdout_is("mine\n");
-    assert!(!sandbox.scratch().home().join(".ssh_new").exists(), "home is a scratch folder");
+    sandbox
+        .run("echo mine > ~/.ssh_new && cat ~/.ssh_new")
+        .success()
+        .stdout_is("mine\n");
+    assert!(
+        !sandbox.scratch().home().join(".ssh_new").exists(),
+        "home is a scratch folder"
+    );
 }
 
 #[test]
 fn existing_hooks_and_configuration_are_readable_and_cannot_be_changed() {
-    let sandbox = Sandbox::new().file(".mcp.json", "{}").file(".vscode/tasks.json", "{}");
+    let sandbox = Sandbox::new()
+        .file(".mcp.json", "{}")
+        .file(".vscode/tasks.json", "{}");
     let git = |args: &[&str]| {
-        let done = std::process::Command::new("git").args(args).current_dir(sandbox.workspace())
-            .output().unwrap();
+        let done = std::process::Command::new("git")
+            .args(args)
+            .current_dir(sandbox.workspace())
+            .output()
+            .unwrap();
         assert!(done.status.success(), "{done:?}");
     };
     git(&["init", "-q"]);
-    std::fs::write(sandbox.workspace().join(".git/hooks/pre-commit.sample"), "x").unwrap();
+    std::fs::write(
+        sandbox.workspace().join(".git/hooks/pre-commit.sample"),
+        "x",
+    )
+    .unwrap();
     for attempt in [
         "echo x > .git/hooks/pre-commit",
         "echo x >> .git/config",
@@ -69,7 +96,9 @@ fn existing_hooks_and_configuration_are_readable_and_cannot_be_changed() {
     ] {
         sandbox.run(attempt).failure();
     }
-    sandbox.run("cat .mcp.json .git/config > /dev/null").success();
+    sandbox
+        .run("cat .mcp.json .git/config > /dev/null")
+        .success();
     assert!(!sandbox.workspace().join(".git/hooks/pre-commit").exists());
     assert!(sandbox.workspace().join(".mcp.json").exists());
     sandbox
@@ -101,7 +130,10 @@ fn a_denied_file_cannot_be_read_under_any_name() {
     ] {
         sandbox.run(attempt).failure().stdout_lacks("the key");
     }
-    assert_eq!(std::fs::read_to_string(sandbox.workspace().join(".env")).unwrap(), "the key");
+    assert_eq!(
+        std::fs::read_to_string(sandbox.workspace().join(".env")).unwrap(),
+        "the key"
+    );
 }
 
 #[test]
@@ -110,14 +142,23 @@ fn a_protected_link_stops_the_run_and_names_the_line() {
     let sandbox = Sandbox::new().policy(&policy).file("real", "");
     std::os::unix::fs::symlink("real", sandbox.workspace().join("conf")).unwrap();
     let outcome = sandbox.run("true");
-    outcome.code(126).stderr_has("conf is a symbolic link").stderr_has(":3:12");
+    outcome
+        .code(126)
+        .stderr_has("conf is a symbolic link")
+        .stderr_has(":3:12");
 }
 
 #[test]
 fn a_private_path_is_empty_at_first_and_kept_per_workspace() {
     let sandbox = Sandbox::new().home_file(".cache/theirs", "the key");
-    sandbox.run("ls -A ~/.cache; echo kept > ~/.cache/ours").success().stdout_lacks("theirs");
-    sandbox.run("cat ~/.cache/ours").success().stdout_is("kept\n");
+    sandbox
+        .run("ls -A ~/.cache; echo kept > ~/.cache/ours")
+        .success()
+        .stdout_lacks("theirs");
+    sandbox
+        .run("cat ~/.cache/ours")
+        .success()
+        .stdout_is("kept\n");
     assert!(!sandbox.scratch().home().join(".cache/ours").exists());
     let other = Sandbox::new();
     other.run("cat ~/.cache/ours").failure();
@@ -136,9 +177,19 @@ fn granted_paths_elsewhere_are_what_the_policy_says() {
     );
     let sandbox = sandbox.policy(&policy);
     let (data, out) = (root.join("data"), root.join("out"));
-    sandbox.run(&format!("cat {}/f && echo x > {}/g", data.display(), out.display())).success();
-    sandbox.run(&format!("echo x > {}/f", data.display())).failure();
-    sandbox.run(&format!("ls {}/state", root.display())).failure();
+    sandbox
+        .run(&format!(
+            "cat {}/f && echo x > {}/g",
+            data.display(),
+            out.display()
+        ))
+        .success();
+    sandbox
+        .run(&format!("echo x > {}/f", data.display()))
+        .failure();
+    sandbox
+        .run(&format!("ls {}/state", root.display()))
+        .failure();
     assert!(out.join("g").exists());
 }
 
@@ -146,7 +197,11 @@ fn granted_paths_elsewhere_are_what_the_policy_says() {
 fn a_workspace_that_is_the_home_directory_or_the_root_is_refused() {
     let sandbox = Sandbox::new().fresh_home();
     let home = sandbox.scratch().home();
-    for workspace in [home.to_str().unwrap(), "/", home.parent().unwrap().to_str().unwrap()] {
+    for workspace in [
+        home.to_str().unwrap(),
+        "/",
+        home.parent().unwrap().to_str().unwrap(),
+    ] {
         sandbox
             .bailiwick(["run", "--workspace", workspace, "--", "true"])
             .code(126)
@@ -160,18 +215,34 @@ fn our_own_state_stays_hidden_even_in_a_wide_workspace() {
     let sandbox = Sandbox::new().fresh_home();
     let root = sandbox.scratch().root();
     let outcome = sandbox.bailiwick([
-        "run", "--allow-wide-workspace", "--workspace", root.to_str().unwrap(), "--",
-        "sh", "-c", "ls state/bailiwick/sessions || echo hidden",
+        "run",
+        "--allow-wide-workspace",
+        "--workspace",
+        root.to_str().unwrap(),
+        "--",
+        "sh",
+        "-c",
+        "ls state/bailiwick/sessions || echo hidden",
     ]);
     outcome.success().stdout_is("hidden\n");
 }
 
 #[test]
 fn no_litter_is_left_in_the_workspace() {
-    let sandbox = Sandbox::new().file("a", "").file(".git/hooks/x", "").file(".git/config", "");
+    let sandbox = Sandbox::new()
+        .file("a", "")
+        .file(".git/hooks/x", "")
+        .file(".git/config", "");
     let list = || {
-        let found = std::process::Command::new("find").arg(sandbox.workspace()).output().unwrap();
-        let mut lines: Vec<_> = found.stdout.split(|b| *b == b'\n').map(<[u8]>::to_vec).collect();
+        let found = std::process::Command::new("find")
+            .arg(sandbox.workspace())
+            .output()
+            .unwrap();
+        let mut lines: Vec<_> = found
+            .stdout
+            .split(|b| *b == b'\n')
+            .map(<[u8]>::to_vec)
+            .collect();
         lines.sort();
         lines
     };

@@ -26,7 +26,10 @@ END"#;
 fn forking_without_end_stops_at_the_limit() {
     let policy = format!("{DEFAULT}[limits]\nprocesses = 64\n");
     let outcome = Sandbox::new().policy(&policy).run(BOMB);
-    outcome.success().refused_by("limits.processes").stderr_has("limits.processes");
+    outcome
+        .success()
+        .refused_by("limits.processes")
+        .stderr_has("limits.processes");
     let text = outcome.stdout();
     let number: u32 = text.split(' ').nth(2).unwrap().parse().unwrap();
     assert!((50..=64).contains(&number), "{text}");
@@ -48,32 +51,54 @@ fn a_run_over_its_time_is_ended() {
 fn a_file_over_its_size_is_cut() {
     let policy = format!("{DEFAULT}[limits]\nfile_size = \"1MiB\"\n");
     let sandbox = Sandbox::new().policy(&policy);
-    sandbox.exec(["dd", "if=/dev/zero", "of=big", "bs=64k", "count=64"]).failure();
-    assert_eq!(std::fs::metadata(sandbox.workspace().join("big")).unwrap().len(), 1 << 20);
+    sandbox
+        .exec(["dd", "if=/dev/zero", "of=big", "bs=64k", "count=64"])
+        .failure();
+    assert_eq!(
+        std::fs::metadata(sandbox.workspace().join("big"))
+            .unwrap()
+            .len(),
+        1 << 20
+    );
 }
 
 #[test]
 fn memory_over_the_limit_ends_the_run() {
     let policy = format!("{DEFAULT}[limits]\nmemory = \"128MiB\"\n");
     let sandbox = Sandbox::new().policy(&policy);
-    sandbox.run("python3 -c 'x = bytearray(400 << 20)'").failure().stderr_has("MemoryError");
+    sandbox
+        .run("python3 -c 'x = bytearray(400 << 20)'")
+        .failure()
+        .stderr_has("MemoryError");
     // Several processes, each below the limit of one.
     let many = "for i in 1 2 3 4; do python3 -c '
 import time
 x = bytearray(60 << 20)
 for i in range(0, len(x), 4096): x[i] = 1
 time.sleep(60)' & done; wait";
-    sandbox.within(Duration::from_secs(30)).run(many).code(137).refused_by("limits.memory");
+    sandbox
+        .within(Duration::from_secs(30))
+        .run(many)
+        .code(137)
+        .refused_by("limits.memory");
 }
 
 #[test]
 fn open_files_are_limited() {
     let policy = format!("{DEFAULT}[limits]\nopen_files = 32\n");
-    Sandbox::new().policy(&policy).run("ulimit -n; ulimit -Hn").success().stdout_is("32\n32\n");
+    Sandbox::new()
+        .policy(&policy)
+        .run("ulimit -n; ulimit -Hn")
+        .success()
+        .stdout_is("32\n32\n");
 }
 
 #[test]
 fn cpus_are_limited() {
     let policy = format!("{DEFAULT}[limits]\ncpu = 1.0\n");
-    Sandbox::new().policy(&policy).run("nproc").success().stdout_is("1\n");
+    Sandbox::new()
+        .policy(&policy)
+        .run("nproc")
+        .success()
+        .stdout_is("1\n");
 }

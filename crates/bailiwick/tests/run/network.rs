@@ -33,15 +33,20 @@ impl Host {
 }
 
 fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
-    stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
         head.push(byte[0]);
     }
     let text = String::from_utf8_lossy(&head);
-    log.lock().unwrap().push(text.lines().next().unwrap_or("").to_owned());
-    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
+    log.lock()
+        .unwrap()
+        .push(text.lines().next().unwrap_or("").to_owned());
+    let _ =
+        stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello");
 }
 
 fn policy(allow: &str, hosts: &str) -> String {
@@ -54,25 +59,50 @@ const DIRECT: &str = "curl --noproxy '*' -sS -m 10 -o body -w '%{http_code}'";
 #[test]
 fn an_allowed_name_is_reached_with_and_without_a_proxy() {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy("", &format!("\"a.test\" = \"127.0.0.1:{}\"", host.port)));
+    let sandbox = Sandbox::new().policy(&policy(
+        "",
+        &format!("\"a.test\" = \"127.0.0.1:{}\"", host.port),
+    ));
     for curl in [CURL, DIRECT] {
-        sandbox.run(&format!("{curl} http://a.test/x && cat body")).success().stdout_is("200hello");
+        sandbox
+            .run(&format!("{curl} http://a.test/x && cat body"))
+            .success()
+            .stdout_is("200hello");
     }
-    sandbox.run(&format!("curl --socks5-hostname 127.0.0.1:$(echo $HTTP_PROXY | sed 's/.*://') \
-        --noproxy '' -sS -m 10 http://a.test/s")).success().stdout_is("hello");
-    assert_eq!(host.heard(), ["GET /x HTTP/1.1", "GET /x HTTP/1.1", "GET /s HTTP/1.1"]);
+    sandbox
+        .run(&format!(
+            "curl --socks5-hostname 127.0.0.1:$(echo $HTTP_PROXY | sed 's/.*://') \
+        --noproxy '' -sS -m 10 http://a.test/s"
+        ))
+        .success()
+        .stdout_is("hello");
+    assert_eq!(
+        host.heard(),
+        ["GET /x HTTP/1.1", "GET /x HTTP/1.1", "GET /s HTTP/1.1"]
+    );
 }
 
 #[test]
 fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
     let sandbox = Sandbox::new();
-    for curl in [CURL, "curl --noproxy '*' --resolve b.test:80:1.2.3.4 -sS -m 10 -o body -w '%{http_code}'"] {
+    for curl in [
+        CURL,
+        "curl --noproxy '*' --resolve b.test:80:1.2.3.4 -sS -m 10 -o body -w '%{http_code}'",
+    ] {
         let outcome = sandbox.run(&format!("{curl} http://b.test/ && cat body"));
-        outcome.refused_by("network.default").stdout_has("403").stdout_has("remedy");
+        outcome
+            .refused_by("network.default")
+            .stdout_has("403")
+            .stdout_has("remedy");
     }
-    let json = sandbox.run("curl -sS -m 10 -H 'Accept: application/json' http://b.test/").stdout();
+    let json = sandbox
+        .run("curl -sS -m 10 -H 'Accept: application/json' http://b.test/")
+        .stdout();
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!((&json["rule"], &json["retry"]), (&"network.default".into(), &false.into()));
+    assert_eq!(
+        (&json["rule"], &json["retry"]),
+        (&"network.default".into(), &false.into())
+    );
 }
 
 #[test]
@@ -99,7 +129,9 @@ fn without_a_policy_nothing_is_reached_by_any_way() {
         // The proxy's answer that nothing listens on the sandbox's own loopback is one as well.
         let answers = ["refused by policy", "could not connect"];
         let refused = outcome.exit_code() != Some(0)
-            || answers.iter().any(|answer| outcome.stdout().contains(answer));
+            || answers
+                .iter()
+                .any(|answer| outcome.stdout().contains(answer));
         assert!(refused, "{way}: {}", outcome.stdout());
         assert!(!outcome.stdout().contains("hello"), "{way}");
     }
@@ -113,7 +145,9 @@ fn a_denied_host_stays_denied_in_every_spelling() {
         "extends = [\"default\"]\n[network]\nallow = [\"*:*\"]\ndeny = [\"evil.test\", \"127.0.0.1\"]\n\
          [network.hosts]\n\"good.test\" = \"127.0.0.1:{}\"\n", host.port));
     for name in ["evil.test", "EVIL.test", "evil.test."] {
-        sandbox.run(&format!("curl -sS -m 5 http://{name}/")).refused_by("network.deny");
+        sandbox
+            .run(&format!("curl -sS -m 5 http://{name}/"))
+            .refused_by("network.deny");
     }
     // The right name on the connection, the wrong one in the request.
     sandbox
@@ -130,7 +164,10 @@ fn plain_http_is_decided_by_method_and_path() {
         "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
          host = \"a.test\"\nmethods = [\"GET\"]\npaths = [\"/v1/**\"]\n", host.port));
     for curl in [CURL, DIRECT] {
-        sandbox.run(&format!("{curl} http://a.test/v1/x")).success().stdout_is("200");
+        sandbox
+            .run(&format!("{curl} http://a.test/v1/x"))
+            .success()
+            .stdout_is("200");
         for refused in [
             "http://a.test/v2/x",
             "-X POST http://a.test/v1/x",
@@ -138,11 +175,18 @@ fn plain_http_is_decided_by_method_and_path() {
             "--path-as-is http://a.test/v1/%2e%2e/v2/x",
             "--path-as-is http://a.test/v1/..%2fv2",
         ] {
-            sandbox.run(&format!("{curl} {refused}")).stdout_is("403").refused_by("network.http");
+            sandbox
+                .run(&format!("{curl} {refused}"))
+                .stdout_is("403")
+                .refused_by("network.http");
         }
     }
     // A refused request may have opened a connection; nothing was sent on it.
-    let heard: Vec<_> = host.heard().into_iter().filter(|line| !line.is_empty()).collect();
+    let heard: Vec<_> = host
+        .heard()
+        .into_iter()
+        .filter(|line| !line.is_empty())
+        .collect();
     assert_eq!(heard, ["GET /v1/x HTTP/1.1"; 2]);
 }
 
@@ -168,7 +212,11 @@ send(b'GET /ok HTTP/1.1\r\nHost: a.test\r\n\r\n' + inner)
 send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding : chunked\r\n\r\n0\r\n\r\n' + inner)
 ";
     sandbox.exec(["python3", "-c", script]).success();
-    assert!(host.heard().iter().all(|line| !line.contains("secret")), "{:?}", host.heard());
+    assert!(
+        host.heard().iter().all(|line| !line.contains("secret")),
+        "{:?}",
+        host.heard()
+    );
 }
 
 #[test]
@@ -182,7 +230,10 @@ for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('::1', 8081), ('12
     peer, _ = server.accept(); peer.sendall(b'hi'); print(client.recv(2).decode())
 ";
     let outcome = Sandbox::new().exec(["python3", "-c", script]);
-    outcome.success().stdout_is("hi\nhi\nhi\nhi\n").nothing_refused();
+    outcome
+        .success()
+        .stdout_is("hi\nhi\nhi\nhi\n")
+        .nothing_refused();
 }
 
 #[test]
@@ -199,7 +250,11 @@ fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
 
 #[test]
 fn a_published_port_leads_in() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .port();
     let sandbox = Sandbox::new().policy(&format!(
         "extends = [\"default\"]\n[network]\npublish = [\"127.0.0.1:{port}:3000\"]\n"
     ));
@@ -208,14 +263,25 @@ fn a_published_port_leads_in() {
         print('up', flush=True); c, _ = s.accept(); c.sendall(b'from inside'); c.close()";
     let mut child = sandbox
         .command()
-        .args(["run", "--policy", policy.to_str().unwrap(), "--", "python3", "-c", script])
+        .args([
+            "run",
+            "--policy",
+            policy.to_str().unwrap(),
+            "--",
+            "python3",
+            "-c",
+            script,
+        ])
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
     let mut up = [0; 3];
     child.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
     let mut text = String::new();
-    TcpStream::connect(("127.0.0.1", port)).unwrap().read_to_string(&mut text).unwrap();
+    TcpStream::connect(("127.0.0.1", port))
+        .unwrap()
+        .read_to_string(&mut text)
+        .unwrap();
     assert_eq!(text, "from inside");
     assert!(child.wait().unwrap().success());
 }
@@ -227,9 +293,16 @@ fn a_public_name_with_a_private_address_is_refused() {
         .unwrap()
         .lines()
         .filter(|line| line.starts_with("127."))
-        .flat_map(|line| line.split_whitespace().skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|line| {
+            line.split_whitespace()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .find(|name| name != "localhost" && !name.ends_with(".localhost"));
-    let Some(name) = name else { panic!("/etc/hosts names nothing but localhost: add a name for 127.0.1.1") };
+    let Some(name) = name else {
+        panic!("/etc/hosts names nothing but localhost: add a name for 127.0.1.1")
+    };
     let sandbox = Sandbox::new().policy(&policy(&format!("\"{name}:*\""), ""));
     sandbox
         .run(&format!("curl -sS -m 5 http://{name}:9/"))

@@ -8,24 +8,41 @@ fn a_project_that_widens_is_ignored_until_it_is_trusted() {
     let outside = sandbox.scratch().root().join("outside");
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("f"), "text").unwrap();
-    let sandbox = sandbox.file(
-        "bailiwick.toml",
-        format!("[filesystem]\nread = [\"{}\"]\ndeny = [\"closed\"]\n", outside.display()),
-    ).file("closed", "the key");
+    let sandbox = sandbox
+        .file(
+            "bailiwick.toml",
+            format!(
+                "[filesystem]\nread = [\"{}\"]\ndeny = [\"closed\"]\n",
+                outside.display()
+            ),
+        )
+        .file("closed", "the key");
     let read = format!("cat {}/f; cat closed", outside.display());
     sandbox
         .run(&read)
         .failure()
         .stdout_is("")
         .stderr_has("bailiwick policy trust");
-    sandbox.bailiwick(["policy", "trust"]).code(2).stdout_has("+read =").stderr_has("--yes");
+    sandbox
+        .bailiwick(["policy", "trust"])
+        .code(2)
+        .stdout_has("+read =")
+        .stderr_has("--yes");
     sandbox.bailiwick(["policy", "trust", "--yes"]).success();
-    sandbox.run(&read).failure().stdout_is("text").stderr_lacks("policy trust");
+    sandbox
+        .run(&read)
+        .failure()
+        .stdout_is("text")
+        .stderr_lacks("policy trust");
     // One byte more, and it is another file.
     let file = sandbox.workspace().join("bailiwick.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text + "# more\n").unwrap();
-    sandbox.run(&read).failure().stdout_is("").stderr_has("bailiwick policy trust");
+    sandbox
+        .run(&read)
+        .failure()
+        .stdout_is("")
+        .stderr_has("bailiwick policy trust");
 }
 
 #[test]
@@ -45,8 +62,14 @@ fn a_starter_policy_can_be_made_checked_shown_and_run() {
     let sandbox = Sandbox::new().fresh_home();
     sandbox.bailiwick(["policy", "new", "agent"]).success();
     sandbox.bailiwick(["policy", "check"]).success();
-    sandbox.bailiwick(["policy", "new", "agent"]).code(2).stderr_has("--output");
-    sandbox.bailiwick(["policy", "show"]).success().stdout_has("[filesystem]");
+    sandbox
+        .bailiwick(["policy", "new", "agent"])
+        .code(2)
+        .stderr_has("--output");
+    sandbox
+        .bailiwick(["policy", "show"])
+        .success()
+        .stdout_has("[filesystem]");
     let schema = sandbox.bailiwick(["policy", "schema"]).success().stdout();
     assert!(serde_json::from_str::<serde_json::Value>(&schema).is_ok());
     sandbox.run("true").success();
@@ -59,12 +82,34 @@ fn a_path_and_a_host_are_explained_with_the_line_that_decides() {
     );
     let policy = sandbox.scratch().root().join("policy-1.toml");
     let explain = |what: &str| {
-        let words =
-            ["policy", "show", "--policy", policy.to_str().unwrap(), "--explain", what];
+        let words = [
+            "policy",
+            "show",
+            "--policy",
+            policy.to_str().unwrap(),
+            "--explain",
+            what,
+        ];
         sandbox.bailiwick(words).success().stdout()
     };
-    assert!(explain("./secret").contains("policy-1.toml:3:"), "{}", explain("./secret"));
-    assert!(explain("a.test:443").contains("policy-1.toml:5:"), "{}", explain("a.test:443"));
-    assert!(explain("b.test").contains("network.default"), "{}", explain("b.test"));
-    assert!(explain("~/.ssh").contains("hidden"), "{}", explain("~/.ssh"));
+    assert!(
+        explain("./secret").contains("policy-1.toml:3:"),
+        "{}",
+        explain("./secret")
+    );
+    assert!(
+        explain("a.test:443").contains("policy-1.toml:5:"),
+        "{}",
+        explain("a.test:443")
+    );
+    assert!(
+        explain("b.test").contains("network.default"),
+        "{}",
+        explain("b.test")
+    );
+    assert!(
+        explain("~/.ssh").contains("hidden"),
+        "{}",
+        explain("~/.ssh")
+    );
 }

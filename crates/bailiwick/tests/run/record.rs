@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStringExt;
 #[test]
 fn the_log_says_what_was_tried_what_was_refused_and_what_to_do() {
     let sandbox = Sandbox::new();
-    sandbox.run("getent hosts nowhere.test; true").refused_by("network.default");
+    sandbox
+        .run("getent hosts nowhere.test; true")
+        .refused_by("network.default");
     sandbox
         .bailiwick(["log"])
         .success()
@@ -17,15 +19,22 @@ fn the_log_says_what_was_tried_what_was_refused_and_what_to_do() {
         .stdout_has("exit 0");
     let denied = sandbox.bailiwick(["log", "--denied", "--boundary", "dns", "--json"]);
     assert!(denied.success().stdout().lines().count() >= 1);
-    let event: serde_json::Value = serde_json::from_str(denied.stdout().lines().next().unwrap()).unwrap();
+    let event: serde_json::Value =
+        serde_json::from_str(denied.stdout().lines().next().unwrap()).unwrap();
     sandbox
         .bailiwick(["why", &event["id"].to_string()])
         .success()
         .stdout_has("nowhere.test")
         .stdout_has("remedy:");
-    sandbox.bailiwick(["why", "999"]).code(2).stderr_has("no row 999");
+    sandbox
+        .bailiwick(["why", "999"])
+        .code(2)
+        .stderr_has("no row 999");
     sandbox.bailiwick(["log", "verify"]).success();
-    sandbox.bailiwick(["log", "--boundary", "nonsense"]).code(2).stderr_has("dns");
+    sandbox
+        .bailiwick(["log", "--boundary", "nonsense"])
+        .code(2)
+        .stderr_has("dns");
 }
 
 #[test]
@@ -35,13 +44,18 @@ fn the_last_line_names_the_rule_and_where_to_read_on() {
         .run("getent hosts b.test; true");
     let stderr = outcome.success().stderr();
     let last = stderr.lines().last().unwrap();
-    assert!(last.contains("network.default") && last.contains("policy-1.toml:3:"), "{last}");
+    assert!(
+        last.contains("network.default") && last.contains("policy-1.toml:3:"),
+        "{last}"
+    );
     assert!(last.contains("bailiwick log --denied"), "{last}");
 }
 
 #[test]
 fn refusals_are_shown_as_they_happen_if_asked_for() {
-    let outcome = Sandbox::new().option("--monitor").run("getent hosts b.test; echo after >&2");
+    let outcome = Sandbox::new()
+        .option("--monitor")
+        .run("getent hosts b.test; echo after >&2");
     let stderr = outcome.stderr();
     let (refused, after) = (stderr.find("refused dns b.test"), stderr.find("after"));
     assert!(refused.is_some() && refused < after, "{stderr}");
@@ -51,8 +65,15 @@ fn refusals_are_shown_as_they_happen_if_asked_for() {
 fn sessions_are_listed_shown_and_removed() {
     let sandbox = Sandbox::new().option("--name").option("mine");
     sandbox.run("exit 4");
-    sandbox.bailiwick(["sessions", "list"]).success().stdout_has("mine").stdout_has("exit 4");
-    sandbox.bailiwick(["sessions", "show", "mine"]).success().stdout_has("workspace =");
+    sandbox
+        .bailiwick(["sessions", "list"])
+        .success()
+        .stdout_has("mine")
+        .stdout_has("exit 4");
+    sandbox
+        .bailiwick(["sessions", "show", "mine"])
+        .success()
+        .stdout_has("workspace =");
     sandbox.bailiwick(["sessions", "rm", "mine"]).success();
     sandbox.bailiwick(["sessions", "show", "mine"]).code(2);
     sandbox.bailiwick(["sessions", "rm", "../../etc"]).code(2);
@@ -70,9 +91,14 @@ fn hostile_words_reach_the_record_and_no_terminal() {
         vec![b'a'; 4096],
     ];
     let words = hostile.iter().map(|w| OsString::from_vec(w.clone()));
-    sandbox.exec(std::iter::once(OsString::from("true")).chain(words)).success();
+    sandbox
+        .exec(std::iter::once(OsString::from("true")).chain(words))
+        .success();
     let shown = sandbox.bailiwick(["log"]).success().stdout();
-    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    assert!(
+        shown.chars().all(|c| c == '\n' || !c.is_control()),
+        "{shown:?}"
+    );
     assert!(!shown.contains('\u{202e}'));
     let json = sandbox.bailiwick(["log", "--json"]).success().stdout();
     let argv = json
@@ -110,7 +136,10 @@ s.recv(1000)
 "#;
     sandbox.exec(["python3", "-c", script]).success();
     let shown = sandbox.bailiwick(["log"]).success().stdout();
-    assert!(shown.chars().all(|c| c == '\n' || !c.is_control()), "{shown:?}");
+    assert!(
+        shown.chars().all(|c| c == '\n' || !c.is_control()),
+        "{shown:?}"
+    );
     assert!(shown.contains("\\u{1b}[31mred"), "{shown}");
     sandbox.bailiwick(["log", "verify"]).success();
 }

@@ -30,7 +30,13 @@ impl Person {
         let name = ptsname(&master, Vec::new()).unwrap();
         tcsetwinsize(&master, size(24, 80)).unwrap();
         // setsid -c: a session of its own, with the pseudo-terminal as its terminal.
-        let slave = || File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+        let slave = || {
+            File::options()
+                .read(true)
+                .write(true)
+                .open(name.to_str().unwrap())
+                .unwrap()
+        };
         let mut command = Command::new("setsid");
         for (key, value) in sandbox.command().get_envs() {
             if let Some(value) = value {
@@ -54,11 +60,20 @@ impl Person {
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = screen.read(&mut buffer) {
-                log.lock().unwrap().push_str(&String::from_utf8_lossy(&buffer[..length]));
+                log.lock()
+                    .unwrap()
+                    .push_str(&String::from_utf8_lossy(&buffer[..length]));
             }
         });
         let keys = File::from(rustix::io::dup(&master).unwrap());
-        let mut person = Self { child, keys, master, seen, read: 0, _sandbox: sandbox };
+        let mut person = Self {
+            child,
+            keys,
+            master,
+            seen,
+            read: 0,
+            _sandbox: sandbox,
+        };
         person.sees("outer> ");
         person
     }
@@ -78,7 +93,11 @@ impl Person {
                 self.read += at + text.len();
                 return self;
             }
-            assert!(Instant::now() < deadline, "never saw {text:?} in {:?}", &seen[self.read..]);
+            assert!(
+                Instant::now() < deadline,
+                "never saw {text:?} in {:?}",
+                &seen[self.read..]
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -93,7 +112,12 @@ impl Drop for Person {
 }
 
 fn size(rows: u16, columns: u16) -> Winsize {
-    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+    Winsize {
+        ws_row: rows,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    }
 }
 
 const CTRL_C: &str = "\x03";
@@ -103,8 +127,14 @@ const CTRL_Z: &str = "\x1a";
 #[test]
 fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
     let mut person = Person::sits_down(Sandbox::new().host_env("SHELL", "/bin/bash"));
-    person.types("PS1='inner> ' $B run --env 'PS1=inner> ' -- bash --norc --noprofile -i\n").sees("inner> ");
-    person.types("tty; echo done\n").sees("/dev/pts/").sees("done").sees("inner> ");
+    person
+        .types("PS1='inner> ' $B run --env 'PS1=inner> ' -- bash --norc --noprofile -i\n")
+        .sees("inner> ");
+    person
+        .types("tty; echo done\n")
+        .sees("/dev/pts/")
+        .sees("done")
+        .sees("inner> ");
     person.types("sleep 100\n");
     std::thread::sleep(Duration::from_millis(200));
     person.types(CTRL_Z).sees("Stopped").sees("inner> ");
@@ -120,19 +150,31 @@ fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
 fn ctrl_c_reaches_the_command() {
     let mut person = Person::sits_down(Sandbox::new());
     person.types("$B run -- sh -c 'trap \"echo caught; exit 3\" INT; echo ready; while :; do sleep 0.05; done'\n");
-    person.sees("ready\r\n").types(CTRL_C).sees("caught").sees("outer> ");
+    person
+        .sees("ready\r\n")
+        .types(CTRL_C)
+        .sees("caught")
+        .sees("outer> ");
     person.types("echo code=$?\n").sees("code=3");
 }
 
 #[test]
 fn ctrl_z_stops_the_run_and_fg_goes_on() {
     let mut person = Person::sits_down(Sandbox::new());
-    person.types("$B run -- sh -c 'echo ready; read line; echo got $line'\n").sees("ready\r\n");
+    person
+        .types("$B run -- sh -c 'echo ready; read line; echo got $line'\n")
+        .sees("ready\r\n");
     person.types(CTRL_Z).sees("Stopped").sees("outer> ");
-    person.types("echo between\n").sees("between\r\n").sees("outer> ");
+    person
+        .types("echo between\n")
+        .sees("between\r\n")
+        .sees("outer> ");
     person.types("fg\n").sees("run --");
     std::thread::sleep(Duration::from_millis(200));
-    person.types("the line\n").sees("got the line").sees("outer> ");
+    person
+        .types("the line\n")
+        .sees("got the line")
+        .sees("outer> ");
 }
 
 #[test]
@@ -148,7 +190,10 @@ fn a_new_window_size_reaches_the_command() {
 fn the_python_prompt_edits_lines() {
     let mut person = Person::sits_down(Sandbox::new());
     person.types("$B run -- python3 -q\n").sees(">>> ");
-    person.types("print(6*8)\x7f\x7f7)\n").sees("42").sees(">>> ");
+    person
+        .types("print(6*8)\x7f\x7f7)\n")
+        .sees("42")
+        .sees(">>> ");
     person.types("while True: pass\n\n");
     std::thread::sleep(Duration::from_millis(300));
     person.types(CTRL_C).sees("KeyboardInterrupt").sees(">>> ");
@@ -161,7 +206,9 @@ fn vim_edits_a_file_and_the_screen_is_restored() {
     let file = sandbox.workspace().join("note");
     let mut person = Person::sits_down(sandbox);
     let before = tcgetattr(&person.master).unwrap().local_modes;
-    person.types("$B run -- vim -u NONE -n note\n").sees("\"note\"");
+    person
+        .types("$B run -- vim -u NONE -n note\n")
+        .sees("\"note\"");
     person.types("ihello from vim\x1b");
     person.types(":wq\n").sees("outer> ");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "hello from vim\n");
@@ -180,7 +227,9 @@ fn a_pager_at_the_end_of_a_pipe_takes_keys() {
 #[test]
 fn a_stream_that_is_no_terminal_stays_none() {
     let mut person = Person::sits_down(Sandbox::new());
-    person.types("$B run -- sh -c 'test -t 0 && test ! -t 1 && test -t 2 && echo as it should' | cat\n");
+    person.types(
+        "$B run -- sh -c 'test -t 0 && test ! -t 1 && test -t 2 && echo as it should' | cat\n",
+    );
     person.sees("as it should\r\n").sees("outer> ");
     person.types("$B run -- sh -c 'test ! -t 0 && test -t 1 && echo no input' < /dev/null\n");
     person.sees("no input\r\n");
@@ -189,8 +238,22 @@ fn a_stream_that_is_no_terminal_stays_none() {
 #[test]
 fn no_descriptor_of_the_callers_terminal_is_inside() {
     let mut person = Person::sits_down(Sandbox::new());
-    let outer = ptsname(&person.master, Vec::new()).unwrap().to_str().unwrap().to_owned();
+    let outer = ptsname(&person.master, Vec::new())
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
     let number = outer.rsplit('/').next().unwrap().to_owned();
-    person.types("$B run -- sh -c 'tty; ls /dev/pts; echo end'\n").sees("/dev/pts/0").sees("end");
-    assert!(number == "0" || !person.seen.lock().unwrap().contains(&format!("/dev/pts/{number}\r")));
+    person
+        .types("$B run -- sh -c 'tty; ls /dev/pts; echo end'\n")
+        .sees("/dev/pts/0")
+        .sees("end");
+    assert!(
+        number == "0"
+            || !person
+                .seen
+                .lock()
+                .unwrap()
+                .contains(&format!("/dev/pts/{number}\r"))
+    );
 }

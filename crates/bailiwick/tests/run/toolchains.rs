@@ -19,16 +19,29 @@ fn home() -> Sandbox {
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
     };
     for tool in [
-        ".cargo/bin/cargo", ".pyenv/shims/python3", ".nvm/versions/node/v20/bin/node",
+        ".cargo/bin/cargo",
+        ".pyenv/shims/python3",
+        ".nvm/versions/node/v20/bin/node",
         ".local/share/agent/versions/1/agent",
     ] {
         run(&home.join(tool));
     }
     std::fs::create_dir_all(home.join(".local/bin")).unwrap();
-    std::os::unix::fs::symlink("../share/agent/versions/1/agent", home.join(".local/bin/agent"))
-        .unwrap();
-    let folders = [".cargo/bin", ".pyenv/shims", ".nvm/versions/node/v20/bin", ".local/bin"];
-    let path: Vec<_> = folders.iter().map(|f| home.join(f).display().to_string()).collect();
+    std::os::unix::fs::symlink(
+        "../share/agent/versions/1/agent",
+        home.join(".local/bin/agent"),
+    )
+    .unwrap();
+    let folders = [
+        ".cargo/bin",
+        ".pyenv/shims",
+        ".nvm/versions/node/v20/bin",
+        ".local/bin",
+    ];
+    let path: Vec<_> = folders
+        .iter()
+        .map(|f| home.join(f).display().to_string())
+        .collect();
     sandbox.host_env("PATH", format!("{}:/usr/bin:/bin", path.join(":")))
 }
 
@@ -41,21 +54,37 @@ fn tools_below_the_home_directory_are_found_on_the_path() {
 
 #[test]
 fn credentials_beside_the_tools_stay_outside() {
-    home().run("cat ~/.cargo/credentials.toml ~/.npmrc; true").success().stdout_lacks("the key");
+    home()
+        .run("cat ~/.cargo/credentials.toml ~/.npmrc; true")
+        .success()
+        .stdout_lacks("the key");
 }
 
 #[test]
 fn the_tools_cannot_be_changed() {
     home().run("echo x > ~/.cargo/bin/cargo").failure();
-    home().run("echo x > ~/.nvm/versions/node/v20/bin/npm").failure();
+    home()
+        .run("echo x > ~/.nvm/versions/node/v20/bin/npm")
+        .failure();
 }
 
 #[test]
 fn the_users_own_python_cargo_and_node_work() {
     let sandbox = Sandbox::new();
-    sandbox.exec(["python3", "-c", "import ssl, json; print('ok')"]).success().stdout_is("ok\n");
-    sandbox.exec(["cargo", "--version"]).success().stdout_has("cargo");
-    sandbox.exec(["node", "-e", "console.log(require('os').userInfo().username.length > 0)"])
+    sandbox
+        .exec(["python3", "-c", "import ssl, json; print('ok')"])
+        .success()
+        .stdout_is("ok\n");
+    sandbox
+        .exec(["cargo", "--version"])
+        .success()
+        .stdout_has("cargo");
+    sandbox
+        .exec([
+            "node",
+            "-e",
+            "console.log(require('os').userInfo().username.length > 0)",
+        ])
         .success()
         .stdout_is("true\n");
 }

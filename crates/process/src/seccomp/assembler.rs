@@ -14,9 +14,17 @@ pub(super) enum Verdict {
     /// It fails with the error number if the low word of argument `index` has a bit of `mask`.
     FailIfBits { index: u32, mask: u32, errno: i32 },
     /// It fails with the error number if the low word of argument `index` is one of `values`.
-    FailIfOneOf { index: u32, values: &'static [u32], errno: i32 },
+    FailIfOneOf {
+        index: u32,
+        values: &'static [u32],
+        errno: i32,
+    },
     /// It fails with the error number unless the low word of argument `index` is one of `values`.
-    FailUnlessOneOf { index: u32, values: &'static [u32], errno: i32 },
+    FailUnlessOneOf {
+        index: u32,
+        values: &'static [u32],
+        errno: i32,
+    },
     /// As above; where the argument is `pivot`, argument `second` must be one of `and` besides.
     FailUnlessPair {
         index: u32,
@@ -37,11 +45,21 @@ const fn argument(index: u32) -> u32 {
 }
 
 fn statement(code: u32, k: u32) -> sock_filter {
-    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+    sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    }
 }
 fn jump(code: u32, k: u32, jt: usize, jf: usize) -> sock_filter {
     debug_assert!(jt < 256 && jf < 256);
-    sock_filter { code: (BPF_JMP | code | BPF_K) as u16, jt: jt as u8, jf: jf as u8, k }
+    sock_filter {
+        code: (BPF_JMP | code | BPF_K) as u16,
+        jt: jt as u8,
+        jf: jf as u8,
+        k,
+    }
 }
 fn load(offset: u32) -> sock_filter {
     statement(BPF_LD | BPF_W | BPF_ABS, offset)
@@ -71,7 +89,11 @@ fn body(verdict: &Verdict) -> Vec<sock_filter> {
             fail(errno),
             answer(SECCOMP_RET_ALLOW),
         ],
-        Verdict::FailIfOneOf { index, values, errno } => {
+        Verdict::FailIfOneOf {
+            index,
+            values,
+            errno,
+        } => {
             let mut code = vec![load(argument(index))];
             for (i, &value) in values.iter().enumerate() {
                 code.push(jump(BPF_JEQ, value, values.len() - i, 0));
@@ -79,13 +101,24 @@ fn body(verdict: &Verdict) -> Vec<sock_filter> {
             code.extend([answer(SECCOMP_RET_ALLOW), fail(errno)]);
             code
         }
-        Verdict::FailUnlessOneOf { index, values, errno } => {
+        Verdict::FailUnlessOneOf {
+            index,
+            values,
+            errno,
+        } => {
             let mut code = vec![load(argument(index))];
             code.extend(require(values, errno));
             code.push(answer(SECCOMP_RET_ALLOW));
             code
         }
-        Verdict::FailUnlessPair { index, values, errno, pivot, second, and } => {
+        Verdict::FailUnlessPair {
+            index,
+            values,
+            errno,
+            pivot,
+            second,
+            and,
+        } => {
             let mut code = vec![load(argument(index))];
             code.extend(require(values, errno));
             code.extend([jump(BPF_JEQ, pivot, 1, 0), answer(SECCOMP_RET_ALLOW)]);

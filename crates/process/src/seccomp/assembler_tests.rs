@@ -88,6 +88,9 @@ proptest! {
 fn other_architectures_and_x32_are_killed() {
     let code = assemble(ARCH, Some(0x4000_0000), 480, vec![]);
     assert_eq!(run(&code, 0x4000_0003, 1, [0; 6]), SECCOMP_RET_KILL_PROCESS);
-    assert_eq!(run(&code, ARCH, 0x4000_0001, [0; 6]), SECCOMP_RET_KILL_PROCESS);
+    assert_eq!(
+        run(&code, ARCH, 0x4000_0001, [0; 6]),
+        SECCOMP_RET_KILL_PROCESS
+    );
     assert_eq!(run(&code, ARCH, 1, [0; 6]), SECCOMP_RET_ALLOW);
 }

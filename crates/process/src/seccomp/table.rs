@@ -86,8 +86,7 @@ const UNKNOWN: u32 = 471;
 mod architecture {
     pub(super) const AUDIT: u32 = 0xc000_003e;
     pub(super) const X32: Option<u32> = Some(0x4000_0000);
-    pub(super) const REFUSED: &[i64] =
-        &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt];
+    pub(super) const REFUSED: &[i64] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt];
 }
 #[cfg(target_arch = "aarch64")]
 mod architecture {
@@ -110,8 +109,22 @@ const PERSONALITIES: &[u32] = &[0, 0x0004_0000, 0x8, u32::MAX];
 /// The filter for the machine that this was built for.
 pub(crate) fn program() -> Vec<sock_filter> {
     let conditional = [
-        (libc::SYS_clone, Verdict::FailIfBits { index: 0, mask: NEW_NAMESPACE & !0xff, errno: EPERM }),
-        (libc::SYS_unshare, Verdict::FailIfBits { index: 0, mask: NEW_NAMESPACE, errno: EPERM }),
+        (
+            libc::SYS_clone,
+            Verdict::FailIfBits {
+                index: 0,
+                mask: NEW_NAMESPACE & !0xff,
+                errno: EPERM,
+            },
+        ),
+        (
+            libc::SYS_unshare,
+            Verdict::FailIfBits {
+                index: 0,
+                mask: NEW_NAMESPACE,
+                errno: EPERM,
+            },
+        ),
         (
             libc::SYS_socket,
             Verdict::FailUnlessPair {
@@ -125,13 +138,35 @@ pub(crate) fn program() -> Vec<sock_filter> {
         ),
         (
             libc::SYS_socketpair,
-            Verdict::FailUnlessOneOf { index: 0, values: &[1], errno: EAFNOSUPPORT },
+            Verdict::FailUnlessOneOf {
+                index: 0,
+                values: &[1],
+                errno: EAFNOSUPPORT,
+            },
         ),
-        (libc::SYS_ioctl, Verdict::FailIfOneOf { index: 1, values: TERMINAL_TRICKS, errno: EPERM }),
-        (libc::SYS_ptrace, Verdict::FailIfOneOf { index: 0, values: ATTACH, errno: EPERM }),
+        (
+            libc::SYS_ioctl,
+            Verdict::FailIfOneOf {
+                index: 1,
+                values: TERMINAL_TRICKS,
+                errno: EPERM,
+            },
+        ),
+        (
+            libc::SYS_ptrace,
+            Verdict::FailIfOneOf {
+                index: 0,
+                values: ATTACH,
+                errno: EPERM,
+            },
+        ),
         (
             libc::SYS_personality,
-            Verdict::FailUnlessOneOf { index: 0, values: PERSONALITIES, errno: EPERM },
+            Verdict::FailUnlessOneOf {
+                index: 0,
+                values: PERSONALITIES,
+                errno: EPERM,
+            },
         ),
     ];
     let calls = REFUSED
