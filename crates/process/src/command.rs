@@ -6,6 +6,7 @@ use crate::limits;
 use crate::pty::Pty;
 use bailiwick_sandbox::Launch;
 use rustix::fd::AsFd;
+use rustix::fs::Mode;
 use rustix::process::{chdir, getpid, setpgid};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -13,7 +14,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
 /// Becomes the command; returns only where that failed.
-pub(crate) fn become_command(launch: &Launch<'_>, pty: Option<&Pty>) -> io::Error {
+pub(crate) fn become_command(launch: &Launch<'_>, pty: Option<&Pty>, umask: Mode) -> io::Error {
+    rustix::process::umask(umask);
     match prepare(launch, pty) {
         Ok(()) => execute(launch),
         Err(error) => error,

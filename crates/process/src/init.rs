@@ -18,12 +18,14 @@ use bailiwick_event::LimitKind;
 use bailiwick_sandbox::Launch;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::Mode;
 use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, kill_process_group,
     set_dumpable_behavior, set_parent_process_death_signal, setsid, wait,
 };
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// What pid 1 is given.
 pub(crate) struct Init<'a> {
@@ -61,6 +63,7 @@ impl<T, E: Into<io::Error>> Stage<T> for Result<T, E> {
 impl Init<'_> {
     /// Runs the sandbox to its end.
     pub(crate) fn run(self) -> ! {
+        let umask = rustix::process::umask(Mode::empty());
         let pty = match self.set_up() {
             Ok(pty) => pty,
             Err(Stop { stage, errno }) => {
@@ -74,16 +77,16 @@ impl Init<'_> {
         }
         // A background process may take the terminal's foreground, as every shell does.
         kernel::ignore_signal(libc::SIGTTOU);
-        match kernel::fork() {
-            Ok(None) => {
-                let error = command::become_command(self.launch, pty.as_ref());
-                let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                let _ = tell(&self.control, &Report::ExecFailed { errno });
-                kernel::exit_now(127)
-            }
+        let command = kernel::spawn(&mut || {
+            let error = command::become_command(self.launch, pty.as_ref(), umask);
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            let _ = tell(&self.control, &Report::ExecFailed { errno });
+            127
+        });
+        match command {
             // The terminal stays open here, so that it does not hang up while the command has it
             // closed for a moment.
-            Ok(Some(pid)) => self.live(pid, pty.as_ref()),
+            Ok(pid) => self.live(pid, pty.as_ref()),
             Err(error) => {
                 let errno = error.raw_os_error().unwrap_or(libc::EIO);
                 let _ = tell(&self.control, &Report::ExecFailed { errno });
@@ -186,6 +189,7 @@ impl Init<'_> {
             kernel::exit_now(125)
         };
         let mut watch = Watch::new(&self.launch.policy.limits);
+        let mut looked = Instant::now();
         loop {
             self.collect(command);
             let timeout = watch.as_ref().map(|_| rustix::event::Timespec {
@@ -208,7 +212,13 @@ impl Init<'_> {
             if dial {
                 self.connect();
             }
-            if let Some((kind, observed)) = watch.as_mut().and_then(Watch::look) {
+            let due = watch
+                .as_mut()
+                .filter(|_| looked.elapsed() >= watch::INTERVAL);
+            if let Some((kind, observed)) = due.and_then(|watch| {
+                looked = Instant::now();
+                watch.look()
+            }) {
                 let _ = tell(&self.control, &Report::Limit { kind, observed });
                 if kind == LimitKind::Memory {
                     kill_everything();
@@ -280,7 +290,7 @@ fn kill_everything() {
 /// Pid 1 must not keep the ends of the caller's pipes open.
 fn release_streams() {
     let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
-    if let Ok(null) = rustix::fs::open("/dev/null", flags, rustix::fs::Mode::empty()) {
+    if let Ok(null) = rustix::fs::open("/dev/null", flags, Mode::empty()) {
         let _ = rustix::stdio::dup2_stdin(null.as_fd());
         let _ = rustix::stdio::dup2_stdout(null.as_fd());
         let _ = rustix::stdio::dup2_stderr(null.as_fd());

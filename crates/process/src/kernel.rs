@@ -51,14 +51,24 @@ pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
     }
 }
 
-/// An ordinary fork; `None` in the child.
-pub(crate) fn fork() -> io::Result<Option<i32>> {
-    // SAFETY: the process has one thread (see `fork_into`), so the child may run any code.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(None),
-        pid => Ok(Some(pid)),
+/// Starts a process that shares this one's memory until it executes something or exits, and
+/// waits until it has done so (`vfork`): a copy of the page tables would be thrown away at once.
+/// What `run` returns is the exit code of the new process.
+pub(crate) fn spawn(mut run: &mut dyn FnMut() -> i32) -> io::Result<i32> {
+    extern "C" fn child(argument: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: `spawn` passes a pointer to a live reference of exactly this type.
+        let run = unsafe { &mut *argument.cast::<&mut dyn FnMut() -> i32>() };
+        run()
     }
+    const STACK: usize = 256 * 1024;
+    let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
+    let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: `top` is the aligned end of a stack that outlives the call; CLONE_VFORK suspends
+    // this thread, the only one, until the child has left this memory, so nothing is used by
+    // both at a time, and `run` lives until then.
+    let pid = unsafe { libc::clone(child, top.cast(), flags, (&raw mut run).cast()) };
+    check(pid.into()).map(|pid| pid as i32)
 }
 
 /// Sets attributes and an idmapping on a mount and, with `recursive`, on all below it.

@@ -164,8 +164,10 @@ fn build(
 ) -> Result<(), MountError> {
     for (folder, mode, own) in &skeleton.folders {
         let path = inside(folder);
-        let made = make_folders(&path)
-            .and_then(|()| fs::set_permissions(&path, fs::Permissions::from_mode(*mode)))
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(*mode)
+            .create(&path)
             .and_then(|()| match (own, identity) {
                 (true, Identity::Root) => {
                     let (uid, gid) = identity.inside();

@@ -44,6 +44,7 @@ impl Skeleton {
             ("/dev/pts", 0o755),
             ("/proc", 0o555),
             ("/run", 0o755),
+            ("/run/user", 0o755),
             ("/var", 0o755),
             ("/var/lib", 0o755),
             ("/var/cache", 0o755),

@@ -39,6 +39,11 @@ pub(crate) enum WalkError {
 
 /// Every path below `root` that matches `glob`, without what lies below a match.
 pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<PathBuf>, WalkError> {
+    // Most patterns of the templates mean folders that a workspace does not have; compiling them
+    // would be most of what they cost.
+    if !literal_part(root, glob).is_dir() {
+        return Ok(Vec::new());
+    }
     let matcher: GlobMatcher = GlobBuilder::new(glob)
         .literal_separator(true)
         .build()
@@ -77,6 +82,17 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
     }
     found.sort();
     Ok(found)
+}
+
+/// The folder that every match lies in: `root` and the parts of the glob before its first
+/// wildcard.
+fn literal_part(root: &Path, glob: &str) -> PathBuf {
+    let mut parts: Vec<&str> = glob.split('/').collect();
+    parts.pop();
+    let literal = parts
+        .iter()
+        .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
+    literal.fold(root.to_path_buf(), |path, part| path.join(part))
 }
 
 fn gone_or_closed(error: &io::Error) -> bool {

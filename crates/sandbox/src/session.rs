@@ -90,6 +90,7 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
             argv: &argv,
         },
     )?;
+    let hash = policy.hash();
     let mut started = match begun.ready() {
         Ok(started) => started,
         Err(failure) => {
@@ -107,7 +108,7 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
             backend: backend.name().to_owned(),
             workspace: Text::from(policy.workspace.as_os_str()),
             layers: started.layers,
-            policy: policy.hash(),
+            policy: hash,
         },
         happened(),
     );
