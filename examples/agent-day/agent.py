@@ -107,6 +107,8 @@ def fork_without_end():
         result(f"{len(children)} run, and I stop of my own accord")
     except OSError as error:
         result(f"stopped after {len(children)} processes: {error}")
+        # What forks without end keeps what it has.
+        time.sleep(0.2)
     for child in children:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

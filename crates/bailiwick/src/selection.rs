@@ -18,10 +18,7 @@ pub(crate) fn find(query: &str) -> Result<(SessionInfo, SessionReader), Failure>
 
 /// A point in time as people write it, in UTC.
 pub(crate) fn time(nanoseconds: u64) -> String {
-    i128::from(nanoseconds)
-        .try_into()
-        .ok()
-        .and_then(|ns: i128| jiff::Timestamp::from_nanosecond(ns).ok())
+    jiff::Timestamp::from_nanosecond(i128::from(nanoseconds))
         .map(|t| t.strftime("%Y-%m-%d %H:%M:%S%.3f").to_string())
         .unwrap_or_default()
 }

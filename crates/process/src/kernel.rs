@@ -206,9 +206,9 @@ pub(crate) fn signal_descriptor(signals: &[i32]) -> io::Result<OwnedFd> {
         unsafe { libc::sigaddset(&raw mut set, signal) };
     }
     // SAFETY: `set` is live; the old mask is not asked for.
-    check(
-        unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) }.into(),
-    )?;
+    let blocked =
+        unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
+    check(blocked.into())?;
     // SAFETY: `set` is live.
     let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK) };
     check(fd.into())?;

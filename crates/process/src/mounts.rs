@@ -290,7 +290,7 @@ fn restrict(plan: &Plan) -> Result<(), MountError> {
     for mask in [&file, &folder] {
         at(
             "masks",
-            fs::set_permissions(mask, fs::Permissions::from_mode(0)),
+            fs::set_permissions(mask, fs::Permissions::from_mode(0o000)),
         )?;
     }
     for (path, is_folder) in &plan.masked {

@@ -90,7 +90,8 @@ fn a_pipe_of_a_gigabyte_is_byte_exact() {
             None => c.env_remove(k),
         })
         .current_dir(sandbox.workspace())
-        .args(["-c", script, env!("CARGO_BIN_EXE_bailiwick")])
+        .args(["-c", script])
+        .arg(crate::support::binary())
         .output()
         .unwrap();
     assert_eq!(

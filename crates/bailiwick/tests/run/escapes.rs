@@ -231,9 +231,7 @@ fn links_do_not_lead_out_of_the_workspace() {
         format!(
             "cat ../secret; cat {secret}; cat /proc/self/cwd/../secret; cat /proc/self/root{secret}"
         ),
-        format!(
-            "python3 -c \"import os; d = os.open('.', os.O_PATH); print(open(f'/proc/self/fd/{{d}}/../secret').read())\""
-        ),
+        "python3 -c \"import os; d = os.open('.', os.O_PATH); print(open(f'/proc/self/fd/{d}/../secret').read())\"".to_owned(),
     ] {
         sandbox.run(&script).failure().stdout_lacks("the key");
     }
@@ -255,7 +253,8 @@ fn descriptors_of_the_caller_stay_outside() {
     }
     let output = command
         .current_dir(sandbox.workspace())
-        .args(["-c", &script, env!("CARGO_BIN_EXE_bailiwick")])
+        .args(["-c", &script])
+        .arg(crate::support::binary())
         .output()
         .unwrap();
     let stdout = String::from_utf8_lossy(&output.stdout);

@@ -70,10 +70,10 @@ fn an_allowed_name_is_reached_with_and_without_a_proxy() {
             .stdout_is("200hello");
     }
     sandbox
-        .run(&format!(
+        .run(
             "curl --socks5-hostname 127.0.0.1:$(echo $HTTP_PROXY | sed 's/.*://') \
-        --noproxy '' -sS -m 10 http://a.test/s"
-        ))
+        --noproxy '' -sS -m 10 http://a.test/s",
+        )
         .success()
         .stdout_is("hello");
     assert_eq!(

@@ -48,7 +48,7 @@ impl Person {
             .current_dir(sandbox.workspace())
             .env("PS1", "outer> ")
             .env("TERM", "xterm")
-            .env("B", env!("CARGO_BIN_EXE_bailiwick"))
+            .env("B", crate::support::binary())
             .stdin(Stdio::from(slave()))
             .stdout(Stdio::from(slave()))
             .stderr(Stdio::from(slave()))

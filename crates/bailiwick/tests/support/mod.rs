@@ -5,6 +5,7 @@
 //! clean environment, so that no test depends on the machine's settings or on another test.
 #![allow(
     dead_code,
+    unused_imports,
     reason = "every test binary has a copy of its own and uses only a part"
 )]
 #![allow(
@@ -26,3 +27,9 @@ pub(crate) use outcome::Outcome;
 pub(crate) use sandbox::Sandbox;
 pub(crate) use scratch::Scratch;
 pub(crate) use server::Server;
+
+/// The binary under test: the one that was built with the tests, or a copy of it that another
+/// user can reach.
+pub(crate) fn binary() -> std::ffi::OsString {
+    std::env::var_os("BAILIWICK_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_bailiwick").into())
+}

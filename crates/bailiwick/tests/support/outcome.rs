@@ -150,7 +150,7 @@ impl Outcome {
         let Some(session) = &self.session else {
             self.fail("a session, but the run recorded none", "");
         };
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+        let mut command = Command::new(super::binary());
         command
             .env_clear()
             .env("HOME", self.scratch.home())

@@ -139,7 +139,7 @@ impl Sandbox {
 
     /// The binary in the sandbox's environment, without any argument yet.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_bailiwick"));
+        let mut command = Command::new(super::binary());
         command
             .current_dir(self.workspace())
             .env_clear()
