@@ -65,6 +65,10 @@ def stopped():
         f"the processes without end ended at the limit of {limit}",
         count is not None and 0 < int(count[1]) <= limit,
     )
+    check(
+        "the limit is in the record",
+        any(event["act"]["type"] == "limit" for event in denied),
+    )
     last = told.rstrip().rsplit("\n", 1)[-1]
     check(
         "the last line of `bailiwick run` names a line of the policy",

@@ -1,4 +1,8 @@
 //! The command line: one file per subcommand, no logic of its own.
+//!
+//! Decision: the C library calls `main` itself. The standard library's start-up reads
+//! `/proc/self/maps` to name a stack overflow, which would be a fiftieth of a whole run.
+#![cfg_attr(not(test), no_main)]
 
 mod bench;
 mod cli;
@@ -16,14 +20,23 @@ mod why;
 use bailiwick_event::Failure;
 use clap::Parser;
 use cli::{Cli, Command};
-use std::process::ExitCode;
 
-fn main() -> ExitCode {
+/// What the C library calls. The arguments are those of `std::env::args_os`, which on Linux does
+/// not depend on the standard library's start-up.
+#[cfg(not(test))]
+#[unsafe(no_mangle)]
+extern "C" fn main(_count: std::ffi::c_int, _words: *const *const std::ffi::c_char) -> i32 {
+    i32::from(start())
+}
+
+/// Does what the command line says; returns the exit code.
+#[cfg_attr(test, allow(dead_code))]
+fn start() -> u8 {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
+            return if error.use_stderr() { 2 } else { 0 };
         }
     };
     let done = match cli.command {
@@ -39,10 +52,10 @@ fn main() -> ExitCode {
         Command::Manual => manual::manual(),
     };
     match done {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(failure) => {
             output::complain(&failure);
-            ExitCode::from(failure.exit_code())
+            failure.exit_code()
         }
     }
 }

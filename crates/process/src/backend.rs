@@ -14,6 +14,7 @@ use bailiwick_sandbox::{Backend, Begun, Launch, News, Running, Started};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::{Signal, pidfd_send_signal};
+use std::cell::Cell;
 use std::io;
 use std::sync::{Arc, Mutex};
 
@@ -76,6 +77,7 @@ impl Backend for ProcessBackend {
                     idmaps: &idmaps,
                     control: control_inside,
                     dial: dial_inside,
+                    may_go: Cell::new(false),
                 };
                 init.run()
             }
@@ -115,6 +117,14 @@ struct Pending {
 }
 
 impl Begun for Pending {
+    fn layers(&self) -> Vec<String> {
+        layers::names()
+    }
+
+    fn go(&mut self) -> io::Result<()> {
+        tell(&self.running.control, &Order::Go)
+    }
+
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
         let Self {
             running,
@@ -132,10 +142,7 @@ impl Begun for Pending {
                     tell(&running.control, &Order::IdsMapped).map_err(|_| gone())?;
                 }
                 Report::Failed { stage, errno } => return Err(layers::missing(&stage, errno)),
-                Report::Ready {
-                    descriptors: kinds,
-                    layers,
-                } => {
+                Report::Ready { descriptors: kinds } => {
                     if kinds.len() != descriptors.len() {
                         return Err(Failure::fault(
                             "not every socket of the sandbox arrived: the limit of open files \
@@ -148,7 +155,6 @@ impl Begun for Pending {
                         sockets,
                         inside: Arc::new(Dialler(Mutex::new(dial))),
                         terminal,
-                        layers,
                         notices,
                     });
                 }
@@ -200,10 +206,6 @@ impl Running for ProcessSandbox {
             Some(_) => return Err(io::Error::other("an answer out of turn")),
             None => None,
         })
-    }
-
-    fn go(&mut self) -> io::Result<()> {
-        tell(&self.control, &Order::Go)
     }
 
     fn signal(&mut self, signal: i32) -> io::Result<()> {

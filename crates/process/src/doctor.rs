@@ -36,10 +36,8 @@ const ATTEMPTS: [Attempt; 5] = [
     }),
     ("landlock", "landlock", || {
         match ruleset::enforce([Path::new("/")].into_iter()) {
-            Ok(ruleset::Enforced::No) | Err(_) => {
-                Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
-            }
-            Ok(_) => Ok(()),
+            Ok(true) => Ok(()),
+            _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
         }
     }),
     (

@@ -10,7 +10,7 @@ use crate::mounts;
 use crate::network;
 use crate::plan::Plan;
 use crate::pty::Pty;
-use crate::ruleset::{self, Enforced};
+use crate::ruleset;
 use crate::seccomp;
 use crate::skeleton::{Skeleton, scratch};
 use crate::watch::{self, Watch};
@@ -23,6 +23,7 @@ use rustix::process::{
     DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, kill_process_group,
     set_dumpable_behavior, set_parent_process_death_signal, setsid, wait,
 };
+use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -39,6 +40,8 @@ pub(crate) struct Init<'a> {
     pub(crate) control: OwnedFd,
     /// Requests for connections into the sandbox.
     pub(crate) dial: OwnedFd,
+    /// Whether the order to start the command has come.
+    pub(crate) may_go: Cell<bool>,
 }
 
 /// A step that failed.
@@ -71,9 +74,11 @@ impl Init<'_> {
                 kernel::exit_now(125)
             }
         };
-        match receive::<Order>(&self.control) {
-            Ok(Some((Order::Go, _))) => {}
-            _ => kernel::exit_now(125),
+        if !self.may_go.get() {
+            match receive::<Order>(&self.control) {
+                Ok(Some((Order::Go, _))) => {}
+                _ => kernel::exit_now(125),
+            }
         }
         // A background process may take the terminal's foreground, as every shell does.
         kernel::ignore_signal(libc::SIGTTOU);
@@ -103,11 +108,7 @@ impl Init<'_> {
         if self.identity != Identity::Root {
             self.identity.map_self().stage("user")?;
         }
-        let mut carried = network::set_up(&self.launch.policy.network).stage("network")?;
-        mounts::enter(self.plan, self.idmaps, self.skeleton, self.identity).map_err(|e| Stop {
-            stage: format!("mount: {}", e.what),
-            errno: e.errno,
-        })?;
+        let mut carried = self.network_and_root()?;
         if self.identity == Identity::Root {
             self.leave_root()?;
         }
@@ -120,64 +121,70 @@ impl Init<'_> {
         };
         rustix::thread::set_no_new_privs(true).stage("no_new_privs")?;
         kernel::drop_capabilities().stage("capabilities")?;
-        let landlock = self.landlock()?;
+        self.landlock()?;
         kernel::seccomp(&seccomp::program()).stage("seccomp")?;
         if let Some(pty) = &pty {
             let master = rustix::io::fcntl_dupfd_cloexec(&pty.master, 3).stage("terminal")?;
             carried.push((Carried::Pty, master));
         }
-        let names = [
-            "user",
-            "mount",
-            "pid",
-            "network",
-            "ipc",
-            "uts",
-            "cgroup",
-            "capabilities",
-            landlock,
-            "seccomp",
-        ];
         let (descriptors, sockets): (Vec<_>, Vec<_>) = carried.into_iter().unzip();
-        let layers = names.map(str::to_owned).to_vec();
-        send(
-            &self.control,
-            &Report::Ready {
-                descriptors,
-                layers,
-            },
-            &sockets,
-        )
-        .stage("hand-over")?;
+        send(&self.control, &Report::Ready { descriptors }, &sockets).stage("hand-over")?;
         Ok(pty)
+    }
+
+    /// The private network and the private root, which do not depend on each other: for a user
+    /// at the same time, as together they are most of what a start takes. (The host's root enters
+    /// another user namespace afterwards, for which there must never have been another thread.)
+    fn network_and_root(&self) -> Result<Vec<(Carried, OwnedFd)>, Stop> {
+        let network = || network::set_up(&self.launch.policy.network).stage("network");
+        let root = || {
+            mounts::enter(self.plan, self.idmaps, self.skeleton, self.identity).map_err(|e| Stop {
+                stage: format!("mount: {}", e.what),
+                errno: e.errno,
+            })
+        };
+        if self.identity == Identity::Root {
+            let sockets = network()?;
+            return root().map(|()| sockets);
+        }
+        std::thread::scope(|scope| {
+            let network = scope.spawn(network);
+            let root = root();
+            let sockets = network.join().map_err(|_| Stop {
+                stage: "network".into(),
+                errno: 0,
+            })?;
+            root.and(sockets)
+        })
     }
 
     /// From the host's root to an id that nobody has, in a user namespace of the sandbox's own.
     fn leave_root(&self) -> Result<(), Stop> {
         kernel::unshare(libc::CLONE_NEWUSER).stage("user")?;
         tell(&self.control, &Report::MapIds).stage("user")?;
-        match receive::<Order>(&self.control).stage("user")? {
-            Some((Order::IdsMapped, _)) => {}
-            _ => return Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("user"),
+        loop {
+            match receive::<Order>(&self.control).stage("user")? {
+                Some((Order::IdsMapped, _)) => break,
+                // The supervisor does not wait for us.
+                Some((Order::Go, _)) => self.may_go.set(true),
+                _ => return Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("user"),
+            }
         }
         let (uid, gid) = self.identity.inside();
         kernel::become_user(uid, gid).stage("user")
     }
 
-    fn landlock(&self) -> Result<&'static str, Stop> {
+    fn landlock(&self) -> Result<(), Stop> {
         let mut writable: Vec<PathBuf> = scratch(self.launch.policy, self.identity);
         writable.extend(self.plan.writable().map(Path::to_path_buf));
         writable.push("/dev".into());
         writable.push("/proc".into());
-        match ruleset::enforce(writable.iter().map(PathBuf::as_path)).map_err(|_| Stop {
-            stage: "landlock".into(),
-            errno: 0,
-        })? {
-            Enforced::Fully => Ok("landlock"),
-            Enforced::Partly => Ok("landlock (older kernel, part of the rights)"),
-            Enforced::No => Err(Stop {
+        match ruleset::enforce(writable.iter().map(PathBuf::as_path)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).stage("landlock"),
+            Err(_) => Err(Stop {
                 stage: "landlock".into(),
-                errno: libc::EOPNOTSUPP,
+                errno: 0,
             }),
         }
     }

@@ -131,6 +131,21 @@ pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     check(result).map(drop)
 }
 
+/// The version of Landlock that the kernel has; 0 where it has none.
+pub(crate) fn landlock_abi() -> i64 {
+    const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
+    // SAFETY: with this flag the kernel reads no attributes; it wants them null and of size 0.
+    let abi = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            std::ptr::null::<u8>(),
+            0_usize,
+            LANDLOCK_CREATE_RULESET_VERSION,
+        )
+    };
+    abi.max(0)
+}
+
 /// Gives up every capability of this thread: permitted, effective, inheritable and, as far as it
 /// still may, the bounding set.
 pub(crate) fn drop_capabilities() -> io::Result<()> {

@@ -63,6 +63,24 @@ const LAYERS: &[Layer] = &[
     },
 ];
 
+/// The layers that every sandbox has, in the order in which they are set up.
+pub(crate) fn names() -> Vec<String> {
+    let landlock = format!("landlock (ABI {})", crate::kernel::landlock_abi());
+    let first = [
+        "user",
+        "mount",
+        "pid",
+        "network",
+        "ipc",
+        "uts",
+        "cgroup",
+        "capabilities",
+    ];
+    let mut names: Vec<String> = first.map(str::to_owned).to_vec();
+    names.extend([landlock, "seccomp".to_owned()]);
+    names
+}
+
 /// The failure for a stage that pid 1 reported.
 pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
     let reason = match errno {

@@ -21,8 +21,6 @@ pub(crate) enum Report {
     Ready {
         /// What each descriptor is.
         descriptors: Vec<Carried>,
-        /// The layers that are active.
-        layers: Vec<String>,
     },
     /// A step failed; nothing was started.
     Failed {

@@ -18,7 +18,6 @@ fn a_report_arrives_with_its_descriptors() {
     let (x, _y) = pair();
     let report = Report::Ready {
         descriptors: vec![Carried::Pty],
-        layers: vec!["pid".into()],
     };
     send(&a, &report, &[x]).unwrap();
     let (got, fds) = receive::<Report>(&b).unwrap().unwrap();

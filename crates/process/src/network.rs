@@ -29,15 +29,18 @@ const IPV6_RECVORIGDSTADDR: i32 = 74;
 /// Builds the network of the current, new namespace and returns the gate's sockets.
 pub(crate) fn set_up(policy: &NetworkPolicy) -> io::Result<Vec<(Carried, OwnedFd)>> {
     let v6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
-    bring_up(v6)?;
+    // Files first: meanwhile another thread changes what the root is.
     // A ping would be answered by the sandbox itself, which would look like a reachable network.
     std::fs::write("/proc/sys/net/ipv4/icmp_echo_ignore_all", "1")?;
+    if v6 {
+        std::fs::write("/proc/sys/net/ipv6/icmp/echo_ignore_all", "1")?;
+    }
     // The namespace is the sandbox's own: a development server may listen at any port.
     std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0")?;
+    bring_up(v6)?;
     let mut sockets = Vec::new();
     let v4 = listeners(IpAddr::V4(Ipv4Addr::LOCALHOST), 0, &mut sockets)?;
     if v6 {
-        std::fs::write("/proc/sys/net/ipv6/icmp/echo_ignore_all", "1")?;
         // TPROXY names one port for both families; the sockets of IPv6 take those of IPv4.
         let local = IpAddr::V6(Ipv6Addr::LOCALHOST);
         transparent(SocketAddr::new(local, v4.tcp), Carried::Tcp, &mut sockets)?;

@@ -13,22 +13,12 @@ use std::path::Path;
 /// The newest ABI whose every right this code knows the meaning of.
 const NEWEST: ABI = ABI::V6;
 
-/// How much of the rule set the kernel enforces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Enforced {
-    /// Every right.
-    Fully,
-    /// The rights of an older kernel.
-    Partly,
-    /// Nothing.
-    No,
-}
-
 /// Restricts this process, and all that it starts, to reading and executing what the root holds
-/// and to writing below `writable`.
+/// and to writing below `writable`. Returns whether the kernel enforces it at all; an older one
+/// enforces the rights that it knows (see [`crate::layers::names`]).
 pub(crate) fn enforce<'a>(
     writable: impl Iterator<Item = &'a Path>,
-) -> Result<Enforced, Box<dyn Error>> {
+) -> Result<bool, Box<dyn Error>> {
     let all = AccessFs::from_all(NEWEST);
     // What may be read is the mounts' matter: the root holds nothing else.
     let read: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::Execute;
@@ -47,11 +37,7 @@ pub(crate) fn enforce<'a>(
         };
         ruleset = ruleset.add_rule(PathBeneath::new(open(path)?, rights))?;
     }
-    Ok(match ruleset.restrict_self()?.ruleset {
-        RulesetStatus::FullyEnforced => Enforced::Fully,
-        RulesetStatus::PartiallyEnforced => Enforced::Partly,
-        RulesetStatus::NotEnforced => Enforced::No,
-    })
+    Ok(ruleset.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
 }
 
 fn open(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {

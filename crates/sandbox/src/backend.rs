@@ -53,7 +53,16 @@ pub trait Backend {
 
 /// A sandbox that is being set up.
 pub trait Begun {
-    /// Waits until it is complete; the command is not started.
+    /// The layers that it will have, in order; where one cannot be had, [`Begun::ready`] fails.
+    fn layers(&self) -> Vec<String>;
+
+    /// Lets the command start as soon as every layer is in force.
+    ///
+    /// # Errors
+    /// The sandbox is gone.
+    fn go(&mut self) -> io::Result<()>;
+
+    /// Waits until it is complete.
     ///
     /// # Errors
     /// A [`Failure`] that names the layer that could not be had.
@@ -70,8 +79,6 @@ pub struct Started {
     pub inside: Arc<dyn Inside>,
     /// The master side of its terminal.
     pub terminal: Option<OwnedFd>,
-    /// The layers that are active, in order.
-    pub layers: Vec<String>,
     /// What the user should know, a line each.
     pub notices: Vec<String>,
 }
@@ -99,12 +106,6 @@ pub trait Running {
     /// # Errors
     /// What came could not be read.
     fn news(&mut self) -> io::Result<Option<News>>;
-
-    /// Starts the command.
-    ///
-    /// # Errors
-    /// The sandbox is gone.
-    fn go(&mut self) -> io::Result<()>;
 
     /// Sends a signal to the command's process group.
     ///

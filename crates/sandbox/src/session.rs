@@ -73,7 +73,7 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         terminal: shape.clone(),
         private: &private,
     };
-    let begun = backend.begin(&launch)?;
+    let mut begun = backend.begin(&launch)?;
     // While the sandbox sets itself up:
     let publish = publish(&policy)?;
     let argv: Vec<Text> = request
@@ -90,36 +90,40 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
             argv: &argv,
         },
     )?;
-    let hash = policy.hash();
+    let observer = request.monitor.then(|| monitor(shape.is_some()));
+    let guard = Guard::new(Arc::clone(&policy), ledger.clone(), observer);
+    guard.note(
+        Act::SessionStart {
+            backend: backend.name().to_owned(),
+            workspace: Text::from(policy.workspace.as_os_str()),
+            layers: begun.layers(),
+            policy: policy.hash(),
+        },
+        happened(),
+    );
+    let name = argv[0].clone();
+    let start = Act::ExecStart {
+        argv,
+        cwd: Text::from(cwd.as_os_str()),
+    };
+    guard.note(start, happened());
+    // What is recorded may run: the command starts when the last layer is in force. Where the
+    // sandbox is gone already, `ready` knows why.
+    let _ = begun.go();
     let mut started = match begun.ready() {
         Ok(started) => started,
         Err(failure) => {
+            let exit = Act::ExecExit {
+                code: failure.exit_code(),
+                duration_ns: 0,
+            };
+            guard.note(exit, happened());
             let _ = ledger.close();
             return Err(failure);
         }
     };
     started.notices.iter().for_each(|notice| say(notice));
     started.sockets.publish = publish;
-    let raw = shape.is_some();
-    let observer = request.monitor.then(|| monitor(raw));
-    let guard = Guard::new(Arc::clone(&policy), ledger.clone(), observer);
-    guard.note(
-        Act::SessionStart {
-            backend: backend.name().to_owned(),
-            workspace: Text::from(policy.workspace.as_os_str()),
-            layers: started.layers,
-            policy: hash,
-        },
-        happened(),
-    );
-    let name = argv[0].clone();
-    guard.note(
-        Act::ExecStart {
-            argv,
-            cwd: Text::from(cwd.as_os_str()),
-        },
-        happened(),
-    );
     let terminal = match (started.terminal, &shape) {
         (Some(master), Some(shape)) => Some(
             Terminal::new(master, shape)
@@ -127,10 +131,6 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         ),
         _ => None,
     };
-    started
-        .running
-        .go()
-        .map_err(|e| Failure::fault(format!("the sandbox is gone: {e}")))?;
     let mut supervisor = Supervisor {
         running: started.running,
         guard,

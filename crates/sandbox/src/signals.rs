@@ -3,16 +3,17 @@
 
 use rustix::fd::{AsFd, BorrowedFd};
 use signal_hook::consts::signal::{
-    SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
+    SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2, SIGWINCH,
 };
 use signal_hook::iterator::backend::{Pending, SignalDelivery};
 use signal_hook::iterator::exfiltrator::SignalOnly;
 use std::io;
 use std::os::unix::net::UnixStream;
 
-/// Signals that mean something to the command.
-const HEARD: [i32; 9] = [
-    SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT,
+/// Signals that mean something to the command, and SIGPIPE, so that a reader of our messages that
+/// went away does not end the run.
+const HEARD: [i32; 10] = [
+    SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT,
 ];
 
 /// Signals as they come.

@@ -12,7 +12,7 @@ use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
-use signal_hook::consts::signal::{SIGCONT, SIGWINCH, SIGXFSZ};
+use signal_hook::consts::signal::{SIGCONT, SIGPIPE, SIGWINCH, SIGXFSZ};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,6 +144,7 @@ impl Supervisor {
                         terminal.resize();
                     }
                 }
+                SIGPIPE => {}
                 SIGCONT => {
                     if let Some(terminal) = &mut self.terminal {
                         terminal.retake();
