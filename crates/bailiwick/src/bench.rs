@@ -3,7 +3,7 @@
 use crate::Done;
 use crate::cli::{BenchArguments, BenchCommand};
 use crate::output;
-use bailiwick_bench::OverheadOptions;
+use bailiwick_bench::{OverheadOptions, RowVerdict, Verdict};
 use bailiwick_event::Failure;
 use std::io::Write;
 
@@ -34,7 +34,12 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
                 let _ = writeln!(std::io::stderr().lock(), "{line}");
             })?;
             output::print(&format!("{outcome}\n"))?;
-            Ok(u8::from(!outcome.all_passed))
+            let failed = |row: &RowVerdict| matches!(row.verdict, Verdict::Fail(_));
+            Ok(match outcome.all_passed {
+                true => 0,
+                false if outcome.rows.iter().any(failed) => 1,
+                false => 3,
+            })
         }
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;

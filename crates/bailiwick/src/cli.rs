@@ -214,6 +214,8 @@ pub(crate) struct BenchArguments {
 #[derive(Subcommand)]
 pub(crate) enum BenchCommand {
     /// Compare the time of commands without and with a sandbox, ours and every other on PATH
+    ///
+    /// Exit codes: 0 every row passed; 1 a row failed; 3 nothing failed, but a row is inconclusive.
     Overhead {
         /// The binary to measure [default: this one]
         #[arg(long, value_name = "PATH")]

@@ -221,6 +221,43 @@ fn set_user_id_programs_give_nothing() {
 }
 
 #[test]
+fn no_set_user_id_file_can_be_left_in_the_workspace() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new();
+    let script = r"
+import os, ctypes
+libc = ctypes.CDLL(None)
+open('a', 'w')
+def tried(f):
+    try: f()
+    except OSError as e: print('held', e.errno)
+tried(lambda: os.chmod('a', 0o4755))
+tried(lambda: os.chmod('a', 0o2755))
+tried(lambda: os.fchmod(os.open('a', os.O_RDWR), 0o6755))
+tried(lambda: os.open('b', os.O_CREAT | os.O_WRONLY, 0o4755))
+tried(lambda: os.open('.', os.O_TMPFILE | os.O_WRONLY, 0o4755))
+tried(lambda: os.mknod('c', 0o104755))
+libc.syscall(452, -100, b'a', 0o4755, 0)
+libc.creat(b'd', 0o4755)
+os.chmod('a', 0o755); os.open('e', os.O_RDONLY | os.O_CREAT, 0o755)
+";
+    sandbox
+        .exec(["python3", "-c", script])
+        .success()
+        .stdout_has("held 1");
+    for entry in std::fs::read_dir(sandbox.workspace()).unwrap() {
+        let mode = entry
+            .as_ref()
+            .unwrap()
+            .metadata()
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o6000, 0, "{entry:?}");
+    }
+}
+
+#[test]
 fn links_do_not_lead_out_of_the_workspace() {
     let sandbox = Sandbox::new();
     let secret = sandbox.scratch().write("secret", "the key");

@@ -13,6 +13,12 @@ pub(super) enum Verdict {
     Fail(i32),
     /// It fails with the error number if the low word of argument `index` has a bit of `mask`.
     FailIfBits { index: u32, mask: u32, errno: i32 },
+    /// It fails with the error number if the low words of both arguments have a bit of their masks.
+    FailIfBoth {
+        first: (u32, u32),
+        second: (u32, u32),
+        errno: i32,
+    },
     /// It fails with the error number if the low word of argument `index` is one of `values`.
     FailIfOneOf {
         index: u32,
@@ -86,6 +92,18 @@ fn body(verdict: &Verdict) -> Vec<sock_filter> {
         Verdict::FailIfBits { index, mask, errno } => vec![
             load(argument(index)),
             jump(BPF_JSET, mask, 0, 1),
+            fail(errno),
+            answer(SECCOMP_RET_ALLOW),
+        ],
+        Verdict::FailIfBoth {
+            first,
+            second,
+            errno,
+        } => vec![
+            load(argument(first.0)),
+            jump(BPF_JSET, first.1, 0, 3),
+            load(argument(second.0)),
+            jump(BPF_JSET, second.1, 0, 1),
             fail(errno),
             answer(SECCOMP_RET_ALLOW),
         ],

@@ -84,6 +84,19 @@ proptest! {
     }
 }
 
+proptest! {
+    #[test]
+    fn two_masks_must_both_match(flags: u64, mode: u64) {
+        let verdict = Verdict::FailIfBoth { first: (1, 0x40), second: (2, 0o6000), errno: libc::EPERM };
+        let code = assemble(ARCH, None, 480, vec![(1, verdict)]);
+        for (flags, mode) in [(flags, mode), (flags | 0x40, mode), (flags, mode & !0o6000)] {
+            let refused = flags & 0x40 != 0 && mode & 0o6000 != 0;
+            let expected = if refused { EPERM } else { SECCOMP_RET_ALLOW };
+            prop_assert_eq!(run(&code, ARCH, 1, [0, flags, mode, 0, 0, 0]), expected);
+        }
+    }
+}
+
 #[test]
 fn other_architectures_and_x32_are_killed() {
     let code = assemble(ARCH, Some(0x4000_0000), 480, vec![]);

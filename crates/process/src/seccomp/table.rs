@@ -106,6 +106,34 @@ const ATTACH: &[u32] = &[16, 0x4206];
 /// `PER_LINUX` with and without `ADDR_NO_RANDOMIZE` (debuggers), `PER_LINUX32`, and the query.
 const PERSONALITIES: &[u32] = &[0, 0x0004_0000, 0x8, u32::MAX];
 
+/// The set-user-id and set-group-id bits of a mode. What is written in the workspace belongs, on
+/// the host, to whoever started the sandbox: such a file would hand that identity, which may be
+/// root's, to every user of the host.
+const SET_ID: u32 = 0o6000;
+/// `O_CREAT` and the bit by which `O_TMPFILE` differs from `O_DIRECTORY`: calls that give a mode.
+const CREATE: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
+
+/// Calls that set a mode at argument `index`.
+const fn mode(index: u32) -> Verdict {
+    Verdict::FailIfBits {
+        index,
+        mask: SET_ID,
+        errno: EPERM,
+    }
+}
+
+/// Calls that set a mode at argument `index` if the flags before it say so.
+const fn mode_of_new(index: u32) -> Verdict {
+    Verdict::FailIfBoth {
+        first: (index - 1, CREATE),
+        second: (index, SET_ID),
+        errno: EPERM,
+    }
+}
+
+/// `fchmodat2` (Linux 6.6), which the C library's headers may not name yet.
+const FCHMODAT2: i64 = 452;
+
 /// The filter for the machine that this was built for.
 pub(crate) fn program() -> Vec<sock_filter> {
     let conditional = [
@@ -169,12 +197,28 @@ pub(crate) fn program() -> Vec<sock_filter> {
             },
         ),
     ];
+    let modes = [
+        (libc::SYS_fchmod, mode(1)),
+        (libc::SYS_fchmodat, mode(2)),
+        (FCHMODAT2, mode(2)),
+        (libc::SYS_mknodat, mode(2)),
+        (libc::SYS_openat, mode_of_new(3)),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, mode(1)),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, mode(1)),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, mode(1)),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, mode_of_new(2)),
+    ];
     let calls = REFUSED
         .iter()
         .chain(architecture::REFUSED)
         .map(|&n| (n, Verdict::Fail(EPERM)))
         .chain(ABSENT.iter().map(|&n| (n, Verdict::Fail(ENOSYS))))
         .chain(conditional)
+        .chain(modes)
         .map(|(number, verdict)| (number as u32, verdict))
         .collect();
     assemble(architecture::AUDIT, architecture::X32, UNKNOWN, calls)
