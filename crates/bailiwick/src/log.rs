@@ -28,13 +28,15 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
     if !arguments.json {
         output::print(&header(&info, &reader))?;
     }
+    let mut first = true;
     loop {
         let live = info.state == SessionState::Live;
         let events = reader.events(&filter)?;
         if let Some(last) = events.last() {
             filter.after_id = last.id;
         }
-        output::print(&render(&events, arguments)?)?;
+        output::print(&render(&events, arguments, first)?)?;
+        first &= events.is_empty();
         if !arguments.follow || !live {
             return Ok(0);
         }
@@ -59,7 +61,7 @@ fn header(info: &SessionInfo, reader: &SessionReader) -> String {
     )
 }
 
-fn render(events: &[Event], arguments: &LogArguments) -> Result<String, Failure> {
+fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<String, Failure> {
     if arguments.json {
         return events
             .iter()
@@ -70,12 +72,15 @@ fn render(events: &[Event], arguments: &LogArguments) -> Result<String, Failure>
             .collect();
     }
     if events.is_empty() {
-        return Ok(String::new());
+        let none = first && !arguments.follow;
+        return Ok(if none { "no such rows\n" } else { "" }.to_owned());
     }
     let mut table = output::table();
-    table.set_header([
-        "#", "time", "boundary", "decision", "resource", "rule", "remedy",
-    ]);
+    if first {
+        table.set_header([
+            "#", "time", "boundary", "decision", "resource", "rule", "remedy",
+        ]);
+    }
     for event in events {
         table.add_row([
             event.id.to_string(),
@@ -86,10 +91,19 @@ fn render(events: &[Event], arguments: &LogArguments) -> Result<String, Failure>
                 .to_owned(),
             event.boundary().to_string(),
             event.decision.verdict.to_string(),
-            event.act.resource(),
+            shortened(event.act.resource()),
             event.decision.rule.to_string(),
             event.decision.remedy.clone(),
         ]);
     }
     Ok(format!("{}\n", table.trim_fmt()))
+}
+
+/// A cell of the table; `why` and `--json` have all of it.
+fn shortened(text: String) -> String {
+    const WIDTH: usize = 100;
+    match text.char_indices().nth(WIDTH) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
 }

@@ -36,6 +36,14 @@ fn start() -> u8 {
         Ok(cli) => cli,
         Err(error) => {
             let _ = error.print();
+            let words: Vec<_> = std::env::args_os().collect();
+            let bare = error.kind() == clap::error::ErrorKind::UnknownArgument
+                && words
+                    .get(1)
+                    .is_some_and(|word| word == "run" || word == "shell");
+            if bare {
+                eprintln!("\nThe command stands after `--`: bailiwick run -- npm test");
+            }
             return if error.use_stderr() { 2 } else { 0 };
         }
     };

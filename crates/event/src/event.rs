@@ -4,6 +4,7 @@
 use crate::{Boundary, Decision, Host, Text, Verdict};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::time::Duration;
 
 /// How a datagram or a stream travels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -230,7 +231,11 @@ impl Act {
             } => {
                 format!("{method} http://{}{path}", endpoint(host, *port))
             }
-            Self::Limit { kind, limit, .. } => format!("{} {limit}", kind.name()),
+            Self::Limit { kind, limit, .. } => match kind {
+                LimitKind::Wall => format!("wall {:?}", Duration::from_nanos(*limit)),
+                LimitKind::Memory | LimitKind::FileSize => format!("{} {limit} bytes", kind.name()),
+                _ => format!("{} {limit}", kind.name()),
+            },
         }
     }
 }

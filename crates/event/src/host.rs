@@ -42,7 +42,7 @@ pub enum AddressClass {
     Public,
     /// 127/8, ::1, 0.0.0.0/8, ::.
     Loopback,
-    /// 169.254/16, fe80::/10; cloud metadata services live here.
+    /// 169.254/16, fe80::/10, and other places where cloud metadata services live.
     LinkLocal,
     /// RFC 1918, RFC 6598, RFC 4193 and other ranges that are not reached from the internet.
     Private,
@@ -66,6 +66,8 @@ impl AddressClass {
         match (a, b, c) {
             (0 | 127, ..) => Self::Loopback,
             (169, 254, _) => Self::LinkLocal,
+            // A cloud's metadata service at a public address (Azure's "wire server").
+            (168, 63, 129) => Self::LinkLocal,
             (10, ..) | (172, 16..=31, _) | (192, 168, _) | (100, 64..=127, _) => Self::Private,
             // Benchmarking (RFC 2544, the gate's own synthetic range), protocol assignments,
             // documentation.

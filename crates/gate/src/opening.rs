@@ -56,8 +56,9 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Opening> {
 /// The reading where no more bytes will be waited for.
 pub(crate) fn read_late(bytes: &[u8]) -> Opening {
     match bytes {
-        [] | [22] => Opening::Other,
-        [22, 3, ..] => Opening::BadTls,
+        [] => Opening::Other,
+        // The first byte of a TLS record alone: the rest would carry its name past the check.
+        [22] | [22, 3, ..] => Opening::BadTls,
         _ => read_line(bytes).unwrap_or(Opening::Http),
     }
 }

@@ -66,6 +66,10 @@ pub(crate) fn usable(
         let own = decide_host(policy, &Host::from(*ip), port);
         match AddressClass::of(*ip) {
             AddressClass::Public => own.decision.rule.id != "network.deny",
+            // A company's mirror has a private address, and the user's own client names it.
+            AddressClass::Private if policy.registries.contains(host) => {
+                own.decision.rule.id != "network.deny"
+            }
             _ => own.is_allow(),
         }
     };

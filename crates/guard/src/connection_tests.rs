@@ -11,6 +11,25 @@ fn hello(policy: &NetworkPolicy, sni: Option<&str>, host: &str) -> Decision {
 }
 
 #[test]
+fn a_registry_of_the_users_own_clients_may_have_a_private_address_but_no_loopback_one() {
+    let mut policy = bailiwick_policy::NetworkPolicy::default();
+    let origin = bailiwick_event::Origin::new("p.toml", 1, 1);
+    for entry in ["mirror.corp.test", "other.corp.test"] {
+        let value = entry.parse().unwrap();
+        policy.allow.push(bailiwick_policy::Sourced {
+            value,
+            origin: origin.clone(),
+        });
+    }
+    let mirror = Host::parse("mirror.corp.test").unwrap();
+    policy.registries.push(mirror.clone());
+    let addresses = ["10.1.2.3", "127.0.0.1", "169.254.169.254"].map(|a| a.parse().unwrap());
+    assert_eq!(usable(&policy, &mirror, 443, &addresses), addresses[..1]);
+    let other = Host::parse("other.corp.test").unwrap();
+    assert!(usable(&policy, &other, 443, &addresses).is_empty());
+}
+
+#[test]
 fn a_connection_is_decided_by_host_and_port() {
     let policy = network(&["api.example.com"], &[]);
     assert_eq!(

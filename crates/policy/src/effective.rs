@@ -91,6 +91,10 @@ pub struct NetworkPolicy {
     pub hosts: Vec<Sourced<HostMapping>>,
     /// Ports of the host that lead to a port of the sandbox's loopback.
     pub publish: Vec<Sourced<Publish>>,
+    /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may
+    /// be private addresses, as those of a company's mirror are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub registries: Vec<Host>,
     /// The line that a refusal by default names: where `allow` stands, or would have to stand.
     pub default_origin: Option<Origin>,
 }

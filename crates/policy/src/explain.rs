@@ -142,6 +142,9 @@ impl Effective {
                 "no entry of [filesystem] covers it; add it to `read` or `write` to make it visible".to_owned()
             }),
             Access::Private => "what is there inside is kept for this workspace; your own files at that path are not visible".to_owned(),
+            Access::Protected if full.symlink_metadata().is_err() => {
+                "it does not exist: making it is not stopped yet; once it exists, a later run cannot change it".to_owned()
+            }
             Access::Protected => "readable, but not writable, whatever `write` says".to_owned(),
             _ => String::new(),
         };

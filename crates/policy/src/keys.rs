@@ -222,7 +222,7 @@ pub(crate) const KEYS: &[Key] = &[
         Narrows,
         "git hooks, editor tasks, agent settings",
         r#"[".git/hooks", ".mcp.json"]"#,
-        "Never writable, whatever else covers it; also where it does not exist yet. For files that something outside the sandbox would later run."
+        "Never writable, whatever else covers it. What exists when the run starts is protected; that it is made during the run is not stopped yet. For files that something outside the sandbox would later run."
     ),
     key!(
         NetworkAllow,

@@ -40,11 +40,9 @@ const ATTEMPTS: [Attempt; 5] = [
             _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
         }
     }),
-    (
-        "seccomp",
-        "seccomp",
-        || kernel::seccomp(&seccomp::program()),
-    ),
+    ("seccomp", "seccomp", || {
+        kernel::seccomp(&seccomp::program(false))
+    }),
 ];
 
 /// Tries every layer. The process must have one thread.

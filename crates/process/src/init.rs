@@ -3,8 +3,9 @@
 //! supervisor is gone. It has given up all authority before the command starts.
 
 use crate::command;
-use crate::identity::Identity;
+use crate::identity::{INSIDE, Identity};
 use crate::kernel;
+use crate::limits;
 use crate::message::{Carried, Order, Report, receive, send, tell};
 use crate::mounts;
 use crate::network;
@@ -26,7 +27,10 @@ use rustix::process::{
 use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long pid 1 leaves the end of a run that is over its time to the supervisor.
+const WALL_GRACE: Duration = Duration::from_millis(500);
 
 /// What pid 1 is given.
 pub(crate) struct Init<'a> {
@@ -122,7 +126,9 @@ impl Init<'_> {
         rustix::thread::set_no_new_privs(true).stage("no_new_privs")?;
         kernel::drop_capabilities().stage("capabilities")?;
         self.landlock()?;
-        kernel::seccomp(&seccomp::program()).stage("seccomp")?;
+        limits::pin_to_cpus(&self.launch.policy.limits).stage("cpu limit")?;
+        let cpu_limited = self.launch.policy.limits.cpu.is_some();
+        kernel::seccomp(&seccomp::program(cpu_limited)).stage("seccomp")?;
         if let Some(pty) = &pty {
             let master = rustix::io::fcntl_dupfd_cloexec(&pty.master, 3).stage("terminal")?;
             carried.push((Carried::Pty, master));
@@ -160,6 +166,7 @@ impl Init<'_> {
 
     /// From the host's root to an id that nobody has, in a user namespace of the sandbox's own.
     fn leave_root(&self) -> Result<(), Stop> {
+        own_pipes().stage("user")?;
         kernel::unshare(libc::CLONE_NEWUSER).stage("user")?;
         tell(&self.control, &Report::MapIds).stage("user")?;
         loop {
@@ -197,12 +204,28 @@ impl Init<'_> {
         };
         let mut watch = Watch::new(&self.launch.policy.limits);
         let mut looked = Instant::now();
+        let wall = self.launch.policy.limits.wall.as_ref();
+        let deadline = wall.map(|wall| (Instant::now() + wall.value, WALL_GRACE));
         loop {
             self.collect(command);
-            let timeout = watch.as_ref().map(|_| rustix::event::Timespec {
-                tv_sec: 0,
-                tv_nsec: watch::INTERVAL.subsec_nanos().into(),
+            let next = match (&watch, deadline) {
+                (Some(_), _) => Some(watch::INTERVAL),
+                (None, Some(_)) => Some(WALL_GRACE),
+                (None, None) => None,
+            };
+            let timeout = next.map(|next| rustix::event::Timespec {
+                tv_sec: next.as_secs().cast_signed(),
+                tv_nsec: next.subsec_nanos().into(),
             });
+            if let Some((deadline, grace)) = deadline
+                && Instant::now() >= deadline + grace
+            {
+                // The supervisor, which ends the run in time, is stopped itself.
+                kill_everything();
+                while wait(WaitOptions::empty()).is_ok() {}
+                let _ = tell(&self.control, &Report::Exited { code: 137 });
+                kernel::exit_now(0)
+            }
             let mut fds = [
                 PollFd::new(&signals, PollFlags::IN),
                 PollFd::new(&self.control, PollFlags::IN),
@@ -292,6 +315,26 @@ fn die_with_parent() -> io::Result<()> {
 fn kill_everything() {
     // SAFETY: numbers only; as pid 1 of a namespace, -1 means every other process in it.
     unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Gives the caller's pipes to the id inside, which could not open them again (`/dev/stdout`)
+/// otherwise; they belong to nobody but the caller's pipeline.
+fn own_pipes() -> io::Result<()> {
+    use rustix::fs::{FileType, Gid, Uid, fchown, fstat};
+    let inside = (Uid::from_raw(INSIDE), Gid::from_raw(INSIDE));
+    for stream in [
+        rustix::stdio::stdin(),
+        rustix::stdio::stdout(),
+        rustix::stdio::stderr(),
+    ] {
+        let anonymous = fstat(stream).is_ok_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::Fifo && stat.st_nlink == 1
+        });
+        if anonymous {
+            fchown(stream, Some(inside.0), Some(inside.1))?;
+        }
+    }
+    Ok(())
 }
 
 /// Pid 1 must not keep the ends of the caller's pipes open.

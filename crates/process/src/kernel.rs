@@ -71,7 +71,8 @@ pub(crate) fn spawn(mut run: &mut dyn FnMut() -> i32) -> io::Result<i32> {
     check(pid.into()).map(|pid| pid as i32)
 }
 
-/// Sets attributes and an idmapping on a mount and, with `recursive`, on all below it.
+/// Sets attributes and an idmapping on a mount and, with `recursive`, on all below it; what the host
+/// mounts there later does not appear in it.
 pub(crate) fn mount_setattr(
     mount: BorrowedFd<'_>,
     set: u64,
@@ -86,7 +87,7 @@ pub(crate) fn mount_setattr(
                 0
             },
         attr_clr: 0,
-        propagation: 0,
+        propagation: libc::MS_PRIVATE,
         userns_fd: userns.map_or(0, |fd| fd.as_raw_fd() as u64),
     };
     let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };

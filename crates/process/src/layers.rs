@@ -105,6 +105,12 @@ pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
 
 /// The failure where the kernel makes no namespaces at all.
 pub(crate) fn no_namespaces(error: &io::Error) -> Failure {
+    if std::env::var_os("BAILIWICK").is_some() {
+        return Failure::fault(
+            "not started: this is a sandbox already, and a sandbox inside another is not supported \
+             yet\n  remedy: run the command without `bailiwick run`; what holds here holds for it",
+        );
+    }
     match error.raw_os_error() {
         Some(libc::ENOSPC | libc::EUSERS) => Failure::fault(
             "not started: the limit of user namespaces is reached\n  remedy: `sudo sysctl -w \

@@ -18,10 +18,16 @@ pub(crate) fn apply(limits: &Limits) -> Result<(), Errno> {
     cap(Resource::Fsize, value(&limits.file_size))?;
     cap(Resource::Data, value(&limits.memory))?;
     cap(Resource::Core, Some(0))?;
-    if let Some(thousandths) = value(&limits.cpu) {
-        pin(usize::try_from(thousandths.div_ceil(1000)).unwrap_or(usize::MAX))?;
-    }
     Ok(())
+}
+
+/// Keeps this process, and all that it starts, on as many CPUs as the limit has, rounded up. Done
+/// before the filter, which then keeps it from being undone.
+pub(crate) fn pin_to_cpus(limits: &Limits) -> Result<(), Errno> {
+    match &limits.cpu {
+        Some(cpu) => pin(usize::try_from(cpu.value.div_ceil(1000)).unwrap_or(usize::MAX)),
+        None => Ok(()),
+    }
 }
 
 /// Lowers a limit; one that is lower already stays.

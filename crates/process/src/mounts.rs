@@ -9,7 +9,7 @@ use crate::kernel::mount_setattr;
 use crate::plan::{Access, Plan};
 use crate::skeleton::Skeleton;
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{CWD, Mode, mkdirat};
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
@@ -59,13 +59,28 @@ fn inside(path: &Path) -> PathBuf {
 pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
     let flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    Ok(open_tree(CWD, path, flags)?)
+        | OpenTreeFlags::AT_RECURSIVE
+        | OpenTreeFlags::AT_EMPTY_PATH;
+    Ok(open_tree(open_without_links(path)?, c"", flags)?)
+}
+
+/// Opens what a path without links leads to. The plan has resolved every link; one that is met now
+/// was put there since.
+fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    Ok(openat2(
+        CWD,
+        path,
+        flags,
+        Mode::empty(),
+        ResolveFlags::NO_SYMLINKS,
+    )?)
 }
 
 fn attach(tree: &OwnedFd, path: &Path) -> io::Result<()> {
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
-    Ok(move_mount(tree.as_fd(), c"", CWD, path, flags)?)
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let place = open_without_links(path)?;
+    Ok(move_mount(tree.as_fd(), c"", place.as_fd(), c"", flags)?)
 }
 
 /// Makes a folder and those above it; what exists stays as it is.

@@ -90,6 +90,7 @@ fn bring_up(v6: bool) -> io::Result<()> {
     const BY_ADMINISTRATOR: u8 = 4;
     const TYPE_LOCAL: u8 = 2;
     const OUTPUT_INTERFACE: u16 = 4;
+    const PREFERRED_SOURCE: u16 = 7;
     let mut batch = Batch::new();
     let mut link = [0_u8; 16];
     link[4..8].copy_from_slice(&LO.to_ne_bytes());
@@ -117,6 +118,11 @@ fn bring_up(v6: bool) -> io::Result<()> {
         ];
         let open = batch.begin(NEW_ROUTE, REQUEST | ACK | CREATE | EXCL, &route);
         batch.attribute(OUTPUT_INTERFACE, &LO.to_ne_bytes());
+        if family == 2 {
+            // The source of what is sent to any address: answers then come back to 127.0.0.1,
+            // which is the program's, and not to an address that is the gate's.
+            batch.attribute(PREFERRED_SOURCE, &Ipv4Addr::LOCALHOST.octets());
+        }
         batch.end(&open);
     }
     batch.send(ROUTE)

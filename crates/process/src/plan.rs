@@ -7,7 +7,7 @@
 
 use crate::paths::{self, Link};
 use crate::walk::{self, Budget, WalkError};
-use bailiwick_event::{Failure, Refused, RuleRef};
+use bailiwick_event::{Failure, Refused, RuleRef, Text};
 use bailiwick_policy::{Effective, PathEntry, PathPattern};
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,6 +103,8 @@ impl Plan {
         // By real path: the strongest access of equal paths wins, parents sort before children.
         let mut wanted: BTreeMap<PathBuf, (Access, PathBuf, bool)> = BTreeMap::new();
         let mut links = Vec::new();
+        let mut lost = Vec::new();
+        let mut crossed: Vec<(PathBuf, &str, PathEntry)> = Vec::new();
         for (rule, entries, access) in groups {
             for entry in entries {
                 if access == Access::Private {
@@ -113,9 +115,16 @@ impl Plan {
                 }
                 for path in existing(rule, entry)? {
                     let Some(resolved) = paths::resolve(&path) else {
-                        self.note_missing(&path, entry);
+                        if access == Access::Write && path.starts_with(&policy.home) {
+                            lost.push(shown(&path).to_string());
+                        } else {
+                            self.note_missing(&path, entry);
+                        }
                         continue;
                     };
+                    for link in &resolved.links {
+                        crossed.push((link.at.clone(), rule, entry.clone()));
+                    }
                     links.extend(resolved.links);
                     let known = wanted.get(&resolved.real).map(|(access, ..)| *access);
                     if known.is_none_or(|known| known < access) {
@@ -125,6 +134,26 @@ impl Plan {
                 }
             }
         }
+        self.note_lost(&lost);
+        // A link that a sandbox could have put there must not choose what the next one sees.
+        let writable: Vec<&PathBuf> = wanted
+            .iter()
+            .filter(|(_, (access, ..))| *access == Access::Write)
+            .map(|(at, _)| at)
+            .collect();
+        for (link, rule, entry) in &crossed {
+            if writable.iter().any(|top| link.starts_with(top)) {
+                return Err(refused(
+                    rule,
+                    entry,
+                    format!(
+                        "{} is a symbolic link in a folder that a sandbox may write",
+                        shown(link)
+                    ),
+                    "write the path that is meant, without the link",
+                ));
+            }
+        }
         for (at, (access, source, folder)) in wanted {
             let above = self.mounted(&at);
             if access != Access::Private && above.is_some_and(|bind| bind.access == access) {
@@ -132,7 +161,7 @@ impl Plan {
             }
             if above.is_some() && !at.exists() {
                 self.notices
-                    .push(format!("{} does not exist and stays so", at.display()));
+                    .push(format!("{} does not exist and stays so", shown(&at)));
                 continue;
             }
             let own = access > Access::Read
@@ -157,14 +186,23 @@ impl Plan {
         Ok(())
     }
 
+    /// A path that may be written but is not there would be made in the scratch home directory,
+    /// and lost with it.
+    fn note_lost(&mut self, lost: &[String]) {
+        if !lost.is_empty() {
+            self.notices.push(format!(
+                "{} may be written but does not exist: what is written there is lost at the end; \
+                 make it first to keep it",
+                lost.join(", ")
+            ));
+        }
+    }
+
     fn note_missing(&mut self, path: &Path, entry: &PathEntry) {
         let written = !entry.origin.file.starts_with("template:") && entry.origin.line != 0;
         if written && path.symlink_metadata().is_err() {
-            self.notices.push(format!(
-                "{}: {} does not exist",
-                entry.origin,
-                path.display()
-            ));
+            self.notices
+                .push(format!("{}: {} does not exist", entry.origin, shown(path)));
         }
     }
 
@@ -191,7 +229,7 @@ impl Plan {
                     entry,
                     format!(
                         "{} is a symbolic link, which cannot be kept from being replaced",
-                        current.display()
+                        shown(&current)
                     ),
                     "put a file or folder in the place of the link, or leave the entry out",
                 ));
@@ -266,6 +304,11 @@ fn in_supplementary_group(gid: u32) -> bool {
         })
 }
 
+/// A path as it may be shown: a workspace can hold names with escape sequences.
+fn shown(path: &Path) -> Text {
+    Text::from(path.as_os_str())
+}
+
 fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Failure {
     Failure::Refused(Refused {
         rule: RuleRef {
@@ -302,12 +345,12 @@ fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
                     entry,
                     format!(
                         "{glob} cannot be applied to all of {}: more than {seen} entries",
-                        root.display()
+                        shown(root)
                     ),
                     "name the folders (\"config/**/.env\"), or take a smaller workspace",
                 ),
                 WalkError::Io(path, error) => {
-                    Failure::fault(format!("{} cannot be searched: {error}", path.display()))
+                    Failure::fault(format!("{} cannot be searched: {error}", shown(&path)))
                 }
             })
         }
@@ -317,7 +360,7 @@ fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
 /// The owner of a path on the host.
 fn owner(path: &Path) -> Result<(u32, u32), Failure> {
     let meta = fs::metadata(path)
-        .map_err(|e| Failure::fault(format!("{} cannot be read: {e}", path.display())))?;
+        .map_err(|e| Failure::fault(format!("{} cannot be read: {e}", shown(path))))?;
     Ok((meta.uid(), meta.gid()))
 }
 
@@ -333,7 +376,7 @@ fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
     {
         Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(Failure::fault(format!(
             "{} cannot be made: {e}",
-            folder.display()
+            shown(&folder)
         ))),
         _ => Ok(folder),
     }

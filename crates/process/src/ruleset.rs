@@ -5,8 +5,9 @@ use landlock::{
     ABI, Access, AccessFs, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset, RulesetAttr,
     RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::stdio::{stderr, stdin, stdout};
 use std::error::Error;
 use std::path::Path;
 
@@ -37,7 +38,27 @@ pub(crate) fn enforce<'a>(
         };
         ruleset = ruleset.add_rule(PathBeneath::new(open(path)?, rights))?;
     }
+    for stream in [stdin(), stdout(), stderr()] {
+        if let Some(rights) = of_stream(stream) {
+            ruleset = ruleset.add_rule(PathBeneath::new(stream, rights))?;
+        }
+    }
     Ok(ruleset.restrict_self()?.ruleset != RulesetStatus::NotEnforced)
+}
+
+/// What a stream that was handed in may be opened again for (`/dev/stdout`): what it is open for.
+/// Folders and terminals are no such streams; pipes and sockets are not Landlock's matter.
+fn of_stream(stream: BorrowedFd<'_>) -> Option<BitFlags<AccessFs>> {
+    let kind = FileType::from_raw_mode(rustix::fs::fstat(stream).ok()?.st_mode);
+    if !matches!(kind, FileType::RegularFile | FileType::CharacterDevice) {
+        return None;
+    }
+    let flags = rustix::fs::fcntl_getfl(stream).ok()?;
+    Some(match flags & OFlags::RWMODE {
+        OFlags::RDONLY => AccessFs::ReadFile.into(),
+        OFlags::WRONLY => AccessFs::WriteFile | AccessFs::Truncate,
+        _ => AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate,
+    })
 }
 
 fn open(path: &Path) -> Result<OwnedFd, rustix::io::Errno> {

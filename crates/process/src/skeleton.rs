@@ -75,7 +75,7 @@ impl Skeleton {
             .limits
             .memory
             .as_ref()
-            .map_or("50%".to_owned(), |m| m.value.to_string());
+            .map_or("25%".to_owned(), |m| m.value.to_string());
         let options = format!("mode=0755,size={size}");
         Self {
             folders,

@@ -44,9 +44,9 @@ impl Watch {
             }
         }
         if let Some(limit) = self.memory
-            && anonymous_memory() > limit
+            && at_most() > limit
         {
-            let seen = proportional_memory();
+            let seen = exactly();
             if seen > limit {
                 self.memory = None;
                 return Some((LimitKind::Memory, seen));
@@ -84,24 +84,33 @@ fn count_tasks() -> u64 {
         .sum()
 }
 
-/// Bytes that no file backs, shared pages counted for each process: an upper bound.
-fn anonymous_memory() -> u64 {
-    let page = rustix::param::page_size() as u64;
-    let of = |pid| {
-        let text = fs::read_to_string(format!("/proc/{pid}/statm")).ok()?;
-        let mut fields = text.split(' ').skip(1).map_while(|n| n.parse::<u64>().ok());
-        let (resident, shared) = (fields.next()?, fields.next()?);
-        Some(resident.saturating_sub(shared) * page)
-    };
-    pids().filter_map(of).sum()
+/// Bytes that a process has in memory, pages of files and shared ones included.
+fn resident(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+    let pages = text.split(' ').nth(1).and_then(|n| n.parse::<u64>().ok());
+    pages.unwrap_or(0) * rustix::param::page_size() as u64
 }
 
-/// Bytes of proportional set size: each shared page counted once over all processes.
-fn proportional_memory() -> u64 {
-    let of = |pid| {
+/// Bytes of the scratch folders, which are memory.
+fn scratch() -> u64 {
+    rustix::fs::statvfs("/").map_or(0, |s| (s.f_blocks - s.f_bfree) * s.f_frsize)
+}
+
+/// An upper bound of the sandbox's memory: shared pages counted for each process.
+fn at_most() -> u64 {
+    pids().map(resident).sum::<u64>() + scratch()
+}
+
+/// The sandbox's memory, each shared page counted once over all processes (proportional set
+/// size). A process that hides its own figures counts with all that it has resident.
+fn exactly() -> u64 {
+    let of = |pid: u32| {
         let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
         let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
         Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
     };
-    pids().filter_map(of).sum()
+    pids()
+        .map(|pid| of(pid).unwrap_or_else(|| resident(pid)))
+        .sum::<u64>()
+        + scratch()
 }

@@ -7,13 +7,14 @@ use crate::signals::Signals;
 use crate::summary;
 use crate::supervisor::{End, Supervisor, happened, nanoseconds, not_executed};
 use crate::terminal::{self, Terminal};
-use bailiwick_event::{Act, Event, Failure, Text};
+use bailiwick_event::{Act, Event, Failure, Origin, Text};
 use bailiwick_guard::{Guard, Observer};
 use bailiwick_ledger::{Ledger, NewSession, StateDir};
-use bailiwick_policy::{Effective, Loaded, Request};
+use bailiwick_policy::{Effective, Loaded, PathEntry, PathPattern, Request};
 use rustix::fd::OwnedFd;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,7 +58,7 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
     } = bailiwick_policy::load(&request.policy)?;
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
-    let policy = Arc::new(guarded(effective, &state));
+    let policy = Arc::new(guarded(effective, &request.policy, &state));
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
     let variables = environment::build(&policy, caller, &request.environment, &cwd);
@@ -173,15 +174,30 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
     Ok(Finished { code, last_line })
 }
 
-/// The policy with what the product adds: its own state is never visible inside.
-fn guarded(mut policy: Effective, state: &StateDir) -> Effective {
-    use bailiwick_event::Origin;
-    use bailiwick_policy::{PathEntry, PathPattern};
-    let own = PathPattern::Path(state.path().to_path_buf());
-    policy.filesystem.deny.push(PathEntry {
-        pattern: own,
-        origin: Origin::built_in(),
-    });
+/// The policy with what the product adds: its own state and the user's policies are never visible
+/// inside. Where a folder that may be written would hold them, they are made first, so that there
+/// is something to hide.
+fn guarded(mut policy: Effective, request: &Request, state: &StateDir) -> Effective {
+    let mut own = vec![state.path().to_path_buf()];
+    own.extend(request.user_file.parent().map(Path::to_path_buf));
+    own.extend(request.trust_file.parent().map(Path::to_path_buf));
+    for folder in own {
+        let writable = policy.filesystem.write.iter();
+        if writable
+            .filter_map(|entry| entry.pattern.covers(&folder))
+            .next()
+            .is_some()
+        {
+            let _ = std::fs::DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&folder);
+        }
+        policy.filesystem.deny.push(PathEntry {
+            pattern: PathPattern::Path(folder),
+            origin: Origin::built_in(),
+        });
+    }
     policy
 }
 

@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// How long a run may last before its rows are moved to the database while it goes on.
 const SHORT: Duration = Duration::from_millis(200);
 
+/// How often a background run looks whether it is in the foreground.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Everything about a command that runs.
 pub(crate) struct Supervisor {
     pub(crate) running: Box<dyn Running>,
@@ -62,6 +65,15 @@ impl Supervisor {
                 (false, None) => Some(SHORT.saturating_sub(elapsed)),
                 (true, Some(wall)) if !reached => Some(wall.saturating_sub(elapsed)),
                 _ => None,
+            };
+            let hidden = self
+                .terminal
+                .as_ref()
+                .is_some_and(Terminal::waits_for_foreground);
+            let next = if hidden {
+                Some(next.unwrap_or(LOOK).min(LOOK))
+            } else {
+                next
             };
             let ready = self.wait(next)?;
             if ready.signals {
@@ -223,8 +235,8 @@ pub(crate) fn not_executed(name: &Text, errno: i32, outside: Option<&Path>) -> (
     let hint = match outside {
         Some(path) => format!(
             "; it exists outside as {}, which the policy does not show: add its folder to \
-             [filesystem] read",
-            path.display()
+             [filesystem] read, or begin the policy with extends = [\"default\"]",
+            Text::from(path.as_os_str())
         ),
         None => String::new(),
     };

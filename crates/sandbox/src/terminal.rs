@@ -19,17 +19,21 @@ pub(crate) fn shape() -> Option<TerminalShape> {
     let streams = [isatty(&stdin), isatty(&stdout), isatty(&stderr)];
     let tty = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
     let fd = tty[streams.iter().position(|&is| is)?];
-    let mut modes = tcgetattr(fd).ok()?;
-    if streams.contains(&false) {
-        // The caller's terminal goes on to make line ends, for the other programs of a pipeline;
-        // made twice, they would be seen.
-        modes.output_modes.remove(OutputModes::OPOST);
-    }
+    let modes = modes_inside(tcgetattr(fd).ok()?, streams.contains(&false));
     Some(TerminalShape {
         streams,
         size: tcgetwinsize(fd).ok()?,
         modes,
     })
+}
+
+/// The modes of the sandbox's terminal, from the caller's. Where other programs of a pipeline use
+/// the caller's terminal too, it goes on to make line ends for them; made twice, they would be seen.
+fn modes_inside(mut modes: Termios, shared: bool) -> Termios {
+    if shared {
+        modes.output_modes.remove(OutputModes::OPOST);
+    }
+    modes
 }
 
 /// Both terminals while the command runs. Dropping it restores the caller's.
@@ -39,6 +43,8 @@ pub(crate) struct Terminal {
     saved: Termios,
     /// Whether the caller's terminal is raw and its input is carried over.
     carrying: bool,
+    /// Whether the run was started in the background and has not been in the foreground yet.
+    background: bool,
     /// Whether input is carried over from the start (stdin is the terminal) or only once a
     /// program inside asks for single keys (a pager at the end of a pipe).
     eager: bool,
@@ -67,6 +73,7 @@ impl Terminal {
             master,
             outer,
             carrying: false,
+            background: false,
             eager: shape.streams[0],
             shared: shape.streams.contains(&false),
             pending: Vec::new(),
@@ -74,6 +81,7 @@ impl Terminal {
         };
         if terminal.eager {
             terminal.carry();
+            terminal.background = !terminal.carrying;
         }
         Ok(terminal)
     }
@@ -81,16 +89,25 @@ impl Terminal {
     /// Makes the caller's terminal raw, if this process is in its foreground.
     fn carry(&mut self) {
         let foreground = tcgetpgrp(&self.outer).ok() == Some(rustix::process::getpgrp());
-        if foreground && !self.carrying {
-            let mut raw = self.saved.clone();
-            raw.make_raw();
-            if self.shared {
-                // Another program of the pipeline writes to the terminal as well, and needs its
-                // line ends.
-                raw.output_modes = self.saved.output_modes;
-            }
-            self.carrying = tcsetattr(&self.outer, OptionalActions::Drain, &raw).is_ok();
+        if !foreground || self.carrying {
+            return;
         }
+        if let Ok(modes) = tcgetattr(&self.outer) {
+            if std::mem::take(&mut self.background) {
+                // At the start the modes may have been those of the shell's own prompt.
+                let inside = modes_inside(modes.clone(), self.shared);
+                let _ = tcsetattr(&self.master, OptionalActions::Now, &inside);
+            }
+            self.saved = modes;
+        }
+        let mut raw = self.saved.clone();
+        raw.make_raw();
+        if self.shared {
+            // Another program of the pipeline writes to the terminal as well, and needs its line
+            // ends.
+            raw.output_modes = self.saved.output_modes;
+        }
+        self.carrying = tcsetattr(&self.outer, OptionalActions::Drain, &raw).is_ok();
     }
 
     /// Gives the caller's terminal back as it was.
@@ -102,9 +119,6 @@ impl Terminal {
 
     /// Takes it again after a stop, with the modes that it has now.
     pub(crate) fn retake(&mut self) {
-        if let Ok(modes) = tcgetattr(&self.outer) {
-            self.saved = modes;
-        }
         if self.eager || self.wants_keys() {
             self.carry();
         }
@@ -121,6 +135,12 @@ impl Terminal {
         if let Ok(size) = tcgetwinsize(&self.outer) {
             let _ = tcsetwinsize(&self.master, size);
         }
+    }
+
+    /// Whether the caller's terminal is to be taken as soon as this process is in its foreground:
+    /// a shell that brings a running job there tells nobody.
+    pub(crate) fn waits_for_foreground(&self) -> bool {
+        self.eager && !self.carrying
     }
 
     /// What to wait for.
@@ -142,6 +162,9 @@ impl Terminal {
 
     /// Moves what is there. `input` says whether the caller's terminal is readable.
     pub(crate) fn pump(&mut self, input: bool) {
+        if self.waits_for_foreground() {
+            self.carry();
+        }
         if input && self.carrying && self.pending.is_empty() {
             let mut buffer = [0; 4096];
             if let Ok(length) = rustix::io::read(&self.outer, &mut buffer) {

@@ -170,3 +170,45 @@ fn the_last_line_can_be_json() {
         (&5.into(), &0.into())
     );
 }
+
+#[test]
+fn streams_can_be_opened_again_by_name() {
+    let sandbox = Sandbox::new().stdin("in\n");
+    sandbox
+        .run("cat /dev/stdin; echo out > /dev/stdout; echo err > /dev/stderr")
+        .success()
+        .stdout_is("in\nout\n")
+        .stderr_has("err\n");
+    let status = sandbox
+        .command()
+        .args([
+            "run",
+            "-c",
+            "cat /dev/stdin && echo x > /dev/stdout && echo y > /dev/stderr",
+        ])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn a_command_without_dashes_is_told_how_to_write_it() {
+    Sandbox::new()
+        .bailiwick(["run", "npm", "test"])
+        .code(2)
+        .stderr_has("bailiwick run -- npm test");
+}
+
+#[test]
+fn a_sandbox_in_a_sandbox_says_what_it_is() {
+    let outside = crate::support::binary();
+    let sandbox = Sandbox::new();
+    std::fs::copy(outside, sandbox.workspace().join("bailiwick")).unwrap();
+    sandbox
+        .run("mkdir w && cd w && XDG_STATE_HOME=$PWD/../state ../bailiwick run -- true")
+        .code(125)
+        .stderr_has("this is a sandbox already");
+}

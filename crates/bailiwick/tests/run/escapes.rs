@@ -307,3 +307,22 @@ fn sockets_of_the_hosts_services_do_not_exist() {
         .success()
         .stdout_is("");
 }
+
+#[test]
+fn limits_cannot_be_loosened_from_inside() {
+    let policy = "extends = [\"default\"]\n[limits]\ncpu = 1.0\n";
+    let sandbox = Sandbox::new().policy(policy);
+    let script = r"
+import os, resource
+def tried(f):
+    try: f(); print('OUT')
+    except (OSError, PermissionError) as e: print('held', e.errno)
+tried(lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (0, 0)))
+tried(lambda: os.sched_setaffinity(0, range(64)))
+";
+    sandbox
+        .exec(["python3", "-c", script])
+        .success()
+        .stdout_lacks("OUT")
+        .stdout_has("held 1");
+}

@@ -250,3 +250,47 @@ fn no_litter_is_left_in_the_workspace() {
     sandbox.run("true").success();
     assert_eq!(list(), before);
 }
+
+#[test]
+fn a_link_that_a_sandbox_left_does_not_choose_what_the_next_one_sees() {
+    let policy = format!("{DEFAULT}[filesystem]\nread = [\"workspace/a/out\"]\n");
+    let sandbox = Sandbox::new().policy(&policy).file("a/out/key", "mine");
+    let secret = sandbox.scratch().write("secret/key", "the key");
+    let secret = secret.parent().unwrap().display().to_string();
+    sandbox
+        .run(&format!("mv a b; mkdir a; ln -s {secret} a/out"))
+        .success();
+    sandbox
+        .run("cat a/out/key")
+        .code(126)
+        .stdout_lacks("the key")
+        .stderr_has("symbolic link in a folder that a sandbox may write")
+        .stderr_has("policy-1.toml:3:");
+}
+
+#[test]
+fn the_users_policy_cannot_be_written_from_inside_even_where_it_does_not_exist_yet() {
+    let sandbox = Sandbox::new().fresh_home();
+    let home = sandbox.scratch().home();
+    std::fs::create_dir(home.join(".config")).unwrap();
+    let policy = sandbox
+        .policy(&format!("{DEFAULT}[filesystem]\nwrite = [\"~/.config\"]\n"))
+        .host_env("XDG_CONFIG_HOME", home.join(".config"));
+    policy.run("echo mine > ~/.config/mine").success();
+    policy
+        .run("mkdir -p ~/.config/bailiwick; echo x > ~/.config/bailiwick/policy.toml")
+        .failure();
+    assert!(home.join(".config/mine").exists());
+    assert!(!home.join(".config/bailiwick/policy.toml").exists());
+}
+
+#[test]
+fn what_is_lost_at_the_end_is_said_at_the_start() {
+    let sandbox = Sandbox::new()
+        .fresh_home()
+        .policy(&format!("{DEFAULT}[filesystem]\nwrite = [\"~/results\"]\n"));
+    sandbox
+        .run("true")
+        .success()
+        .stderr_has("results may be written but does not exist");
+}

@@ -102,3 +102,53 @@ fn cpus_are_limited() {
         .success()
         .stdout_is("1\n");
 }
+
+#[test]
+fn shared_memory_and_scratch_files_count_as_memory() {
+    let policy = format!("{DEFAULT}[limits]\nmemory = \"128MiB\"\n");
+    let sandbox = Sandbox::new()
+        .policy(&policy)
+        .within(Duration::from_secs(30));
+    let shared = "python3 -c '
+import mmap, time
+m = mmap.mmap(-1, 400 << 20)
+for i in range(0, len(m), 4096): m[i] = 1
+time.sleep(60)'";
+    sandbox.run(shared).code(137).refused_by("limits.memory");
+    let hidden = "python3 -c '
+import ctypes, os, time
+for i in range(4):
+    if os.fork() == 0:
+        ctypes.CDLL(None).prctl(4, 0)
+        x = bytearray(60 << 20)
+        for i in range(0, len(x), 4096): x[i] = 1
+        time.sleep(60)
+time.sleep(60)'";
+    sandbox.run(hidden).code(137).refused_by("limits.memory");
+}
+
+#[test]
+fn a_stopped_supervisor_does_not_stop_the_clock() {
+    let policy = format!("{DEFAULT}[limits]\nwall = \"1s\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let policy = sandbox.scratch().root().join("policy-1.toml");
+    let mut child = sandbox
+        .command()
+        .args(["run", "--policy", policy.to_str().unwrap(), "-c"])
+        .arg("while :; do date > beat; sleep 0.02; done")
+        .spawn()
+        .unwrap();
+    let beat = sandbox.workspace().join("beat");
+    while !beat.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::STOP).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let last = std::fs::metadata(&beat).unwrap().modified().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    let still = std::fs::metadata(&beat).unwrap().modified().unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::CONT).unwrap();
+    assert_eq!(still, last, "it ran on");
+    assert_eq!(child.wait().unwrap().code(), Some(137));
+}

@@ -308,3 +308,45 @@ fn a_public_name_with_a_private_address_is_refused() {
         .run(&format!("curl -sS -m 5 http://{name}:9/"))
         .refused_by("network.private-address");
 }
+
+#[test]
+fn a_client_that_does_not_connect_its_udp_socket_gets_its_answers() {
+    let script = r"
+import socket
+for family, server in [(socket.AF_INET, '198.18.0.1'), (socket.AF_INET, '8.8.8.8'), (socket.AF_INET6, '2001:4860:4860::8888')]:
+    s = socket.socket(family, socket.SOCK_DGRAM); s.settimeout(5)
+    s.sendto(b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01', (server, 53))
+    data, peer = s.recvfrom(512)
+    print(data[:2].hex(), peer[0] == server, peer[1])
+";
+    Sandbox::new()
+        .exec(["python3", "-c", script])
+        .success()
+        .stdout_is("1234 True 53\n".repeat(3).as_str());
+}
+
+#[test]
+fn the_name_of_a_tls_server_cannot_be_sent_late() {
+    let host = Host::start();
+    let sandbox = Sandbox::new().policy(&policy(
+        "",
+        &format!("\"good.test\" = \"127.0.0.1:{}\"", host.port),
+    ));
+    let script = r"
+import socket, time
+s = socket.create_connection(('good.test', 443), 10)
+s.sendall(b'\x16'); time.sleep(6)
+try:
+    s.sendall(b'\x03\x01\x00\x05evil.test\r\n\r\n'); time.sleep(1); print(s.recv(100))
+except OSError as e: print('reset')
+";
+    sandbox
+        .exec(["python3", "-c", script])
+        .success()
+        .stdout_lacks("hello");
+    assert!(
+        host.heard().iter().all(|line| !line.contains("evil")),
+        "{:?}",
+        host.heard()
+    );
+}

@@ -257,3 +257,13 @@ fn no_descriptor_of_the_callers_terminal_is_inside() {
                 .contains(&format!("/dev/pts/{number}\r"))
     );
 }
+
+#[test]
+fn a_run_that_is_brought_to_the_foreground_gets_the_keys() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types("$B run -- cat &\n").sees("outer> ");
+    person.types("fg\n").sees("run -- cat");
+    std::thread::sleep(Duration::from_millis(400));
+    person.types("typed\n").sees("typed\r\n").sees("typed\r\n");
+    person.types(CTRL_D).sees("outer> ");
+}

@@ -24,7 +24,8 @@ use crate::merge::Merge;
 use crate::request::Request;
 use crate::source_text::read_regular;
 use crate::stack::Layer;
-use bailiwick_event::{HostPattern, Origin, Text};
+use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Text};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The sets.
@@ -154,6 +155,35 @@ impl<'a> Search<'a> {
     }
 }
 
+/// The caller's variables by which a set's client is told where to download from: what the set
+/// was resolved by, the client inside must be told as well.
+fn variables(set: SetName, request: &Request) -> Vec<(String, String)> {
+    let wanted = |name: &str| {
+        let lower = name.to_ascii_lowercase();
+        match set {
+            SetName::Pip => matches!(
+                name,
+                "PIP_INDEX_URL" | "PIP_EXTRA_INDEX_URL" | "PIP_FIND_LINKS" | "PIP_TRUSTED_HOST"
+            ),
+            SetName::Npm => {
+                lower == "npm_config_registry"
+                    || lower.starts_with("npm_config_@") && lower.ends_with(":registry")
+            }
+            SetName::Cargo => name.starts_with("CARGO_REGISTRIES_") && name.ends_with("_INDEX"),
+            SetName::Go => matches!(
+                name,
+                "GOPROXY" | "GONOPROXY" | "GOSUMDB" | "GONOSUMDB" | "GOPRIVATE"
+            ),
+            SetName::Apt | SetName::Maven | SetName::Git => false,
+        }
+    };
+    let text = |(name, value): (&OsString, &OsString)| {
+        let name = name.to_str().filter(|name| wanted(name))?;
+        Some((name.to_owned(), value.to_str()?.to_owned()))
+    };
+    request.environment.iter().filter_map(text).collect()
+}
+
 /// Resolves every set that was asked for into `network.allow`.
 pub(crate) fn resolve_all(
     request: &Request,
@@ -197,6 +227,21 @@ pub(crate) fn resolve_all(
             ) {
                 let shown = Text::from(request.shown(&file));
                 notices.push(format!("{name} is configured by {shown}, which the sandbox does not see; add it to [filesystem] read if it holds no credentials, or set the client's variable under [environment.set]"));
+            }
+        }
+        for (variable, value) in variables(set, request) {
+            if url::has_credentials(&value) {
+                notices.push(format!("{name}: {variable} holds credentials and is not passed on; give it with --env if the sandbox may have them"));
+            } else {
+                merge.effective.environment.pass.push(Sourced {
+                    value: variable,
+                    origin: origin.clone(),
+                });
+            }
+        }
+        for (pattern, _) in &found {
+            if let PatternHost::Exact(host @ Host::Name(_)) = &pattern.host {
+                merge.effective.network.registries.push(host.clone());
             }
         }
         let locked = merge.locked(KeyId::NetworkAllow).is_some() && layer != Layer::System;

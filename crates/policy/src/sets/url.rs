@@ -53,6 +53,14 @@ fn pattern(host: &str, port: u16) -> Option<HostPattern> {
     })
 }
 
+/// Whether one of the URLs in a text names a user or a password.
+pub(crate) fn has_credentials(text: &str) -> bool {
+    text.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', '?', '#', ' ', ',']).next().unwrap_or("");
+        authority.contains('@')
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -134,8 +134,9 @@ const fn mode_of_new(index: u32) -> Verdict {
 /// `fchmodat2` (Linux 6.6), which the C library's headers may not name yet.
 const FCHMODAT2: i64 = 452;
 
-/// The filter for the machine that this was built for.
-pub(crate) fn program() -> Vec<sock_filter> {
+/// The filter for the machine that this was built for. `cpu_limited` says whether the CPUs that the
+/// program may use are a limit, which it must then not change.
+pub(crate) fn program(cpu_limited: bool) -> Vec<sock_filter> {
     let conditional = [
         (
             libc::SYS_clone,
@@ -212,6 +213,16 @@ pub(crate) fn program() -> Vec<sock_filter> {
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_open, mode_of_new(2)),
     ];
+    // Pid 1 has the same user id, and keeps the limits.
+    let limits = [(
+        libc::SYS_prlimit64,
+        Verdict::FailUnlessOneOf {
+            index: 0,
+            values: &[0],
+            errno: EPERM,
+        },
+    )];
+    let pinned = cpu_limited.then_some((libc::SYS_sched_setaffinity, Verdict::Fail(EPERM)));
     let calls = REFUSED
         .iter()
         .chain(architecture::REFUSED)
@@ -219,6 +230,8 @@ pub(crate) fn program() -> Vec<sock_filter> {
         .chain(ABSENT.iter().map(|&n| (n, Verdict::Fail(ENOSYS))))
         .chain(conditional)
         .chain(modes)
+        .chain(limits)
+        .chain(pinned)
         .map(|(number, verdict)| (number as u32, verdict))
         .collect();
     assemble(architecture::AUDIT, architecture::X32, UNKNOWN, calls)
