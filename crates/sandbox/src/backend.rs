@@ -36,6 +36,8 @@ pub struct TerminalShape {
     pub size: Winsize,
     /// Its modes.
     pub modes: Termios,
+    /// Whether this process was in its foreground; else the modes may be those of a shell's prompt.
+    pub foreground: bool,
 }
 
 /// How a sandbox is isolated.

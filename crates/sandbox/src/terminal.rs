@@ -24,6 +24,7 @@ pub(crate) fn shape() -> Option<TerminalShape> {
         streams,
         size: tcgetwinsize(fd).ok()?,
         modes,
+        foreground: tcgetpgrp(fd).ok() == Some(rustix::process::getpgrp()),
     })
 }
 
@@ -73,7 +74,7 @@ impl Terminal {
             master,
             outer,
             carrying: false,
-            background: false,
+            background: !shape.foreground,
             eager: shape.streams[0],
             shared: shape.streams.contains(&false),
             pending: Vec::new(),
@@ -81,7 +82,6 @@ impl Terminal {
         };
         if terminal.eager {
             terminal.carry();
-            terminal.background = !terminal.carrying;
         }
         Ok(terminal)
     }
@@ -93,7 +93,7 @@ impl Terminal {
             return;
         }
         if let Ok(modes) = tcgetattr(&self.outer) {
-            if std::mem::take(&mut self.background) {
+            if std::mem::take(&mut self.background) && self.eager {
                 // At the start the modes may have been those of the shell's own prompt.
                 let inside = modes_inside(modes.clone(), self.shared);
                 let _ = tcsetattr(&self.master, OptionalActions::Now, &inside);
