@@ -40,7 +40,10 @@ pub(crate) fn enforce<'a>(
     }
     for stream in [stdin(), stdout(), stderr()] {
         if let Some(rights) = of_stream(stream) {
-            ruleset = ruleset.add_rule(PathBeneath::new(stream, rights))?;
+            // A convenience that some files cannot have (a memfd is in no file system).
+            let _ = ruleset
+                .try_clone()?
+                .add_rule(PathBeneath::new(stream, rights));
         }
     }
     Ok(ruleset.restrict_self()?.ruleset != RulesetStatus::NotEnforced)

@@ -195,6 +195,21 @@ fn streams_can_be_opened_again_by_name() {
 }
 
 #[test]
+fn a_stream_that_is_in_no_file_system_is_a_stream() {
+    let memory = rustix::fs::memfd_create("out", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+    let status = Sandbox::new()
+        .command()
+        .args(["run", "--", "echo", "text"])
+        .stdout(memory.try_clone().unwrap())
+        .status()
+        .unwrap();
+    assert!(status.success());
+    let mut text = [0; 5];
+    rustix::io::pread(&memory, &mut text, 0).unwrap();
+    assert_eq!(&text, b"text\n");
+}
+
+#[test]
 fn a_command_without_dashes_is_told_how_to_write_it() {
     Sandbox::new()
         .bailiwick(["run", "npm", "test"])

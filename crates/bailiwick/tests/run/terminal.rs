@@ -236,6 +236,20 @@ fn a_stream_that_is_no_terminal_stays_none() {
 }
 
 #[test]
+fn without_a_terminal_stream_there_is_no_terminal_at_all() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person
+        .types("$B run -- sh -c 'exec 2>&1; (: < /dev/tty) || echo none' < /dev/null 2>&1 | cat\n");
+    person.sees("none\r\n").sees("outer> ");
+    person.types("$B run -- sh -c 'sleep 60' < /dev/null 2>&1 | cat\n");
+    std::thread::sleep(Duration::from_millis(300));
+    person.types(CTRL_Z).sees("Stopped").sees("outer> ");
+    person.types("fg\n").sees("sleep 60");
+    std::thread::sleep(Duration::from_millis(100));
+    person.types(CTRL_C).sees("outer> ");
+}
+
+#[test]
 fn no_descriptor_of_the_callers_terminal_is_inside() {
     let mut person = Person::sits_down(Sandbox::new());
     let outer = ptsname(&person.master, Vec::new())
