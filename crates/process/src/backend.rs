@@ -58,7 +58,9 @@ impl Backend for ProcessBackend {
         let mut plan = Plan::new(launch.policy, launch.private, identity == Identity::Root)?;
         let notices = std::mem::take(&mut plan.notices);
         let skeleton = Skeleton::new(launch.policy, identity);
-        let idmaps = idmaps(&plan).map_err(fault("the owner of the workspace cannot be mapped"))?;
+        let mut made = Idmaps::default();
+        let idmaps = idmaps(&plan, &mut made)
+            .map_err(fault("the owner of the workspace cannot be mapped"))?;
         let (control, control_inside) = channel().map_err(fault("the control socket"))?;
         let (dial, dial_inside) = channel().map_err(fault("the control socket"))?;
         let user = if identity == Identity::Root {
@@ -99,8 +101,7 @@ impl Backend for ProcessBackend {
 }
 
 /// For each bind, the user namespace that changes its owner.
-fn idmaps(plan: &Plan) -> io::Result<Vec<Option<OwnedFd>>> {
-    let mut made = Idmaps::default();
+fn idmaps(plan: &Plan, made: &mut Idmaps) -> io::Result<Vec<Option<OwnedFd>>> {
     plan.binds
         .iter()
         .map(|bind| match bind.owner {

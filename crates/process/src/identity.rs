@@ -4,9 +4,9 @@
 //! out the host's root.
 
 use crate::kernel::{self, Fork};
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::OwnedFd;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, getegid, geteuid};
+use rustix::process::{Pid, WaitOptions, getegid, geteuid, waitpid};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -68,16 +68,33 @@ fn write_maps(pid: i32, uids: &str, gids: &str) -> io::Result<()> {
 
 /// User namespaces whose maps exchange an owner on disk with the id inside; made once per owner.
 #[derive(Default)]
-pub(crate) struct Idmaps(BTreeMap<(u32, u32), OwnedFd>);
+pub(crate) struct Idmaps {
+    made: BTreeMap<(u32, u32), OwnedFd>,
+    /// Processes that held the namespaces until these descriptors did; they have nothing to do but
+    /// to end, which takes the kernel a moment.
+    ending: Vec<i32>,
+}
+
+impl Drop for Idmaps {
+    fn drop(&mut self) {
+        for pid in self.ending.drain(..).filter_map(Pid::from_raw) {
+            let _ = waitpid(Some(pid), WaitOptions::empty());
+        }
+    }
+}
 
 impl Idmaps {
     /// The namespace that shows what belongs to this owner as belonging to [`INSIDE`], and the
     /// other way round, so that every id keeps a name.
     pub(crate) fn of_owner(&mut self, uid: u32, gid: u32) -> io::Result<&OwnedFd> {
         use std::collections::btree_map::Entry;
-        match self.0.entry((uid, gid)) {
+        match self.made.entry((uid, gid)) {
             Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => Ok(entry.insert(make(uid, gid)?)),
+            Entry::Vacant(entry) => {
+                let (namespace, pid) = make(uid, gid)?;
+                self.ending.push(pid);
+                Ok(entry.insert(namespace?))
+            }
         }
     }
 }
@@ -102,7 +119,7 @@ fn exchange(a: u32, b: u32) -> String {
 
 /// A namespace lives as long as a process or a descriptor of it: a child waits until the maps
 /// are written and the descriptor is open.
-fn make(uid: u32, gid: u32) -> io::Result<OwnedFd> {
+fn make(uid: u32, gid: u32) -> io::Result<(io::Result<OwnedFd>, i32)> {
     let (wait, release) = pipe_with(PipeFlags::CLOEXEC)?;
     match kernel::fork_into(libc::CLONE_NEWUSER)? {
         Fork::Child => {
@@ -110,17 +127,13 @@ fn make(uid: u32, gid: u32) -> io::Result<OwnedFd> {
             let _ = rustix::io::read(&wait, &mut [0; 1]);
             kernel::exit_now(0)
         }
-        Fork::Parent(pid, child) => {
+        Fork::Parent(pid, _) => {
             drop(wait);
             let namespace = write_maps(pid, &exchange(uid, INSIDE), &exchange(gid, INSIDE))
                 .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
+            // It ends by itself, as its pipe has.
             drop(release);
-            rustix::process::pidfd_send_signal(child.as_fd(), Signal::KILL)?;
-            rustix::process::waitpid(
-                rustix::process::Pid::from_raw(pid),
-                rustix::process::WaitOptions::empty(),
-            )?;
-            Ok(namespace?.into())
+            Ok((namespace.map(OwnedFd::from), pid))
         }
     }
 }

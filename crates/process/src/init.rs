@@ -138,9 +138,8 @@ impl Init<'_> {
         Ok(pty)
     }
 
-    /// The private network and the private root, which do not depend on each other: for a user
-    /// at the same time, as together they are most of what a start takes. (The host's root enters
-    /// another user namespace afterwards, for which there must never have been another thread.)
+    /// The private network and the private root, which do not depend on each other: at the same
+    /// time, as together they are most of what a start takes.
     fn network_and_root(&self) -> Result<Vec<(Carried, OwnedFd)>, Stop> {
         let network = || network::set_up(&self.launch.policy.network).stage("network");
         let root = || {
@@ -149,10 +148,6 @@ impl Init<'_> {
                 errno: e.errno,
             })
         };
-        if self.identity == Identity::Root {
-            let sockets = network()?;
-            return root().map(|()| sockets);
-        }
         std::thread::scope(|scope| {
             let network = scope.spawn(network);
             let root = root();
@@ -167,7 +162,7 @@ impl Init<'_> {
     /// From the host's root to an id that nobody has, in a user namespace of the sandbox's own.
     fn leave_root(&self) -> Result<(), Stop> {
         own_pipes().stage("user")?;
-        kernel::unshare(libc::CLONE_NEWUSER).stage("user")?;
+        enter_user_namespace().stage("user")?;
         tell(&self.control, &Report::MapIds).stage("user")?;
         loop {
             match receive::<Order>(&self.control).stage("user")? {
@@ -315,6 +310,20 @@ fn die_with_parent() -> io::Result<()> {
 fn kill_everything() {
     // SAFETY: numbers only; as pid 1 of a namespace, -1 means every other process in it.
     unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Enters a new user namespace, which the kernel refuses to a process with a second thread
+/// (EINVAL); the one that built the network has ended, but may not be gone yet.
+fn enter_user_namespace() -> io::Result<()> {
+    let deadline = Instant::now() + Duration::from_secs(1);
+    loop {
+        match kernel::unshare(libc::CLONE_NEWUSER) {
+            Err(e) if e.raw_os_error() == Some(libc::EINVAL) && Instant::now() < deadline => {
+                std::thread::yield_now();
+            }
+            done => return done,
+        }
+    }
 }
 
 /// Gives the caller's pipes to the id inside, which could not open them again (`/dev/stdout`)

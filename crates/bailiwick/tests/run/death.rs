@@ -60,18 +60,15 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
             .unwrap();
         // Most are killed under load, some while they start.
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let wait = if round % 5 == 0 {
-            seed % 30_000
-        } else {
-            60_000 + seed % 120_000
-        };
-        std::thread::sleep(Duration::from_micros(wait));
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut got = HashSet::new();
+        if round % 5 != 0 {
+            got.extend(lines.next().map(Result::unwrap));
+        }
+        std::thread::sleep(Duration::from_micros(seed % 30_000));
         child.kill().unwrap();
         child.wait().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap())
-            .lines()
-            .map_while(Result::ok);
-        let got: HashSet<String> = lines.collect();
+        got.extend(lines.map_while(Result::ok));
         let session = sandbox
             .scratch()
             .sessions()
@@ -83,7 +80,7 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
         }
     }
     assert!(
-        answered.values().filter(|names| !names.is_empty()).count() > 20,
+        answered.values().filter(|names| !names.is_empty()).count() >= 80,
         "there was no load"
     );
     for (session, names) in &answered {
