@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "tests are named after what they prove")]
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     reason = "a helper that cannot do its work fails the test that called it"
 )]
 
