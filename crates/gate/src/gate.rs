@@ -13,13 +13,16 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, oneshot};
 
 /// How long [`Gate::stop`] waits.
 const STOP: Duration = Duration::from_millis(200);
+/// How much of that is for what connections still hold.
+const DRAIN: Duration = Duration::from_millis(150);
 /// Threads that wait for the host's resolver, at most.
 const RESOLVERS: usize = 16;
 
@@ -54,6 +57,7 @@ impl Gate {
             names,
             loopback: listeners.loopback_ports()?,
         });
+        let busy = Arc::new(AtomicUsize::new(0));
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
         let (end, ended) = mpsc::channel();
@@ -67,11 +71,12 @@ impl Gate {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             runtime.block_on(async {
-                let serving = listeners.serve(&context);
+                let serving = listeners.serve(&context, &busy);
                 let failed = serving.is_err();
                 let _ = ready.send(serving);
                 if !failed {
                     let _ = stopped.await;
+                    drain(&busy).await;
                 }
             });
             // Does not wait for the host's resolver, which cannot be interrupted.
@@ -84,10 +89,36 @@ impl Gate {
         Ok(Self { stop, ended })
     }
 
-    /// Ends every connection and the thread, within 200 milliseconds.
+    /// Ends every connection and the thread, within 200 milliseconds; what connections still hold
+    /// is passed on first, as far as that time allows.
     pub fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.ended.recv_timeout(STOP);
+    }
+}
+
+/// A connection that is served, counted as long as it is.
+struct Busy(Arc<AtomicUsize>);
+
+impl Busy {
+    fn new(count: &Arc<AtomicUsize>) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count.clone())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits until no connection is served, for a bounded time. The sandbox's sides are closed by now:
+/// what is left is on its way.
+async fn drain(busy: &AtomicUsize) {
+    let deadline = Instant::now() + DRAIN;
+    while busy.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 
@@ -122,23 +153,27 @@ impl Listeners {
     }
 
     /// Starts the tasks; they run until the runtime ends.
-    fn serve(self, context: &Arc<Context>) -> io::Result<()> {
+    fn serve(self, context: &Arc<Context>, busy: &Arc<AtomicUsize>) -> io::Result<()> {
         let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         // What a sandbox holds open does not keep the host from a published port.
         let publish_limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         for listener in self.tcp {
-            accept_all(listener, &limit, context, transparent::serve)?;
+            accept_all(listener, &limit, context, busy, transparent::serve)?;
         }
         for listener in self.proxy {
-            accept_all(listener, &limit, context, proxy::serve)?;
+            accept_all(listener, &limit, context, busy, proxy::serve)?;
         }
         for listener in self.loopback {
-            accept_all(listener, &limit, context, forward::loopback)?;
+            accept_all(listener, &limit, context, busy, forward::loopback)?;
         }
         for (listener, port) in self.publish {
-            accept_all(listener, &publish_limit, context, move |context, stream| {
-                forward::publish(context, stream, port)
-            })?;
+            accept_all(
+                listener,
+                &publish_limit,
+                context,
+                busy,
+                move |context, stream| forward::publish(context, stream, port),
+            )?;
         }
         for socket in self.dns {
             let socket = tokio::net::UdpSocket::from_std(socket)?;
@@ -156,6 +191,7 @@ fn accept_all<F, Fut>(
     listener: TcpListener,
     limit: &Arc<Semaphore>,
     context: &Arc<Context>,
+    busy: &Arc<AtomicUsize>,
     serve: F,
 ) -> io::Result<()>
 where
@@ -163,9 +199,14 @@ where
     Fut: Future<Output = ()> + Send + 'static,
 {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let context = context.clone();
+    let (context, busy) = (context.clone(), busy.clone());
     tokio::spawn(accept::run(listener, limit.clone(), move |stream| {
-        serve(context.clone(), stream)
+        let busy = Busy::new(&busy);
+        let served = serve(context.clone(), stream);
+        async move {
+            served.await;
+            drop(busy);
+        }
     }));
     Ok(())
 }

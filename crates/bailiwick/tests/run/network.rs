@@ -261,7 +261,7 @@ fn a_published_port_leads_in() {
     ));
     let policy = sandbox.scratch().root().join("policy-1.toml");
     let script = "import socket; s = socket.socket(); s.bind(('127.0.0.1', 3000)); s.listen(); \
-        print('up', flush=True); c, _ = s.accept(); c.sendall(b'from inside'); c.close()";
+        print('up', flush=True); c, _ = s.accept(); c.sendall(b'from inside'); c.shutdown(1); c.recv(1)";
     let mut child = sandbox
         .command()
         .args([
