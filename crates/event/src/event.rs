@@ -42,6 +42,8 @@ pub enum LimitKind {
     Cpu,
     FileSize,
     OpenFiles,
+    Disk,
+    Output,
 }
 
 impl LimitKind {
@@ -55,6 +57,8 @@ impl LimitKind {
             Self::Cpu => "cpu",
             Self::FileSize => "file_size",
             Self::OpenFiles => "open_files",
+            Self::Disk => "disk",
+            Self::Output => "output",
         }
     }
 }
@@ -96,6 +100,24 @@ pub enum Act {
         /// As a shell reports it: the exit code, or 128 + the signal.
         code: u8,
         /// Wall-clock nanoseconds from the start of the command to its end.
+        duration_ns: u64,
+    },
+    /// One more command enters the sandbox.
+    Enter {
+        /// Its number in the session, from 1.
+        job: u32,
+        /// Its words.
+        argv: Vec<Text>,
+        /// The folder in which it starts.
+        cwd: Text,
+    },
+    /// A command that entered the sandbox ended.
+    Leave {
+        /// Its number in the session.
+        job: u32,
+        /// As a shell reports it.
+        code: u8,
+        /// Wall-clock nanoseconds from its start to its end.
         duration_ns: u64,
     },
     /// A name is looked up.
@@ -153,6 +175,13 @@ pub enum Act {
         /// How it reached the gate.
         via: Via,
     },
+    /// A file would have been created, written, moved or linked.
+    Write {
+        /// The kind of call: `open`, `rename`, `mkdir`, …
+        operation: String,
+        /// The path that would have been written.
+        path: Text,
+    },
     /// A limit was reached.
     Limit {
         /// Which.
@@ -172,10 +201,14 @@ impl Act {
             Self::SessionStart { .. } | Self::SessionEnd { .. } | Self::Overflow { .. } => {
                 Boundary::Session
             }
-            Self::ExecStart { .. } | Self::ExecExit { .. } => Boundary::Exec,
+            Self::ExecStart { .. }
+            | Self::ExecExit { .. }
+            | Self::Enter { .. }
+            | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } => Boundary::Dns,
             Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
             Self::Http { .. } => Boundary::Http,
+            Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
         }
     }
@@ -191,11 +224,12 @@ impl Act {
             Self::SessionStart { workspace, .. } => format!("workspace {workspace}"),
             Self::SessionEnd { rows } => format!("{rows} rows"),
             Self::Overflow { lost } => format!("{lost} rows lost"),
-            Self::ExecStart { argv, .. } => {
+            Self::ExecStart { argv, .. } | Self::Enter { argv, .. } => {
                 let words: Vec<_> = argv.iter().map(ToString::to_string).collect();
                 words.join(" ")
             }
             Self::ExecExit { code, .. } => format!("exit {code}"),
+            Self::Leave { job, code, .. } => format!("exit {code} of command {job}"),
             Self::Dns { qname, qtype, .. } => format!("{qname} {qtype}"),
             Self::Connect {
                 host,
@@ -231,9 +265,12 @@ impl Act {
             } => {
                 format!("{method} http://{}{path}", endpoint(host, *port))
             }
+            Self::Write { operation, path } => format!("{operation} {path}"),
             Self::Limit { kind, limit, .. } => match kind {
                 LimitKind::Wall => format!("wall {:?}", Duration::from_nanos(*limit)),
-                LimitKind::Memory | LimitKind::FileSize => format!("{} {limit} bytes", kind.name()),
+                LimitKind::Memory | LimitKind::FileSize | LimitKind::Disk | LimitKind::Output => {
+                    format!("{} {limit} bytes", kind.name())
+                }
                 _ => format!("{} {limit}", kind.name()),
             },
         }

@@ -3,16 +3,28 @@
 
 use crate::PathPattern;
 use bailiwick_event::{Host, HostPattern, PatternHost, Ports};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Whether every path of `inner` is one of `outer`.
 pub(crate) fn path_covers(outer: &PathPattern, inner: &PathPattern) -> bool {
     match (outer, inner) {
-        (a, b) if a == b => true,
         (PathPattern::Path(a), PathPattern::Path(b) | PathPattern::Glob { root: b, .. }) => {
-            b.starts_with(a)
+            is_at_or_below(b, a)
         }
-        (PathPattern::Glob { .. }, PathPattern::Path(b)) => outer.covers(b).is_some(),
-        (PathPattern::Glob { .. }, PathPattern::Glob { .. }) => false,
+        (PathPattern::Glob { root, .. }, PathPattern::Path(b)) => {
+            is_at_or_below(b, root) && outer.covers(b).is_some()
+        }
+        (PathPattern::Glob { .. }, PathPattern::Glob { .. }) => outer == inner,
+    }
+}
+
+/// [`Path::starts_with`] for paths in the normal form, by their bytes.
+fn is_at_or_below(path: &Path, root: &Path) -> bool {
+    let (path, root) = (path.as_os_str().as_bytes(), root.as_os_str().as_bytes());
+    match path.strip_prefix(root) {
+        Some(rest) => rest.is_empty() || rest[0] == b'/' || root == b"/",
+        None => false,
     }
 }
 

@@ -196,7 +196,7 @@ impl Reader<'_> {
         match key.kind {
             Kind::Mappings | Kind::Variables => self.map(key, item),
             Kind::HttpRules => self.http_rules(key, item),
-            Kind::Bytes | Kind::Count | Kind::Cpus | Kind::Time => {
+            Kind::Bytes | Kind::Count | Kind::Cpus | Kind::Time | Kind::Protection => {
                 match read::scalar(key.kind, item.get_ref()) {
                     Ok(Some(value)) => self.push(key, value, item.span()),
                     Ok(None) => self.wrong_type(key, item),

@@ -24,6 +24,7 @@ write = [".", "~/.cache/pip"]
 private = ["~/.npm"]
 deny = ["~/.ssh", "**/.env"]
 protect = [".git/hooks", ".git/config", ".mcp.json"]
+protect_absent = "sweep"
 [network]
 allow = ["@pip", "api.example.com", "*.example.org:443", "10.1.2.3:5432", "localhost:5432"]
 deny = ["evil.example"]
@@ -44,6 +45,10 @@ cpu = 2.0
 wall = "1h"
 file_size = "2GiB"
 open_files = 4096
+disk = "2GiB"
+output = "64MiB"
+[require]
+layers = ["landlock"]
 [lock]
 keys = ["network.allow", "filesystem.deny"]
 "#;
@@ -53,7 +58,7 @@ keys = ["network.allow", "filesystem.deny"]
         assert!(document.of(key.id).count() > 0, "{}", key.path);
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
-    assert_eq!((allow.origin.line, allow.origin.column), (10, 10));
+    assert_eq!((allow.origin.line, allow.origin.column), (11, 10));
 }
 
 #[test]

@@ -34,6 +34,20 @@ pub struct Effective {
     pub environment: Environment,
     /// Resource limits.
     pub limits: Limits,
+    /// `[require] layers`: the layers without which nothing is started. Empty: all of them.
+    #[serde(default)]
+    pub require: Vec<Sourced<String>>,
+}
+
+/// The layers that a policy can require.
+pub const LAYERS: [&str; 3] = ["namespaces", "landlock", "seccomp"];
+
+impl Effective {
+    /// Whether nothing may be started without this layer.
+    #[must_use]
+    pub fn requires(&self, layer: &str) -> bool {
+        self.require.is_empty() || self.require.iter().any(|entry| entry.value == layer)
+    }
 }
 
 /// `[filesystem]`. Where entries overlap, the most specific path decides between `read` and
@@ -51,6 +65,57 @@ pub struct FilesystemPolicy {
     pub deny: Vec<PathEntry>,
     /// Readable, never writable, even below a writable path.
     pub protect: Vec<PathEntry>,
+    /// What is done about protected names that do not exist. None: they are enforced.
+    #[serde(default)]
+    pub protect_absent: Option<Sourced<ProtectAbsent>>,
+}
+
+impl FilesystemPolicy {
+    /// What is done about protected names that do not exist.
+    #[must_use]
+    pub fn protect_absent(&self) -> ProtectAbsent {
+        self.protect_absent
+            .as_ref()
+            .map_or(ProtectAbsent::Enforce, |way| way.value)
+    }
+}
+
+/// What is done about protected names that do not exist; the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProtectAbsent {
+    /// Nobody creates them.
+    Enforce,
+    /// What was created is taken away at the end.
+    Sweep,
+    /// Nothing.
+    Off,
+}
+
+impl ProtectAbsent {
+    const ALL: [(Self, &str); 3] = [
+        (Self::Enforce, "enforce"),
+        (Self::Sweep, "sweep"),
+        (Self::Off, "off"),
+    ];
+
+    /// The way of that name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, n)| *n == name);
+        found.map(|(way, _)| *way)
+    }
+
+    /// The way of that place in the order.
+    pub(crate) fn at(place: u64) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(way, _)| *way as u64 == place);
+        found.map(|(way, _)| *way)
+    }
+
+    /// Its name in a policy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
 }
 
 /// One path of `[filesystem]`.
@@ -62,8 +127,9 @@ pub struct PathEntry {
     pub origin: Origin,
 }
 
-/// Which paths an entry means; always absolute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which paths an entry means; always absolute and in the normal form, without `.`, `..` and double
+/// slashes.
+#[derive(Clone, Debug, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PathPattern {
     /// This path and everything below it. Not resolved: symbolic links are the enforcer's matter.
@@ -75,6 +141,19 @@ pub enum PathPattern {
         /// The glob (`globset` syntax, `literal_separator`), relative to `root`: `**/.env`.
         glob: String,
     },
+}
+
+impl PartialEq for PathPattern {
+    /// By bytes, which is the same for normal forms; entries are compared by the thousand.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Path(a), Self::Path(b)) => a.as_os_str() == b.as_os_str(),
+            (Self::Glob { root: a, glob: g }, Self::Glob { root: b, glob: h }) => {
+                a.as_os_str() == b.as_os_str() && g == h
+            }
+            _ => false,
+        }
+    }
 }
 
 /// `[network]`.
@@ -93,7 +172,7 @@ pub struct NetworkPolicy {
     pub publish: Vec<Sourced<Publish>>,
     /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may
     /// be private addresses, as those of a company's mirror are.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub registries: Vec<Host>,
     /// The line that a refusal by default names: where `allow` stands, or would have to stand.
     pub default_origin: Option<Origin>,
@@ -154,4 +233,10 @@ pub struct Limits {
     pub file_size: Option<Sourced<u64>>,
     /// Open files of one process.
     pub open_files: Option<Sourced<u64>>,
+    /// Bytes by which the workspace may grow.
+    #[serde(default)]
+    pub disk: Option<Sourced<u64>>,
+    /// Bytes of stdout and stderr together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<Sourced<u64>>,
 }

@@ -20,6 +20,15 @@ pub enum PolicyError {
         file: String,
         /// Why.
         why: ReadError,
+        /// Whether `--policy` names it; else it lies where policies are looked for.
+        named: bool,
+    },
+    /// Another tool's configuration that cannot be read; its name as the user knows it.
+    NotImported {
+        /// The file.
+        file: String,
+        /// Why.
+        why: ReadError,
     },
     /// `--policy` names no template.
     UnknownTemplate(String),
@@ -68,11 +77,24 @@ impl fmt::Display for PolicyError {
                 let texts: Vec<_> = found.iter().map(ToString::to_string).collect();
                 f.write_str(&texts.join("\n\n"))
             }
-            Self::Unreadable { file, why } => write!(
+            Self::Unreadable { file, why, named } => {
+                let file = Text::from(file.as_str());
+                write!(f, "the policy {file} cannot be read: {why}\nhelp: ")?;
+                match named {
+                    true => write!(
+                        f,
+                        "give a template ({}), or the path of a policy file that can be read",
+                        templates::names()
+                    ),
+                    false => f.write_str(
+                        "mend it, or remove it: a policy that is there is never passed over",
+                    ),
+                }
+            }
+            Self::NotImported { file, why } => write!(
                 f,
-                "the policy {} cannot be read: {why}\nhelp: give a template ({}), or the path of a policy file",
-                Text::from(file.as_str()),
-                templates::names()
+                "{} cannot be read: {why}\nhelp: give the path of the other tool's configuration file",
+                Text::from(file.as_str())
             ),
             Self::UnknownTemplate(name) => {
                 let names = templates::templates().iter().map(|(n, _)| *n);

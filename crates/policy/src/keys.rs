@@ -11,6 +11,7 @@ pub(crate) enum KeyId {
     Private,
     Deny,
     Protect,
+    ProtectAbsent,
     NetworkAllow,
     NetworkDeny,
     Publish,
@@ -24,6 +25,9 @@ pub(crate) enum KeyId {
     Wall,
     FileSize,
     OpenFiles,
+    Disk,
+    Output,
+    Require,
     Lock,
 }
 
@@ -62,6 +66,10 @@ pub(crate) enum Kind {
     Time,
     /// Keys of this table.
     Keys,
+    /// A way of protecting names.
+    Protection,
+    /// Names of layers.
+    Layers,
 }
 
 impl Kind {
@@ -84,6 +92,8 @@ impl Kind {
             Self::Cpus => "a number",
             Self::Time => "a length of time",
             Self::Keys => "a list of keys",
+            Self::Protection => "enforce, sweep or off",
+            Self::Layers => "a list of layers",
         }
     }
 }
@@ -147,6 +157,10 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
     (
         "limits",
         "How much the sandbox may use. What is not said is not limited.",
+    ),
+    (
+        "require",
+        "Which layers a machine must have. What is not said is that all are needed.",
     ),
     (
         "lock",
@@ -223,6 +237,15 @@ pub(crate) const KEYS: &[Key] = &[
         "git hooks, editor tasks, agent settings",
         r#"[".git/hooks", ".mcp.json"]"#,
         "Never writable, whatever else covers it. What exists when the run starts is protected; that it is made during the run is not stopped yet. For files that something outside the sandbox would later run."
+    ),
+    key!(
+        ProtectAbsent,
+        "filesystem.protect_absent",
+        Kind::Protection,
+        Limits,
+        "enforce",
+        r#""enforce""#,
+        "What is done about protected names that do not exist yet, and about git's configuration: `enforce` lets nobody create them (every file that is created costs some time), `sweep` takes away at the end what was created, `off` does nothing."
     ),
     key!(
         NetworkAllow,
@@ -340,6 +363,33 @@ pub(crate) const KEYS: &[Key] = &[
         "no limit",
         "4096",
         "Open files of one process."
+    ),
+    key!(
+        Disk,
+        "limits.disk",
+        Kind::Bytes,
+        Limits,
+        "no limit",
+        r#""2GiB""#,
+        "By how much the files in the workspace may grow. It is looked at from time to time: a fast program gets somewhat further."
+    ),
+    key!(
+        Output,
+        "limits.output",
+        Kind::Bytes,
+        Limits,
+        "no limit",
+        r#""64MiB""#,
+        "What the command may write to stdout and stderr together, terminal included. What is over it is not passed on, and the run is ended. With this limit the two are pipes inside where they are no terminal."
+    ),
+    key!(
+        Require,
+        "require.layers",
+        Kind::Layers,
+        Widens,
+        "every layer",
+        r#"["landlock", "seccomp"]"#,
+        "The layers without which nothing is started: `namespaces`, `landlock`, `seccomp`. A layer that is not named is used where the machine has it; that it is missing is said at the start and recorded."
     ),
     key!(
         Lock,

@@ -15,6 +15,9 @@ mod error;
 mod explain;
 #[cfg(test)]
 mod fixture;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
+mod import;
 mod keys;
 mod load;
 mod lock_text;
@@ -41,11 +44,12 @@ mod workspace;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use effective::{
-    Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, Limits, NetworkPolicy,
-    PathEntry, PathPattern, Publish, Sourced,
+    Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits, NetworkPolicy,
+    PathEntry, PathPattern, ProtectAbsent, Publish, Sourced,
 };
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};
+pub use import::{Imported, LeftOut, Tool, import};
 pub use load::{Loaded, Source, check, load};
 pub use new_file::new_file;
 pub use request::Request;

@@ -53,9 +53,19 @@ pub struct Loaded {
 /// stands for nothing on this machine.
 pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
     let workspace = workspace::resolve(request)?;
-    let home = request.home.clone();
     let project_file = workspace::project_file(&workspace, &request.home);
     let stack = Stack::read(request, project_file.as_deref())?;
+    assemble(request, &workspace, stack)
+}
+
+/// Makes the policy of files that were read.
+pub(crate) fn assemble(
+    request: &Request,
+    workspace: &Path,
+    stack: Stack,
+) -> Result<Loaded, PolicyError> {
+    let workspace = workspace.to_path_buf();
+    let home = request.home.clone();
     let mut notices = stack.notices;
     let effective = Effective {
         workspace: workspace.clone(),
@@ -65,6 +75,7 @@ pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
         network: NetworkPolicy::default(),
         environment: Environment::default(),
         limits: Limits::default(),
+        require: Vec::new(),
     };
     let mut merge = Merge::new(effective);
     for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
@@ -161,11 +172,11 @@ pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
 }
 
 /// All files of a request.
-struct Stack {
+pub(crate) struct Stack {
     /// Strongest first.
-    units: Vec<Unit>,
-    project_trusted: bool,
-    notices: Vec<String>,
+    pub(crate) units: Vec<Unit>,
+    pub(crate) project_trusted: bool,
+    pub(crate) notices: Vec<String>,
 }
 
 impl Stack {

@@ -21,9 +21,12 @@ impl Effective {
         toml::from_str(text).map_err(|e| e.to_string())
     }
 
-    /// BLAKE3 of [`Effective::to_lock`], in hex.
+    /// What names the policy: BLAKE3, in hex, of its short form (postcard), which the text is read
+    /// back to. A start has no time for the text.
     #[must_use]
     pub fn hash(&self) -> String {
-        blake3::hash(self.to_lock().as_bytes()).to_hex().to_string()
+        // Serialisation into memory has no way to fail; if it ever does, the text is as stable.
+        let bytes = postcard::to_allocvec(self).unwrap_or_else(|_| self.to_lock().into_bytes());
+        blake3::hash(&bytes).to_hex().to_string()
     }
 }

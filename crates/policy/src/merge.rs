@@ -8,7 +8,7 @@ use crate::keys::{Effect, KeyId};
 use crate::paths::{Bases, expand};
 use crate::sets::SetName;
 use crate::stack::Layer;
-use crate::{Effective, PathEntry, PathPattern, Sourced};
+use crate::{Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
 use bailiwick_event::{HostPattern, Origin};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -177,6 +177,12 @@ impl Merge {
             ) => {
                 self.insert_path(entry.key.id, expand(text, &giver.bases), origin);
             }
+            (Value::Text(text), KeyId::Require) => {
+                let require = &mut self.effective.require;
+                if !require.iter().any(|r| r.value == *text) {
+                    require.push(sourced(text, origin));
+                }
+            }
             (Value::Text(_), _) => {}
             (Value::Set(set), _) => self.sets.push((*set, giver.layer, origin.clone())),
             (Value::Host(host), KeyId::NetworkDeny) => once(&mut network.deny, host, origin),
@@ -313,8 +319,13 @@ impl Merge {
         reason = "a limit above u64 nanoseconds is 584 years"
     )]
     fn set_limit(&mut self, key: KeyId, wish: &Wish) {
-        let limits = &mut self.effective.limits;
         let origin = &wish.origin;
+        if let (Value::Number(place), KeyId::ProtectAbsent) = (&wish.value, key) {
+            let way = ProtectAbsent::at(*place);
+            self.effective.filesystem.protect_absent = way.map(|way| sourced(&way, origin));
+            return;
+        }
+        let limits = &mut self.effective.limits;
         match (&wish.value, key) {
             (Value::Time(time), _) => limits.wall = Some(sourced(time, origin)),
             (Value::Number(n), KeyId::Memory) => limits.memory = Some(sourced(n, origin)),
@@ -322,6 +333,8 @@ impl Merge {
             (Value::Number(n), KeyId::Cpu) => limits.cpu = Some(sourced(n, origin)),
             (Value::Number(n), KeyId::FileSize) => limits.file_size = Some(sourced(n, origin)),
             (Value::Number(n), KeyId::OpenFiles) => limits.open_files = Some(sourced(n, origin)),
+            (Value::Number(n), KeyId::Disk) => limits.disk = Some(sourced(n, origin)),
+            (Value::Number(n), KeyId::Output) => limits.output = Some(sourced(n, origin)),
             _ => {}
         }
     }

@@ -38,6 +38,13 @@ pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
             format!("write \"~{}\"", Text::from(rest)),
         ));
     }
+    let mut from_wild = text.split('/').skip_while(|part| !is_wild(part));
+    if from_wild.any(|part| part == "..") {
+        return Err((
+            format!("\"{shown}\": what lies above a wildcard is not known"),
+            "write the path without \"..\" behind a wildcard".to_owned(),
+        ));
+    }
     if is_wild(text) {
         glob(text).map_err(|why| {
             (

@@ -61,6 +61,7 @@ fn mistakes_say_how_to_mend_them() {
         ("~bob/x", "~/ for your own"),
         ("$HOME/x", "write \"~/x\""),
         ("a[b", "no glob"),
+        ("src/*/../x", "above a wildcard"),
         ("a/{b", "no glob"),
     ] {
         let result = check(bad);

@@ -7,7 +7,7 @@ use crate::paths;
 use crate::quantity;
 use crate::sets::SetName;
 use crate::suggest::closest;
-use crate::{HostMapping, Publish};
+use crate::{HostMapping, LAYERS, ProtectAbsent, Publish};
 use bailiwick_event::{Host, HostPattern, Text};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use toml::de::DeValue;
@@ -51,6 +51,14 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
             match closest(text, KEYS.iter().map(|k| k.path)) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "write a key with its table, like \"network.allow\"".to_owned(),
+            },
+        )),
+        Kind::Layers if LAYERS.contains(&text) => Ok(as_is()),
+        Kind::Layers => Err(why(
+            format!("there is no layer \"{shown}\""),
+            match closest(text, LAYERS) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => format!("the layers are {}", LAYERS.join(", ")),
             },
         )),
         _ => Ok(as_is()),
@@ -265,6 +273,16 @@ pub(crate) fn scalar(kind: Kind, value: &DeValue<'_>) -> Result<Option<Value>, W
             "a length of time needs its unit",
             "write it like \"90s\" or \"1h30m\"",
         )),
+        (Kind::Protection, DeValue::String(text)) => match ProtectAbsent::parse(text) {
+            Some(way) => Ok(Some(Value::Number(way as u64))),
+            None => Err(why(
+                format!(
+                    "\"{}\" is no way of protecting names",
+                    Text::from(text.as_ref())
+                ),
+                "write \"enforce\", \"sweep\" or \"off\"",
+            )),
+        },
         (Kind::Count, value) => match whole(value) {
             None => Ok(None),
             Some(n) => n.map(|n| Some(Value::Number(n))).ok_or_else(positive),

@@ -36,7 +36,18 @@ impl Request {
     /// A request with the files where this user has them (XDG base directories).
     #[must_use]
     pub fn from_environment(policies: Vec<String>, workspace: PathBuf) -> Self {
-        let environment: BTreeMap<_, _> = std::env::vars_os().collect();
+        let cwd = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+        Self::new(policies, workspace, cwd, std::env::vars_os().collect())
+    }
+
+    /// A request of somebody with this environment.
+    #[must_use]
+    pub fn new(
+        policies: Vec<String>,
+        workspace: PathBuf,
+        cwd: PathBuf,
+        environment: BTreeMap<OsString, OsString>,
+    ) -> Self {
         let folder = |name: &str| {
             let value = PathBuf::from(environment.get(OsStr::new(name))?);
             value.is_absolute().then_some(value)
@@ -53,7 +64,7 @@ impl Request {
             system_file: PathBuf::from("/etc/bailiwick/policy.toml"),
             user_file: config.join("bailiwick/policy.toml"),
             trust_file: state.join("bailiwick/trust.json"),
-            cwd: std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/")),
+            cwd,
             environment,
             allow_wide_workspace: false,
             toolchains: true,

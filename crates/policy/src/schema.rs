@@ -61,6 +61,12 @@ fn property(key: &Key) -> Value {
             json!({ "type": "array", "items": rule })
         }
         Kind::Host => json!({ "type": "string", "minLength": 1 }),
+        Kind::Layers => {
+            let mut schema = list();
+            schema["items"]["enum"] = json!(crate::LAYERS);
+            schema
+        }
+        Kind::Protection => json!({ "enum": ["enforce", "sweep", "off"] }),
         Kind::Bytes => {
             json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([KMGTkmgt][Ii]?)?[Bb]\s*$" })
         }

@@ -48,6 +48,9 @@ pub fn render_show(loaded: &Loaded) -> String {
     page.list(KeyId::Private, shown(&files.private));
     page.list(KeyId::Deny, shown(&files.deny));
     page.list(KeyId::Protect, shown(&files.protect));
+    page.limit(KeyId::ProtectAbsent, files.protect_absent.as_ref(), |way| {
+        quote(way.name())
+    });
     let network = &effective.network;
     page.sets(loaded);
     page.list(
@@ -107,6 +110,11 @@ pub fn render_show(loaded: &Loaded) -> String {
         limits.open_files.as_ref(),
         ToString::to_string,
     );
+    page.limit(KeyId::Disk, limits.disk.as_ref(), |n| quote(&show_size(*n)));
+    page.limit(KeyId::Output, limits.output.as_ref(), |n| {
+        quote(&show_size(*n))
+    });
+    page.list(KeyId::Require, texts(&effective.require, Clone::clone));
     page.text
 }
 

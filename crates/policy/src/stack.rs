@@ -111,17 +111,19 @@ impl<'a> Collector<'a> {
         let source = SourceText::read(path, shown).map_err(|why| PolicyError::Unreadable {
             file: shown.to_owned(),
             why,
+            named: self.layer == Layer::Base,
         })?;
         self.source(source)
     }
 
-    /// Reads a file if it exists.
+    /// Reads a file if it exists. A link that leads nowhere exists: what was to be there may have
+    /// been the policy that forbids.
     pub(crate) fn file_if_any(&mut self, path: &Path) -> Result<(), PolicyError> {
         match self.file(path, &self.request.shown(path)) {
             Err(PolicyError::Unreadable {
                 why: ReadError::Missing,
                 ..
-            }) => Ok(()),
+            }) if path.symlink_metadata().is_err() => Ok(()),
             result => result,
         }
     }
@@ -134,7 +136,8 @@ impl<'a> Collector<'a> {
         ))
     }
 
-    fn source(&mut self, source: SourceText) -> Result<(), PolicyError> {
+    /// Takes a file that was read and reads the files that it extends.
+    pub(crate) fn source(&mut self, source: SourceText) -> Result<(), PolicyError> {
         let id = identity(&source);
         if self.done.contains(&id) {
             return Ok(());

@@ -8,6 +8,10 @@ pub fn templates() -> &'static [(&'static str, &'static str)] {
         ("default", include_str!("../../../policies/default.toml")),
         ("agent", include_str!("../../../policies/agent.toml")),
         ("offline", include_str!("../../../policies/offline.toml")),
+        (
+            "read-only",
+            include_str!("../../../policies/read-only.toml"),
+        ),
         ("ci", include_str!("../../../policies/ci.toml")),
         ("npm", include_str!("../../../policies/npm.toml")),
         ("pip", include_str!("../../../policies/pip.toml")),
