@@ -14,7 +14,9 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::SessionEnd { .. }
         | Act::Overflow { .. }
         | Act::ExecStart { .. }
-        | Act::ExecExit { .. } => Decision::allow(built_in("run")),
+        | Act::ExecExit { .. }
+        | Act::Enter { .. }
+        | Act::Leave { .. } => Decision::allow(built_in("run")),
         Act::Dns { qname, .. } => name::lookup(network, qname),
         Act::Connect {
             host,
@@ -37,6 +39,13 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
             path,
             ..
         } => request::http(network, method, host, connected, *port, path),
+        // The backend that performs the acts decides them (the policy's names are its rules); none
+        // is ever asked for here, and if one were it would not be allowed.
+        Act::Write { .. } => Decision::deny(
+            built_in("file.write"),
+            "writes are decided where they are performed",
+            "report this with the output of `bailiwick log`",
+        ),
         Act::Limit { kind, .. } => limit(&policy.limits, *kind),
     }
 }
@@ -49,6 +58,8 @@ fn limit(limits: &Limits, kind: LimitKind) -> Decision {
         LimitKind::Cpu => limits.cpu.as_ref().map(|l| &l.origin),
         LimitKind::FileSize => limits.file_size.as_ref().map(|l| &l.origin),
         LimitKind::OpenFiles => limits.open_files.as_ref().map(|l| &l.origin),
+        LimitKind::Disk => limits.disk.as_ref().map(|l| &l.origin),
+        LimitKind::Output => limits.output.as_ref().map(|l| &l.origin),
     };
     let key = kind.name();
     let remedy = match origin {

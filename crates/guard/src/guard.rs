@@ -64,7 +64,17 @@ impl Guard {
         }
     }
 
-    /// Records what was decided elsewhere by its nature: that the command started or ended, that
+    /// Records what must be on record before anything may happen.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where it cannot be recorded.
+    pub fn require(&self, act: Act, decision: Decision) -> Result<(), LedgerError> {
+        let event = self.ledger.record(act, decision)?;
+        self.observe(&event);
+        Ok(())
+    }
+
+    /// Records what was decided elsewhere by its nature: that the command ended, that
     /// a limit was reached. If it cannot be kept, the ledger counts the loss and the next row
     /// tells it.
     pub fn note(&self, act: Act, decision: Decision) {

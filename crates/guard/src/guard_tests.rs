@@ -17,7 +17,6 @@ fn lab() -> Lab {
     let state = StateDir::at(folder.path()).unwrap();
     let new = NewSession {
         name: None,
-        policy_lock: "",
         workspace: Path::new("/"),
         argv: &[],
     };

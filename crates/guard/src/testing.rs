@@ -69,6 +69,7 @@ pub(crate) fn effective(network: NetworkPolicy) -> Effective {
         network,
         environment: Environment::default(),
         limits: Limits::default(),
+        require: Vec::new(),
     }
 }
 

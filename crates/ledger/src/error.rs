@@ -82,6 +82,9 @@ pub enum LedgerError {
     },
 }
 
+/// What to do about a full disk.
+const FULL: &str = "\n  free some space there, or set XDG_STATE_HOME to another disk";
+
 impl LedgerError {
     pub(crate) fn io(act: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
@@ -100,18 +103,31 @@ impl fmt::Display for LedgerError {
             Self::Io { act, path, source } => {
                 write!(f, "cannot {act} {}: {source}", path.display())?;
                 match source.kind() {
-                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => f.write_str(
-                        "\n  free some space there, or set XDG_STATE_HOME to another disk",
-                    ),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => f.write_str(FULL),
                     io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => f
                         .write_str(
                             "\n  set XDG_STATE_HOME to a folder of yours that can be written",
                         ),
+                    // A file or a link that leads nowhere stands there, or a file system that
+                    // has no folders of ours.
+                    _ if *act == "create" => f.write_str(
+                        "\n  no folder can be made there: move away what stands there, or set \
+                         XDG_STATE_HOME to a folder of yours that can be written",
+                    ),
                     _ => Ok(()),
                 }
             }
             Self::Database { path, source } => {
-                write!(f, "cannot use {}: {source}", path.display())
+                write!(f, "cannot use {}: {source}", path.display())?;
+                use rusqlite::ErrorCode::{CannotOpen, DiskFull, ReadOnly, SystemIoFailure};
+                match source.sqlite_error_code() {
+                    // Of a full disk SQLite often says no more than that something failed.
+                    Some(DiskFull | SystemIoFailure) => f.write_str(FULL),
+                    Some(CannotOpen | ReadOnly) => {
+                        f.write_str("\n  its folder must be one that can be written")
+                    }
+                    _ => Ok(()),
+                }
             }
             Self::Overflow { directory, cause } => {
                 write!(f, "the journal in {} is full", directory.display())?;

@@ -22,6 +22,8 @@ pub(crate) const COMMITTED: usize = 16;
 pub(crate) const DRAINED: usize = 24;
 /// Offset of the number of rows that could not be kept (u64).
 pub(crate) const LOST: usize = 32;
+/// Offset of the word that is not 0 when the index has the head of the whole chain (u64).
+pub(crate) const ANCHORED: usize = 40;
 /// Offset of the two slots.
 pub(crate) const SLOTS: usize = 64;
 /// Bytes of a slot.
@@ -71,6 +73,8 @@ pub(crate) struct Header {
     pub(crate) committed: u64,
     pub(crate) drained: u64,
     pub(crate) lost: u64,
+    /// Whether the session was closed and the index says so.
+    pub(crate) anchored: bool,
     /// The head at `committed`; none where neither slot belongs to that position.
     pub(crate) slot: Option<Slot>,
 }
@@ -90,6 +94,7 @@ impl Header {
             committed,
             drained: word(bytes, DRAINED)?,
             lost: word(bytes, LOST)?,
+            anchored: word(bytes, ANCHORED)? != 0,
             slot,
         })
     }

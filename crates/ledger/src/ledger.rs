@@ -91,16 +91,19 @@ impl Ledger {
         }
         let started_ns = now_ns();
         let (id, directory) = make_directory(state, started_ns)?;
-        let made = Self::fill(&id, &directory, started_ns, new);
-        let (journal, mapping) = made.inspect_err(|_| {
-            let _ = std::fs::remove_dir_all(&directory);
-        })?;
         let line = Line::Start {
             id: id.clone(),
             name: new.name.map(str::to_owned),
             started_ns,
         };
-        index::append_to(&index, &line).map_err(LedgerError::io("write", &index_path))?;
+        // The index first: a start without a folder is no session, and one that was killed here is
+        // known to have begun.
+        let made = index::append_to(&index, &line)
+            .map_err(LedgerError::io("write", &index_path))
+            .and_then(|()| Self::fill(&id, &directory, started_ns, new));
+        let (journal, mapping) = made.inspect_err(|_| {
+            let _ = std::fs::remove_dir_all(&directory);
+        })?;
         let state = State::new(journal, Arc::new(mapping), chain::genesis(&id));
         Ok(Self(Arc::new(Handle(Arc::new(Shared {
             id,
@@ -124,8 +127,16 @@ impl Ledger {
         let meta = serde_json::to_vec(&Meta::new(id, started_ns, new))
             .map_err(|e| LedgerError::Unwritable(e.to_string()))?;
         write_new(&directory.join("meta"), &meta)?;
-        write_new(&directory.join("policy.lock"), new.policy_lock.as_bytes())?;
         Ok((journal, mapping))
+    }
+
+    /// Keeps the effective policy as text beside the record, which has its hash. It may take long, so
+    /// that it is not a part of the start.
+    ///
+    /// # Errors
+    /// [`LedgerError::Io`].
+    pub fn keep_policy(&self, text: &str) -> Result<(), LedgerError> {
+        write_new(&self.directory().join("policy.lock"), text.as_bytes())
     }
 
     /// The session's name.
@@ -332,7 +343,11 @@ impl Ledger {
         }
         let anchored = ended.and_then(|_| index::append(&self.0.0.index, &Line::Close(close)));
         let mut state = self.0.0.lock();
-        state.mapping = None;
+        if let Some(mapping) = state.mapping.take()
+            && anchored.is_ok()
+        {
+            mapping.anchored();
+        }
         if let Some(journal) = state.journal.take() {
             journal.unlock();
         }
@@ -355,8 +370,8 @@ impl Drop for Handle {
     }
 }
 
-/// The running session with this name.
-fn running(state: &StateDir, name: &str) -> Result<Option<SessionId>, LedgerError> {
+/// The session of this name that goes on, if there is one.
+pub(crate) fn running(state: &StateDir, name: &str) -> Result<Option<SessionId>, LedgerError> {
     let live =
         |id: &SessionId| journal::is_live(&state.sessions().join(id.as_str()).join("journal"));
     let named = index::named(&state.index(), name)?;

@@ -169,7 +169,11 @@ fn a_loss_that_no_row_followed_is_told_at_the_end() {
 fn the_files_of_a_session_are_the_users_alone() {
     use std::os::unix::fs::MetadataExt as _;
     let lab = Lab::new();
-    let id = lab.closed(1);
+    let ledger = lab.session();
+    let id = ledger.id().clone();
+    assert_eq!(lab.reader(&id).policy_lock().unwrap(), None);
+    ledger.keep_policy("# nothing\n").unwrap();
+    ledger.close().unwrap();
     lab.events(&id);
     let directory = lab.state.sessions().join(id.as_str());
     for entry in std::fs::read_dir(&directory).unwrap() {
@@ -179,7 +183,8 @@ fn the_files_of_a_session_are_the_users_alone() {
     }
     let mode = std::fs::metadata(&directory).unwrap().mode() & 0o777;
     assert_eq!(mode, 0o700);
-    assert_eq!(lab.reader(&id).policy_lock().unwrap(), "# nothing\n");
+    let text = lab.reader(&id).policy_lock().unwrap();
+    assert_eq!(text.as_deref(), Some("# nothing\n"));
 }
 
 proptest! {

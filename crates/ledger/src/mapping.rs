@@ -2,7 +2,7 @@
 //! process; and anyone with the user's rights can change the file, so nothing that is read back
 //! from here is believed: no reference to it exists, bytes are only copied in and out.
 
-use crate::layout::{COMMITTED, DRAINED, HEADER, LOST, MAGIC, RING, Slot};
+use crate::layout::{ANCHORED, COMMITTED, DRAINED, HEADER, LOST, MAGIC, RING, Slot};
 use memmap2::{Advice, MmapOptions, MmapRaw};
 use std::fs::File;
 use std::io;
@@ -38,6 +38,11 @@ impl Mapping {
     /// Says how many rows could not be kept.
     pub(crate) fn lost(&self, rows: u64) {
         self.word(LOST).store(rows, Ordering::Release);
+    }
+
+    /// Says that the index has the head of the whole chain.
+    pub(crate) fn anchored(&self) {
+        self.word(ANCHORED).store(1, Ordering::Release);
     }
 
     /// Copies `bytes` into the ring at a position.

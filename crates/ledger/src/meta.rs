@@ -19,8 +19,6 @@ const ARGV: usize = 16 * 1024;
 pub struct NewSession<'a> {
     /// The user's own name for it; no two running sessions share one.
     pub name: Option<&'a str>,
-    /// The effective policy as text; kept as `policy.lock`.
-    pub policy_lock: &'a str,
     /// The workspace.
     pub workspace: &'a Path,
     /// The command.

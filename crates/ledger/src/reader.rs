@@ -86,13 +86,18 @@ impl SessionReader {
         self.damage.as_ref()
     }
 
-    /// The effective policy of the session, as text.
+    /// The effective policy of the session, as text; none where the supervisor was killed before it
+    /// had kept it.
     ///
     /// # Errors
     /// [`LedgerError::Io`].
-    pub fn policy_lock(&self) -> Result<String, LedgerError> {
+    pub fn policy_lock(&self) -> Result<Option<String>, LedgerError> {
         let path = self.directory.join("policy.lock");
-        std::fs::read_to_string(&path).map_err(LedgerError::io("read", &path))
+        match std::fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(LedgerError::io("read", &path)(error)),
+        }
     }
 
     /// The rows that a filter wants, oldest first.

@@ -80,6 +80,13 @@ pub(crate) struct Recovered {
     pub(crate) hash: Hash,
 }
 
+/// Whether the record of a session ever stood: `meta` is made last, and nothing is recorded before.
+pub(crate) fn begun(directory: &Path) -> bool {
+    ["meta", "policy.lock", "session.db"]
+        .iter()
+        .any(|name| directory.join(name).symlink_metadata().is_ok())
+}
+
 /// Copies a journal. Of a live session the copy is consistent: the writer gives back only room
 /// before `drained`, which is read again afterwards.
 pub(crate) fn view(path: &Path) -> Result<Result<View, Damage>, LedgerError> {

@@ -6,7 +6,7 @@ use crate::LedgerError;
 use crate::chain;
 use crate::database;
 use crate::journal;
-use crate::recovery::{self, Damage};
+use crate::recovery::{self, Damage, View};
 use bailiwick_event::SessionId;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::OpenOptions;
@@ -20,7 +20,7 @@ pub(crate) const REPLAYED: &str = "replayed";
 /// replayed. Returns what is wrong with the journal.
 pub(crate) fn replay(directory: &Path, id: &SessionId) -> Result<Option<Damage>, LedgerError> {
     let path = directory.join("journal");
-    if journal::is_live(&path) {
+    if journal::is_live(&path) || !recovery::begun(directory) {
         return Ok(None);
     }
     let lock_path = directory.join("replay.lock");
@@ -49,7 +49,26 @@ pub(crate) fn replay(directory: &Path, id: &SessionId) -> Result<Option<Damage>,
     if known.as_ref() == Some(&position) {
         return Ok(None);
     }
-    let mut connection = database::open_to_write(&database)?;
+    let stored = store(&database, &view, id, &position, fresh);
+    if fresh && stored.is_err() {
+        // Half a database, on a full disk, would be in the way of a reader of the journal.
+        for end in ["", "-wal", "-shm"] {
+            let _ = std::fs::remove_file(directory.join(format!("session.db{end}")));
+        }
+    }
+    stored
+}
+
+/// Adds the rows of a journal to the database.
+fn store(
+    path: &Path,
+    view: &View,
+    id: &SessionId,
+    position: &str,
+    fresh: bool,
+) -> Result<Option<Damage>, LedgerError> {
+    let failed = || LedgerError::database(path);
+    let mut connection = database::open_to_write(path)?;
     if fresh {
         // Every row stands in the journal as well: a sync would only make the reader wait.
         connection
@@ -65,7 +84,7 @@ pub(crate) fn replay(directory: &Path, id: &SessionId) -> Result<Option<Damage>,
             database::insert(&mut insertion, &row.event, &row.json, &row.hash)?;
         }
         drop(insertion);
-        database::set_value(&transaction, REPLAYED, &position)?;
+        database::set_value(&transaction, REPLAYED, position)?;
         transaction.commit()?;
         Ok(damage)
     };

@@ -4,6 +4,7 @@
 
 use crate::index::{self, Close, Line};
 use crate::journal;
+use crate::ledger;
 use crate::meta::Meta;
 use crate::recovery;
 use crate::{LedgerError, SessionReader, StateDir};
@@ -73,6 +74,8 @@ pub struct Sessions {
 /// What the index says about a session.
 #[derive(Default)]
 struct Indexed {
+    /// Where it stands among the starts; none where the index does not know it.
+    place: Option<usize>,
     name: Option<String>,
     started_ns: u64,
     close: Option<Close>,
@@ -86,24 +89,25 @@ impl Sessions {
         Self { state }
     }
 
-    /// All of them, oldest first.
+    /// All of them in the order in which they began, which the index knows: a clock can be set
+    /// back. A folder that the index does not know stands before the others.
     ///
     /// # Errors
     /// [`LedgerError::Io`] where the folder or the index cannot be read.
     pub fn list(&self) -> Result<Vec<SessionInfo>, LedgerError> {
         let mut indexed = HashMap::new();
-        for line in index::read(&self.state.index())? {
+        for (place, line) in index::read(&self.state.index())?.into_iter().enumerate() {
             match line {
                 Line::Start {
                     id,
                     name,
                     started_ns,
                 } => {
-                    let close = None;
                     indexed.entry(id).or_insert(Indexed {
+                        place: Some(place),
                         name,
                         started_ns,
-                        close,
+                        close: None,
                     });
                 }
                 Line::Close(close) => {
@@ -121,11 +125,13 @@ impl Sessions {
             let id = entry.file_name().to_str().and_then(|s| s.parse().ok());
             if let Some(id) = id {
                 let known = indexed.remove(&id).unwrap_or_default();
-                list.push(info(id, entry.path(), known));
+                list.push((known.place, info(id, entry.path(), known)));
             }
         }
-        list.sort_by(|a, b| (a.started_ns, &a.id).cmp(&(b.started_ns, &b.id)));
-        Ok(list)
+        list.sort_by(|(a_place, a), (b_place, b)| {
+            (a_place, a.started_ns, &a.id).cmp(&(b_place, b.started_ns, &b.id))
+        });
+        Ok(list.into_iter().map(|(_, info)| info).collect())
     }
 
     /// The session that is meant by its name, the beginning of it, the user's own name for it
@@ -152,6 +158,19 @@ impl Sessions {
                 candidates: list.into_iter().map(|s| s.id).collect(),
             }),
         }
+    }
+
+    /// The folder of the session that goes on under a name; none where there is none. Looks at that
+    /// name alone, however many sessions there are.
+    ///
+    /// # Errors
+    /// [`LedgerError::Io`] where the index cannot be read.
+    pub fn running(&self, name: &str) -> Result<Option<PathBuf>, LedgerError> {
+        if !self.state.index().exists() {
+            return Ok(None);
+        }
+        let id = ledger::running(&self.state, name)?;
+        Ok(id.map(|id| self.state.sessions().join(id.as_str())))
     }
 
     /// The record of a session.

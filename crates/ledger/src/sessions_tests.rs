@@ -49,6 +49,25 @@ fn a_listing_tells_how_each_session_stands() {
 }
 
 #[test]
+fn the_latest_session_is_the_one_that_began_last_whatever_the_clock_said() {
+    let lab = Lab::new();
+    let before = lab.session();
+    let meta = before.directory().join("meta");
+    // As if the clock had been set back by a year in between.
+    let mut text: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&meta).unwrap()).unwrap();
+    let started = text["started_ns"].as_u64().unwrap();
+    text["started_ns"] = (started + 365 * 86_400 * 1_000_000_000).into();
+    std::fs::write(&meta, text.to_string()).unwrap();
+    let after = lab.session();
+    let list = Sessions::open(&lab.state).list().unwrap();
+    assert!(list[0].started_ns > list[1].started_ns);
+    assert_eq!((&list[0].id, &list[1].id), (before.id(), after.id()));
+    let latest = Sessions::open(&lab.state).find("latest").unwrap();
+    assert_eq!(&latest.id, after.id());
+}
+
+#[test]
 fn a_session_is_found_by_name_by_the_beginning_of_its_id_and_as_the_latest() {
     let lab = Lab::new();
     let sessions = Sessions::open(&lab.state);

@@ -27,7 +27,7 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 string(layer, limit);
             }
         }
-        Act::ExecStart { argv, cwd } => {
+        Act::ExecStart { argv, cwd } | Act::Enter { argv, cwd, .. } => {
             shorten_argv(argv, limit);
             text(cwd, limit);
         }
@@ -60,9 +60,14 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 text(field, limit);
             }
         }
+        Act::Write { operation, path } => {
+            string(operation, limit);
+            text(path, limit);
+        }
         Act::SessionEnd { .. }
         | Act::Overflow { .. }
         | Act::ExecExit { .. }
+        | Act::Leave { .. }
         | Act::Limit { .. } => {}
     }
     string(&mut event.decision.reason, limit);

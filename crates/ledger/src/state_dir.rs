@@ -17,15 +17,20 @@ impl StateDir {
     /// # Errors
     /// [`LedgerError::NoHome`], and those of [`StateDir::at`].
     pub fn from_environment() -> Result<Self, LedgerError> {
+        Self::at(Self::location().ok_or(LedgerError::NoHome)?)
+    }
+
+    /// Where this user's state folder is, whether it is there or not; none where nothing says so.
+    #[must_use]
+    pub fn location() -> Option<PathBuf> {
         let absolute = |name: &str| {
             std::env::var_os(name)
                 .map(PathBuf::from)
                 .filter(|p| p.is_absolute())
         };
         let state = absolute("XDG_STATE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-            .ok_or(LedgerError::NoHome)?;
-        Self::at(state.join("bailiwick"))
+            .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+        Some(state.join("bailiwick"))
     }
 
     /// A state folder at `path`; made (0700, with its parents) if it is not there.

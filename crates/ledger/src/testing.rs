@@ -52,7 +52,6 @@ impl Lab {
 pub(crate) fn new_session(name: Option<&str>) -> NewSession<'_> {
     NewSession {
         name,
-        policy_lock: "# nothing\n",
         workspace: Path::new("/home/me/project"),
         argv: &[],
     }

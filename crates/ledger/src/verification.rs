@@ -21,7 +21,7 @@ pub enum Anchor {
     Anchored,
     /// The session runs; its head is not in the index yet.
     Live,
-    /// The supervisor was killed: the head stands in the journal only.
+    /// The supervisor was killed, or could not write the end: the head stands in the journal only.
     Unanchored,
 }
 
@@ -37,6 +37,8 @@ pub enum Verification {
         /// Where the head is kept.
         anchor: Anchor,
     },
+    /// The supervisor was killed while it made the record: there is none, and there was none.
+    NotBegun,
     /// Something was changed, removed, added or torn.
     Damaged {
         /// How many rows there are.
@@ -50,7 +52,7 @@ impl Verification {
     /// Whether nothing is wrong.
     #[must_use]
     pub fn is_intact(&self) -> bool {
-        matches!(self, Self::Intact { .. })
+        matches!(self, Self::Intact { .. } | Self::NotBegun)
     }
 }
 
@@ -143,10 +145,14 @@ impl fmt::Display for Verification {
                     Anchor::Anchored => "anchored in the index",
                     Anchor::Live => "still running",
                     Anchor::Unanchored => {
-                        "unanchored: the supervisor was killed, so the index has no head"
+                        "unanchored: the supervisor was killed or could not write the end, so the index \
+                         has no head"
                     }
                 })
             }
+            Self::NotBegun => f.write_str(
+                "nothing was recorded: the supervisor was killed before the record stood",
+            ),
             Self::Damaged { rows, problems } => {
                 write!(f, "damaged: {rows} rows")?;
                 for problem in problems {
@@ -203,6 +209,9 @@ pub(crate) fn verify(
     let alive = journal::is_live(&journal_path);
     let named = Named::read(index, id)?;
     let live = alive && named.closes.is_empty();
+    if !alive && named.closes.is_empty() && !recovery::begun(directory) {
+        return Ok(Verification::NotBegun);
+    }
     let view = recovery::view(&journal_path)?;
     let slot = view.as_ref().ok().and_then(|v| v.header.slot);
     let genesis = chain::genesis(id);
@@ -229,7 +238,9 @@ pub(crate) fn verify(
         }
         Err(damage) => walk.problems.push(Problem::Journal(damage.clone())),
     }
-    let anchor = walk.anchor(named, live);
+    // A supervisor that died, or found the disk full, between the last row and the index's line.
+    let unfinished = view.as_ref().is_ok_and(|v| !v.header.anchored);
+    let anchor = walk.anchor(named, live, unfinished);
     Ok(if walk.problems.is_empty() {
         Verification::Intact {
             rows: walk.rows,
@@ -353,7 +364,7 @@ impl Walk {
     }
 
     /// Compares with the index.
-    fn anchor(&mut self, mut named: Named, live: bool) -> Anchor {
+    fn anchor(&mut self, mut named: Named, live: bool, unfinished: bool) -> Anchor {
         if !named.started {
             self.problems.push(Problem::NoStart);
         }
@@ -377,7 +388,7 @@ impl Walk {
             if live {
                 return Anchor::Live;
             }
-            if ended.is_some() {
+            if ended.is_some() && !unfinished {
                 self.problems.push(Problem::NoAnchor);
             }
             return Anchor::Unanchored;

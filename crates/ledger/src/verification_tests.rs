@@ -50,6 +50,52 @@ fn a_record_that_nobody_touched_is_intact_and_anchored() {
 }
 
 #[test]
+fn a_session_that_was_killed_while_its_record_was_made_has_nothing_to_verify() {
+    let files = ["meta", "journal"];
+    for left in 0..files.len() {
+        let lab = Lab::new();
+        let ledger = lab.session();
+        let (id, directory) = (ledger.id().clone(), ledger.directory().to_owned());
+        drop(ledger);
+        for file in &files[..=left] {
+            std::fs::remove_file(directory.join(file)).unwrap();
+        }
+        assert_eq!(lab.verify(&id), Verification::NotBegun);
+        assert_eq!(lab.events(&id), []);
+        assert_eq!(lab.reader(&id).damage(), None);
+    }
+}
+
+#[test]
+fn a_journal_that_was_taken_away_is_damage() {
+    let lab = Lab::new();
+    let ledger = lab.session();
+    ledger.record(dns("a.example.com"), allow()).unwrap();
+    let (id, directory) = (ledger.id().clone(), ledger.directory().to_owned());
+    drop(ledger);
+    std::fs::remove_file(directory.join("journal")).unwrap();
+    assert!(!lab.verify(&id).is_intact());
+}
+
+#[test]
+fn an_end_that_the_index_could_not_take_is_unanchored_and_no_damage() {
+    let lab = Lab::new();
+    let ledger = lab.session();
+    let (index, aside) = (lab.state.index(), lab.state.path().join("aside"));
+    std::fs::rename(&index, &aside).unwrap();
+    std::fs::create_dir(&index).unwrap();
+    assert!(ledger.close().is_err());
+    std::fs::remove_dir(&index).unwrap();
+    std::fs::rename(&aside, &index).unwrap();
+    let verified = lab.verify(ledger.id());
+    let anchor = match verified {
+        Verification::Intact { anchor, .. } => anchor,
+        other => panic!("{other}"),
+    };
+    assert_eq!(anchor, Anchor::Unanchored);
+}
+
+#[test]
 fn a_killed_session_is_unanchored_and_that_is_no_damage() {
     let lab = Lab::new();
     let ledger = lab.session();

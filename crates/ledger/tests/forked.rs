@@ -27,7 +27,6 @@ fn a_child_that_let_go_neither_records_nor_keeps_the_session_alive() {
     let state = StateDir::at(folder.path()).unwrap();
     let new = NewSession {
         name: None,
-        policy_lock: "",
         workspace: Path::new("/"),
         argv: &[],
     };

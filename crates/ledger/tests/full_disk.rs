@@ -14,7 +14,6 @@ const PLACE: &str = "BAILIWICK_TEST_FULL_DISK";
 fn session(state: &StateDir) -> Ledger {
     let new = NewSession {
         name: None,
-        policy_lock: "",
         workspace: Path::new("/"),
         argv: &[],
     };
