@@ -10,6 +10,7 @@ use crate::prefixed::Prefixed;
 use crate::relay;
 use crate::tunnel;
 use bailiwick_event::{Host, Transport, Via};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
@@ -18,18 +19,31 @@ pub(crate) async fn loopback(context: Arc<Context>, stream: TcpStream) {
     let Ok(local) = stream.local_addr() else {
         return;
     };
-    let to = Destination {
-        host: Host::from(local.ip()),
-        address: Some(local.ip().to_canonical()),
-        port: local.port(),
-        via: Via::Loopback,
-    };
-    let client = Prefixed::new(Vec::new(), stream);
-    let act = to.connect(Transport::Tcp);
-    if !context.decider.submit(act).is_allow() {
-        client.reset_on_close();
+    let to = at_loopback(local);
+    if !context
+        .decider
+        .submit(to.connect(Transport::Tcp))
+        .is_allow()
+    {
+        Prefixed::new(Vec::new(), stream).reset_on_close();
         return;
     }
+    carry(context, stream, to).await;
+}
+
+/// A port of the loopback, which is the host's where the policy grants it.
+pub(crate) fn at_loopback(wanted: SocketAddr) -> Destination {
+    Destination {
+        host: Host::from(wanted.ip()),
+        address: Some(wanted.ip().to_canonical()),
+        port: wanted.port(),
+        via: Via::Loopback,
+    }
+}
+
+/// Serves a connection to a port of the host's loopback that was allowed.
+pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, to: Destination) {
+    let client = Prefixed::new(Vec::new(), stream);
     if context.decider.http_only(&to.host, to.port) {
         tunnel::run(context, client, to, None).await;
         return;

@@ -3,8 +3,10 @@
 //! whatever the connections do.
 
 use crate::accept::{self, MAX_CONNECTIONS};
+use crate::callers::Callers;
 use crate::context::Context;
 use crate::decider::Decider;
+use crate::expected::{Expected, Way};
 use crate::names::Names;
 use crate::sockets::{Inside, Sockets};
 use crate::{dns_serve, forward, proxy, transparent, udp};
@@ -13,6 +15,7 @@ use std::collections::HashSet;
 use std::io;
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -44,19 +47,26 @@ impl Gate {
         Self::start_with(sockets, guard, inside, Names::new())
     }
 
-    fn start_with(
-        sockets: Sockets,
+    pub(crate) fn start_with(
+        mut sockets: Sockets,
         decider: Arc<dyn Decider>,
         inside: Arc<dyn Inside>,
         names: Names,
     ) -> io::Result<Self> {
-        let listeners = Listeners::new(sockets)?;
+        let (calls, sockets) = (sockets.calls.take(), sockets);
+        let mut listeners = Listeners::new(sockets)?;
+        let mut loopback = listeners.loopback_ports()?;
+        loopback.extend(calls.iter().flat_map(|calls| &calls.loopback));
         let context = Arc::new(Context {
             decider,
             inside,
             names,
-            loopback: listeners.loopback_ports()?,
+            loopback,
         });
+        let callers = match calls {
+            Some(calls) => Some(Callers::new(calls.source, &context, &mut listeners.doors)?),
+            None => None,
+        };
         let busy = Arc::new(AtomicUsize::new(0));
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
@@ -86,6 +96,10 @@ impl Gate {
         is_ready
             .recv()
             .unwrap_or_else(|_| Err(io::Error::other("the gate's thread ended at its start")))?;
+        if let Some(callers) = callers {
+            let serve = || callers.serve();
+            thread::Builder::new().name("calls".into()).spawn(serve)?;
+        }
         Ok(Self { stop, ended })
     }
 
@@ -130,6 +144,8 @@ struct Listeners {
     proxy: Vec<TcpListener>,
     loopback: Vec<TcpListener>,
     publish: Vec<(TcpListener, u16)>,
+    /// Listeners on the host, and what is expected at them.
+    doors: Vec<(TcpListener, Arc<Expected>)>,
 }
 
 impl Listeners {
@@ -144,6 +160,7 @@ impl Listeners {
             publish: publish
                 .map(|(fd, port)| Ok((listener(fd)?, port)))
                 .collect::<io::Result<_>>()?,
+            doors: Vec::new(),
         })
     }
 
@@ -174,6 +191,16 @@ impl Listeners {
                 busy,
                 move |context, stream| forward::publish(context, stream, port),
             )?;
+        }
+        for (listener, expected) in self.doors {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            let serve = serve_expected(context, busy);
+            tokio::spawn(accept::run_expected(
+                listener,
+                limit.clone(),
+                expected,
+                serve,
+            ));
         }
         for socket in self.dns {
             let socket = tokio::net::UdpSocket::from_std(socket)?;
@@ -209,6 +236,25 @@ where
         }
     }));
     Ok(())
+}
+
+/// Serves a connection that was expected.
+fn serve_expected(
+    context: &Arc<Context>,
+    busy: &Arc<AtomicUsize>,
+) -> impl Fn(tokio::net::TcpStream, Way) -> Pin<Box<dyn Future<Output = ()> + Send>> + use<> {
+    let (context, busy) = (context.clone(), busy.clone());
+    move |stream, way| {
+        let (context, busy) = (context.clone(), Busy::new(&busy));
+        Box::pin(async move {
+            match way {
+                Way::Proxy => proxy::serve(context, stream).await,
+                Way::Transparent(wanted) => transparent::carry(context, stream, wanted).await,
+                Way::Loopback(to) => forward::carry(context, stream, to).await,
+            }
+            drop(busy);
+        })
+    }
 }
 
 fn all<T>(fds: Vec<OwnedFd>, open: fn(OwnedFd) -> io::Result<T>) -> io::Result<Vec<T>> {

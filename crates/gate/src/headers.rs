@@ -3,7 +3,8 @@
 //! nothing is added: a server does not learn that it is asked through a gate.
 
 use hyper::header::{
-    CONNECTION, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRANSFER_ENCODING, UPGRADE,
+    CONNECTION, CONTENT_LENGTH, EXPECT, HeaderMap, HeaderName, HeaderValue, TE, TRANSFER_ENCODING,
+    UPGRADE,
 };
 
 /// Headers that a client says to a proxy and not to the server.
@@ -40,12 +41,17 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, proxied: bool) -> bool {
     // The gate has answered an expectation when it began to read the body, and frames the body
     // itself.
     headers.remove(EXPECT);
-    headers.remove(TRANSFER_ENCODING);
+    let chunked = headers.remove(TRANSFER_ENCODING).is_some();
     headers.remove("http2-settings");
     let upgrades = upgrades(headers).join(", ");
     headers.remove(UPGRADE);
     if proxied {
         remove_hop_by_hop(headers);
+    }
+    if chunked {
+        // Said again, because a GET would lose its body without it.
+        headers.remove(CONTENT_LENGTH);
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
     }
     match HeaderValue::from_str(&upgrades) {
         Ok(value) if !upgrades.is_empty() => {

@@ -94,12 +94,13 @@ pub(crate) fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
         (Some(target), None) => Some(target),
         (None, header) => header,
     };
-    let path = uri.path_and_query().map_or("/", |p| p.as_str());
-    Ok(Asked {
-        form,
-        host,
-        path: path.to_owned(),
-    })
+    // `http://host?query` has the path `/`, which a rule for `/` and a server must both see.
+    let path = match uri.query() {
+        Some(query) => format!("{}?{query}", uri.path()),
+        None => uri.path().to_owned(),
+    };
+    let path = if path.is_empty() { "/".into() } else { path };
+    Ok(Asked { form, host, path })
 }
 
 /// Another coding than `chunked` would have to be undone to re-frame the body; nothing sends it.

@@ -41,6 +41,20 @@ fn a_uri_and_a_header_that_agree_are_one_name() {
 }
 
 #[test]
+fn a_uri_without_a_path_has_the_path_of_the_root() {
+    let host = ("Host", "a.test");
+    for (uri, path) in [
+        ("http://a.test", "/"),
+        ("http://a.test?q=/x", "/?q=/x"),
+        ("http://a.test/?", "/?"),
+        ("*", "*"),
+    ] {
+        let asked = read(&request("OPTIONS", uri, &[host])).unwrap();
+        assert_eq!(asked.path, path, "{uri}");
+    }
+}
+
+#[test]
 fn whatever_can_be_read_in_two_ways_is_refused() {
     let host = ("Host", "example.org");
     for (method, target, headers, why) in [

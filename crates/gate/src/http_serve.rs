@@ -12,7 +12,7 @@ use crate::proxy;
 use crate::refusal::{Refusal, plain};
 use crate::relay;
 use crate::tunnel;
-use bailiwick_event::{Act, Transport, Via};
+use bailiwick_event::{Act, Host, Transport, Via};
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self as client, SendRequest};
@@ -89,16 +89,7 @@ pub(crate) async fn run(
         let session = session.clone();
         async move { Ok::<_, Infallible>(session.answer(request).await) }
     });
-    let served = server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEAD)
-        .max_buf_size(MAX_HEAD)
-        .preserve_header_case(true)
-        .auto_date_header(false)
-        // A client that has said all may end its direction and still wants the answer.
-        .half_close(true)
+    let served = reader()
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
@@ -125,6 +116,65 @@ pub(crate) async fn run(
             }
         }
     }
+}
+
+/// How a client's requests are read.
+pub(crate) fn reader() -> server::conn::http1::Builder {
+    let mut reader = server::conn::http1::Builder::new();
+    reader
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD)
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        // A client that has said all may end its direction and still wants the answer.
+        .half_close(true);
+    reader
+}
+
+/// How requests are written to a server.
+pub(crate) fn writer() -> client::Builder {
+    let mut writer = client::Builder::new();
+    writer
+        .max_header_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS)
+        .preserve_header_case(true);
+    writer
+}
+
+/// Makes a request that was decided for `host` the one that is sent; whether it wants to change the
+/// protocol.
+pub(crate) fn rewrite<B>(
+    request: &mut Request<B>,
+    asked: &Asked,
+    host: &Host,
+    to: &Destination,
+    proxied: bool,
+) -> bool {
+    let upgrades = headers::clean_request(request.headers_mut(), proxied);
+    if let Ok(path) = asked.path.parse::<Uri>() {
+        *request.uri_mut() = path;
+    }
+    *request.version_mut() = Version::HTTP_11;
+    // One that stood in the target alone (HTTP/1.0) would be lost with it.
+    let named = Destination {
+        host: host.clone(),
+        port: asked
+            .host
+            .as_ref()
+            .and_then(|(_, port)| *port)
+            .unwrap_or(to.port),
+        ..to.clone()
+    };
+    if !request.headers().contains_key(HOST)
+        && let Ok(value) = HeaderValue::from_str(&named.shown())
+    {
+        request.headers_mut().insert(HOST, value);
+    }
+    upgrades
 }
 
 /// The stream below a connection that has ended its HTTP.
@@ -217,7 +267,8 @@ impl Session {
         mut request: Request<Incoming>,
         asked: Asked,
     ) -> Response<Body> {
-        let host = asked.host.map_or_else(|| to.host.clone(), |(host, _)| host);
+        let host = asked.host.as_ref();
+        let host = host.map_or_else(|| to.host.clone(), |(host, _)| host.clone());
         // A synthetic address in the Host header means its name, as it does for the connection.
         let host = host.ip().map_or(host, |ip| self.context.host_of(ip));
         if !dial::is_own_loopback(&self.context, &to) {
@@ -228,17 +279,8 @@ impl Session {
             }
         }
         let proxied = matches!(self.mode, Mode::Proxy);
-        let upgrade = headers::clean_request(request.headers_mut(), proxied)
+        let upgrade = rewrite(&mut request, &asked, &host, &to, proxied)
             .then(|| hyper::upgrade::on(&mut request));
-        if let Ok(path) = asked.path.parse::<Uri>() {
-            *request.uri_mut() = path;
-        }
-        *request.version_mut() = Version::HTTP_11;
-        if !request.headers().contains_key(HOST)
-            && let Ok(value) = HeaderValue::from_str(&to.shown())
-        {
-            request.headers_mut().insert(HOST, value);
-        }
         let headers = request.headers().clone();
         let mut response = match self.send(&to, request).await {
             Ok(response) => response,
@@ -288,11 +330,7 @@ impl Session {
             Some(pending) => pending.await?,
             None => dial::dial(self.context.clone(), to.clone()).await?,
         };
-        let (mut sender, connection) = client::Builder::new()
-            .max_header_size(MAX_HEAD)
-            .max_buf_size(MAX_HEAD)
-            .max_headers(MAX_HEADERS)
-            .preserve_header_case(true)
+        let (mut sender, connection) = writer()
             .handshake(TokioIo::new(stream))
             .await
             .map_err(|error| broken(to, &error))?;

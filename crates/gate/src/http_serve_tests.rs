@@ -68,6 +68,54 @@ async fn a_request_is_decided_by_the_host_that_it_names() {
 }
 
 #[tokio::test]
+async fn a_host_in_the_target_alone_is_the_one_that_the_server_hears() {
+    let (address, mut told) = recording("", CLOSE).await;
+    let rig = Rig::new(Script::allowing().mapping("a.test", address)).await;
+    let mut stream = rig.to("a.test").await;
+    exchange(&mut stream, b"GET http://b.test:81/x HTTP/1.0\r\n\r\n").await;
+    drop(stream);
+    let act = rig.script.acts().pop().unwrap();
+    assert!(matches!(&act, Act::Http { host, .. } if host.to_string() == "b.test"));
+    let got = String::from_utf8(told.recv().await.unwrap()).unwrap();
+    assert_eq!(got, "GET /x HTTP/1.1\r\nhost: b.test:81\r\n\r\n");
+}
+
+#[tokio::test]
+async fn a_uri_without_a_path_reaches_the_server_as_it_was_decided() {
+    let (address, mut told) = recording("", CLOSE).await;
+    let rig = Rig::new(Script::allowing().mapping("a.test", address)).await;
+    let mut stream = rig.to("a.test").await;
+    let request = b"GET http://a.test?q HTTP/1.1\r\nHost: a.test\r\n\r\n";
+    exchange(&mut stream, request).await;
+    drop(stream);
+    let act = rig.script.acts().pop().unwrap();
+    assert_eq!(path_of(&act), Some("/?q".to_owned()));
+    let got = String::from_utf8(told.recv().await.unwrap()).unwrap();
+    assert!(got.starts_with("GET /?q HTTP/1.1\r\n"), "{got}");
+}
+
+#[tokio::test]
+async fn a_get_keeps_its_body() {
+    let (address, mut told) = recording("", CLOSE).await;
+    let rig = Rig::new(Script::allowing().mapping("a.test", address)).await;
+    let mut stream = rig.to("a.test").await;
+    let head = "GET /x HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n";
+    exchange(
+        &mut stream,
+        format!("{head}2\r\nhi\r\n0\r\n\r\n").as_bytes(),
+    )
+    .await;
+    drop(stream);
+    let got = String::from_utf8(told.recv().await.unwrap()).unwrap();
+    assert!(
+        got.to_lowercase()
+            .contains("transfer-encoding: chunked\r\n"),
+        "{got}"
+    );
+    assert!(got.ends_with("\r\n\r\n2\r\nhi\r\n0\r\n\r\n"), "{got}");
+}
+
+#[tokio::test]
 async fn what_is_sent_on_is_what_came_and_nothing_is_added() {
     let (address, mut told) = recording("", CLOSE).await;
     let rig = Rig::new(Script::allowing().mapping("a.test", address)).await;

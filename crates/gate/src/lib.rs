@@ -9,6 +9,7 @@
 //! bytes broke a protocol so that nobody could say what they mean.
 
 mod accept;
+mod callers;
 mod client_hello;
 mod context;
 mod datagram;
@@ -17,7 +18,11 @@ mod destination;
 mod dial;
 mod dns;
 mod dns_serve;
+mod doors;
+mod expected;
 mod forward;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod gate;
 mod headers;
 mod http_asked;
@@ -28,6 +33,7 @@ mod prefixed;
 mod proxy;
 mod refusal;
 mod relay;
+mod socket_address;
 mod sockets;
 mod socks;
 mod transparent;
@@ -39,4 +45,4 @@ mod testing;
 
 pub use gate::Gate;
 pub use names::{NAMESERVER_V4, NAMESERVER_V6};
-pub use sockets::{Inside, PROXY_PORT, Sockets};
+pub use sockets::{Call, Calls, Inside, PROXY_PORT, Sockets, Source};

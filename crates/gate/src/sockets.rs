@@ -1,8 +1,9 @@
 //! The sockets of a sandbox, made by the code that may enter its network namespace. The gate
 //! never enters it: a mistake here cannot put the host's descriptors inside.
 
+use std::fmt::Debug;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// The port of the proxy on the sandbox's own loopback: HTTP and SOCKS5, told apart by the first
 /// byte. Below the ephemeral range, and registered for nothing, so that no server is in its way.
@@ -27,6 +28,46 @@ pub struct Sockets {
     pub loopback: Vec<OwnedFd>,
     /// TCP listeners on the host; each connection goes to this port of the sandbox's loopback.
     pub publish: Vec<(OwnedFd, u16)>,
+    /// The calls of a sandbox that has no network of its own; it has none of the others then.
+    pub calls: Option<Calls>,
+}
+
+/// What a sandbox without a network of its own asks for.
+#[derive(Debug)]
+pub struct Calls {
+    /// Where its calls arrive.
+    pub source: Box<dyn Source>,
+    /// Ports that the policy grants on the host's loopback.
+    pub loopback: Vec<u16>,
+}
+
+/// A program's call of `connect`, which waits for its answer.
+#[derive(Debug)]
+pub struct Call {
+    /// By which the answer finds its call.
+    pub number: u64,
+    /// What the program would connect: whatever it has open, with the state that the program shares.
+    pub socket: OwnedFd,
+    /// The address, as the program wrote it.
+    pub address: Vec<u8>,
+}
+
+/// Where calls arrive. They are made for the program, which cannot make them itself.
+pub trait Source: Send + Debug {
+    /// Readable when there is a call.
+    fn readable(&self) -> BorrowedFd<'_>;
+
+    /// Waits for the next call; none when nobody is left who could make one.
+    ///
+    /// # Errors
+    /// What came could not be read.
+    fn next(&self) -> io::Result<Option<Call>>;
+
+    /// Lets the call return: with this error number, or 0.
+    ///
+    /// # Errors
+    /// Nobody is left to hear it.
+    fn answer(&self, number: u64, errno: i32) -> io::Result<()>;
 }
 
 /// The way from the host to a server inside the sandbox.

@@ -8,6 +8,7 @@ use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::tunnel;
 use bailiwick_event::{Transport, Via};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::net::TcpStream;
 
@@ -16,6 +17,11 @@ pub(crate) async fn serve(context: Arc<Context>, stream: TcpStream) {
     let Ok(wanted) = stream.local_addr() else {
         return;
     };
+    carry(context, stream, wanted).await;
+}
+
+/// Serves a connection of a program that wanted to go there.
+pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, wanted: SocketAddr) {
     if wanted.port() == 53 {
         return dns_serve::tcp(context, stream).await;
     }
