@@ -1,46 +1,45 @@
 //! The supervisor's side of a process sandbox: it forks pid 1, hears what became of it, and
 //! turns what could not be had into words. It never enters the sandbox's namespaces.
 
+use crate::broker::Rules;
+use crate::cpus::Cpus;
 use crate::identity::{self, Identity, Idmaps};
 use crate::init::Init;
+use crate::kept;
 use crate::kernel::{self, Fork};
 use crate::layers;
-use crate::message::{Carried, Order, Report, receive, tell};
+use crate::made::{self, Made};
+use crate::message::{Carried, Order, Report, channel, receive, send, tell};
+use crate::network;
+use crate::outward;
 use crate::plan::Plan;
-use crate::skeleton::Skeleton;
+use crate::running::{Dialler, Nowhere, ProcessSandbox, Sweep};
+use crate::setup::{self, SetUp};
+use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
-use bailiwick_gate::{Inside, Sockets};
-use bailiwick_sandbox::{Backend, Begun, Launch, News, Running, Started};
+use bailiwick_gate::{Calls, Inside, Sockets};
+use bailiwick_policy::ProtectAbsent;
+use bailiwick_sandbox::startup;
+use bailiwick_sandbox::{Backend, Begun, Launch, Prepared, Started, TerminalShape};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use rustix::process::{Signal, pidfd_send_signal};
-use std::cell::Cell;
+use rustix::time::{ClockId, clock_gettime};
 use std::io;
-use std::sync::{Arc, Mutex};
-
-/// The namespaces that every sandbox has; the user namespace comes with the identity.
-const NAMESPACES: i32 = libc::CLONE_NEWNS
-    | libc::CLONE_NEWPID
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Linux namespaces, Landlock and seccomp, set up natively.
 #[derive(Debug, Default)]
 pub struct ProcessBackend;
 
-fn fault(what: &str) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::fault(format!("{what}: {error}"))
+fn gone() -> Failure {
+    Failure::fault(
+        "the sandbox ended while it was being set up; it was killed from outside, or the machine \
+         is out of memory",
+    )
 }
 
-fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )?)
+fn fault(what: &str) -> impl Fn(io::Error) -> Failure {
+    move |error| Failure::fault(format!("{what}: {error}"))
 }
 
 impl Backend for ProcessBackend {
@@ -48,78 +47,234 @@ impl Backend for ProcessBackend {
         "process"
     }
 
-    fn begin(&self, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
-        if !kernel::single_threaded() {
-            return Err(Failure::fault(
-                "a sandbox must be started before any thread is",
-            ));
+    fn prepare(&self, terminal: Option<TerminalShape>) -> Result<Box<dyn Prepared>, Failure> {
+        match kernel::threads() {
+            Ok(1) => {}
+            Ok(_) => {
+                return Err(Failure::fault(
+                    "a sandbox must be started before any thread is",
+                ));
+            }
+            Err(error) => return Err(layers::no_proc(&error)),
         }
         let identity = Identity::of_caller();
-        let mut plan = Plan::new(launch.policy, launch.private, identity == Identity::Root)?;
-        let notices = std::mem::take(&mut plan.notices);
-        let skeleton = Skeleton::new(launch.policy, identity);
-        let mut made = Idmaps::default();
-        let idmaps = idmaps(&plan, &mut made)
-            .map_err(fault("the owner of the workspace cannot be mapped"))?;
+        let terminal = terminal.filter(|_| !without(Layer::Terminal));
+        Ok(Box::new(Waiting {
+            child: Child::fork(identity, true, terminal.clone()),
+            identity,
+            terminal,
+        }))
+    }
+}
+
+/// A process that waits to be told what to build.
+struct Child {
+    running: ProcessSandbox,
+    dial: OwnedFd,
+}
+
+impl Child {
+    /// Forks it, in namespaces of its own or without.
+    fn fork(
+        identity: Identity,
+        isolated: bool,
+        terminal: Option<TerminalShape>,
+    ) -> Result<Self, Failure> {
         let (control, control_inside) = channel().map_err(fault("the control socket"))?;
         let (dial, dial_inside) = channel().map_err(fault("the control socket"))?;
-        let user = if identity == Identity::Root {
-            0
-        } else {
-            libc::CLONE_NEWUSER
+        // The other namespaces cost most of a start: pid 1 makes them itself, meanwhile.
+        let namespaces = match (isolated, identity) {
+            (false, _) => 0,
+            (true, Identity::Root) => libc::CLONE_NEWPID,
+            (true, Identity::User { .. }) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
         };
-        match kernel::fork_into(NAMESPACES | user).map_err(|e| layers::no_namespaces(&e))? {
+        let namespaces = match without(Layer::Pid) {
+            true => namespaces & !libc::CLONE_NEWPID,
+            false => namespaces,
+        };
+        let cpus = Cpus::of_caller();
+        match kernel::fork_into(namespaces).map_err(|e| layers::no_namespaces(&e))? {
             Fork::Child => {
                 drop((control, dial));
+                // Doors, files of the caller: what pid 1 does not use would stay open as long as the
+                // sandbox is there.
+                let mut own: Vec<BorrowedFd<'_>> = startup::descriptors().collect();
+                own.extend([control_inside.as_fd(), dial_inside.as_fd()]);
+                if !without(Layer::Descriptors) {
+                    kernel::close_all_but(own);
+                }
                 let init = Init {
-                    launch,
                     identity,
-                    plan: &plan,
-                    skeleton: &skeleton,
-                    idmaps: &idmaps,
+                    isolated,
+                    cpus,
+                    terminal,
                     control: control_inside,
                     dial: dial_inside,
-                    may_go: Cell::new(false),
                 };
                 init.run()
             }
             Fork::Parent(pid, pidfd) => {
-                let running = ProcessSandbox {
-                    pid,
-                    pidfd,
-                    control,
-                    ended: false,
-                };
-                Ok(Box::new(Pending {
-                    running,
+                cpus.keep_off_this(pid);
+                Ok(Self {
+                    running: ProcessSandbox::new(pid, pidfd, control, isolated),
                     dial,
-                    notices,
-                }))
+                })
             }
+        }
+    }
+
+    /// Waits until it has its namespaces, or says why it cannot have them.
+    fn wait_for_base(&self) -> Result<(), Failure> {
+        match receive::<Report>(&self.running.control) {
+            Ok(Some((Report::Based, _))) => Ok(()),
+            Ok(Some((Report::Failed { stage, errno }, _))) => Err(layers::missing(&stage, errno)),
+            _ => Err(gone()),
         }
     }
 }
 
-/// For each bind, the user namespace that changes its owner.
-fn idmaps(plan: &Plan, made: &mut Idmaps) -> io::Result<Vec<Option<OwnedFd>>> {
-    plan.binds
-        .iter()
-        .map(|bind| match bind.owner {
-            None => Ok(None),
-            Some((uid, gid)) => made.of_owner(uid, gid)?.try_clone().map(Some),
-        })
-        .collect()
+/// What waits for the policy.
+struct Waiting {
+    /// Or why there cannot be one in namespaces.
+    child: Result<Child, Failure>,
+    identity: Identity,
+    terminal: Option<TerminalShape>,
+}
+
+impl Waiting {
+    /// The process that builds the sandbox: with namespaces, or without where the machine has none
+    /// and the user accepts that.
+    fn settle(
+        self,
+        accepted: bool,
+        network: bool,
+        notices: &mut Vec<String>,
+    ) -> Result<Child, Failure> {
+        let why = match self.child {
+            Ok(child) if !accepted => return Ok(child),
+            Ok(child) => match child.wait_for_base() {
+                Ok(()) => return Ok(child),
+                Err(why) => why,
+            },
+            Err(why) => why,
+        };
+        if !accepted {
+            return Err(why);
+        }
+        if kernel::landlock_abi() == 0 {
+            return Err(Failure::fault(format!(
+                "{why}\n  and without namespaces nothing is started here at all: the kernel has no \
+                 Landlock either"
+            )));
+        }
+        notices.extend(layers::without_namespaces(&why, network));
+        Child::fork(self.identity, false, self.terminal)
+    }
+}
+
+impl Prepared for Waiting {
+    fn begin(self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
+        let policy = launch.policy;
+        let dispensable = |layer: &str| launch.best_effort || !policy.requires(layer);
+        let mut notices = Vec::new();
+        let identity = self.identity;
+        let network = network::grants_any(&policy.network);
+        let accepted = dispensable("namespaces");
+        let Child { mut running, dial } = self.settle(accepted, network, &mut notices)?;
+        if running.isolated && kernel::landlock_abi() == 0 && dispensable("landlock") {
+            notices.push("no Landlock here: nothing but the mounts stops writes".to_owned());
+        }
+        let scratch = match running.isolated {
+            true => None,
+            false => Some(running.make_scratch(launch.private)?),
+        };
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        let now = (now.tv_sec, now.tv_nsec);
+        let mut set_up = SetUp::of(launch, identity, scratch.as_deref())?;
+        notices.append(&mut set_up.plan.notices);
+        let idmaps = match running.isolated {
+            true => idmaps(&set_up.plan),
+            false => Ok(Idmaps::default()),
+        }
+        .map_err(fault("the owner of the workspace cannot be mapped"))?;
+        set_up.owners = idmaps.owners().collect();
+        running.refusals = Rules::named(policy);
+        let way = policy.filesystem.protect_absent();
+        running.sweep = (way == ProtectAbsent::Sweep).then(|| Sweep {
+            rules: Rules::of(
+                policy,
+                &Plan::writable_on_host(policy).collect::<Vec<PathBuf>>(),
+            ),
+            folders: set_up.plan.writable_folders().collect(),
+            since: now,
+            quarantine: launch
+                .private
+                .join(format!("quarantine/{}.{}", now.0, now.1)),
+        });
+        let bounds = &mut set_up.bounds;
+        // Without namespaces the processes of a user are counted, and not those of a sandbox.
+        let wanted = bounds.memory.is_some()
+            || bounds.cpu.is_some()
+            || (!running.isolated && bounds.processes.is_some());
+        let kept = wanted.then(|| running.contain(bounds));
+        let limits = kept::layer(bounds, running.isolated, kept.as_ref());
+        if !running.isolated {
+            notices.extend(kept::without_namespaces(bounds));
+        }
+        if running.isolated && identity == Identity::Root {
+            running.owner = Some(identity.inside());
+        }
+        let message = setup::pack(&set_up).map_err(fault("the sandbox's plan"))?;
+        let mut descriptors = vec![message.as_fd()];
+        descriptors.extend(idmaps.namespaces());
+        descriptors.extend(launch.streams.into_iter().flatten());
+        // What is replaced from here on is noticed: it is another file than these.
+        let files = set_up.command.is_none().then(|| made::files(&set_up));
+        match send(&running.control, &Order::SetUp, &descriptors) {
+            // It is gone already; its last report says why.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+            other => other.map_err(fault("the sandbox's plan"))?,
+        }
+        let loopback = set_up.connects().then(|| set_up.loopback.clone());
+        running.made = files.map(|files| Made::new(identity, set_up, files));
+        Ok(Box::new(Pending {
+            running,
+            dial,
+            loopback,
+            notices,
+            limits,
+        }))
+    }
+}
+
+/// The user namespaces that change the owners of the plan's files.
+fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
+    let mut made = Idmaps::default();
+    for (uid, gid) in plan.binds.iter().filter_map(|bind| bind.owner) {
+        made.make(uid, gid)?;
+    }
+    Ok(made)
 }
 
 struct Pending {
     running: ProcessSandbox,
     dial: OwnedFd,
+    /// The ports of the loopback that may be reached, where connections are made for the sandbox.
+    loopback: Option<Vec<u16>>,
     notices: Vec<String>,
+    /// How limits are kept that one process alone cannot be held to.
+    limits: Option<String>,
 }
 
 impl Begun for Pending {
     fn layers(&self) -> Vec<String> {
-        layers::names()
+        let mut names = layers::names(self.running.isolated);
+        names.extend(self.limits.clone());
+        names
+    }
+
+    fn notices(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notices)
     }
 
     fn go(&mut self) -> io::Result<()> {
@@ -128,16 +283,18 @@ impl Begun for Pending {
 
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
         let Self {
-            running,
+            mut running,
             dial,
+            loopback,
             notices,
+            ..
         } = *self;
-        let gone = || Failure::fault("the sandbox ended while it was being set up");
         loop {
             let (report, descriptors) = receive::<Report>(&running.control)
                 .map_err(fault("the sandbox's answer"))?
                 .ok_or_else(gone)?;
             match report {
+                Report::Based => {}
                 Report::MapIds => {
                     identity::map_all(running.pid).map_err(fault("the sandbox's id map"))?;
                     tell(&running.control, &Order::IdsMapped).map_err(|_| gone())?;
@@ -150,11 +307,20 @@ impl Begun for Pending {
                              (`ulimit -n`) is too low",
                         ));
                     }
-                    let (sockets, terminal) = sort(kinds, descriptors);
+                    let (mut sockets, terminal) = sort(kinds, descriptors, &mut running.terminals);
+                    let inside: Arc<dyn Inside> = match (running.isolated, loopback) {
+                        (true, _) => Arc::new(Dialler::new(dial)),
+                        (false, None) => Arc::new(Nowhere),
+                        (false, Some(loopback)) => {
+                            let source = Box::new(outward::Calls::new(dial));
+                            sockets.calls = Some(Calls { source, loopback });
+                            Arc::new(Nowhere)
+                        }
+                    };
                     return Ok(Started {
                         running: Box::new(running),
                         sockets,
-                        inside: Arc::new(Dialler(Mutex::new(dial))),
+                        inside,
                         terminal,
                         notices,
                     });
@@ -165,7 +331,11 @@ impl Begun for Pending {
     }
 }
 
-fn sort(kinds: Vec<Carried>, descriptors: Vec<OwnedFd>) -> (Sockets, Option<OwnedFd>) {
+fn sort(
+    kinds: Vec<Carried>,
+    descriptors: Vec<OwnedFd>,
+    terminals: &mut Option<OwnedFd>,
+) -> (Sockets, Option<OwnedFd>) {
     let mut sockets = Sockets::default();
     let mut terminal = None;
     for (kind, descriptor) in kinds.into_iter().zip(descriptors) {
@@ -176,71 +346,8 @@ fn sort(kinds: Vec<Carried>, descriptors: Vec<OwnedFd>) -> (Sockets, Option<Owne
             Carried::Proxy => sockets.proxy.push(descriptor),
             Carried::Loopback => sockets.loopback.push(descriptor),
             Carried::Pty => terminal = Some(descriptor),
+            Carried::Terminals => *terminals = Some(descriptor),
         }
     }
     (sockets, terminal)
-}
-
-/// A sandbox that is set up or runs; dropping it ends it.
-struct ProcessSandbox {
-    pid: i32,
-    pidfd: OwnedFd,
-    control: OwnedFd,
-    /// Whether pid 1 has reported the end: nothing is left but itself, on its way out.
-    ended: bool,
-}
-
-impl Running for ProcessSandbox {
-    fn news_fd(&self) -> BorrowedFd<'_> {
-        self.control.as_fd()
-    }
-
-    fn news(&mut self) -> io::Result<Option<News>> {
-        Ok(match receive::<Report>(&self.control)? {
-            Some((Report::ExecFailed { errno }, _)) => Some(News::ExecFailed(errno)),
-            Some((Report::Stopped { signal }, _)) => Some(News::Stopped(signal)),
-            Some((Report::Exited { code }, _)) => {
-                self.ended = true;
-                Some(News::Exited(code))
-            }
-            Some((Report::Limit { kind, observed }, _)) => Some(News::Limit(kind, observed)),
-            Some(_) => return Err(io::Error::other("an answer out of turn")),
-            None => None,
-        })
-    }
-
-    fn signal(&mut self, signal: i32) -> io::Result<()> {
-        tell(&self.control, &Order::Signal(signal))
-    }
-
-    fn kill(&mut self) {
-        let _ = pidfd_send_signal(&self.pidfd, Signal::KILL);
-    }
-}
-
-impl Drop for ProcessSandbox {
-    fn drop(&mut self) {
-        // The kernel takes milliseconds to dissolve the namespaces; nobody needs to wait for it.
-        if self.ended {
-            return;
-        }
-        self.kill();
-        let id = rustix::process::WaitId::PidFd(self.pidfd.as_fd());
-        let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);
-    }
-}
-
-/// Asks pid 1 for connections to the sandbox's loopback, one at a time.
-struct Dialler(Mutex<OwnedFd>);
-
-impl Inside for Dialler {
-    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
-        let socket = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
-        tell(&*socket, &Order::Connect(port))?;
-        match receive::<i32>(&*socket)? {
-            Some((0, mut descriptors)) if !descriptors.is_empty() => Ok(descriptors.remove(0)),
-            Some((errno, _)) if errno != 0 => Err(io::Error::from_raw_os_error(errno)),
-            _ => Err(io::ErrorKind::ConnectionRefused.into()),
-        }
-    }
 }

@@ -2,48 +2,123 @@
 //! restrictions.
 
 use crate::kernel;
-use crate::limits;
-use crate::pty::Pty;
-use bailiwick_sandbox::Launch;
-use rustix::fd::AsFd;
-use rustix::fs::Mode;
-use rustix::process::{chdir, getpid, setpgid};
+use crate::leader::Handed;
+use crate::limits::{self, Bounds};
+use crate::message::{self, Report};
+use crate::notify;
+use crate::ruleset;
+use crate::seccomp::{self, Brokered};
+use crate::setup::Command;
+use crate::switches::{Layer, without};
+use bailiwick_sandbox::OWN;
+use bailiwick_sandbox::startup::{self, Stage};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{Access, Mode, access};
+use rustix::io::Errno;
+use rustix::process::{Signal, chdir, getpid, set_parent_process_death_signal, setpgid};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Becomes the command; returns only where that failed.
-pub(crate) fn become_command(launch: &Launch<'_>, pty: Option<&Pty>, umask: Mode) -> io::Error {
-    rustix::process::umask(umask);
-    match prepare(launch, pty) {
-        Ok(()) => execute(launch),
-        Err(error) => error,
+/// What a command's streams are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Streams<'a> {
+    /// stdin, stdout and stderr, where they are others than this process's.
+    pub(crate) of: [Option<BorrowedFd<'a>>; 3],
+    /// The controlling terminal of the session, whose foreground the command takes.
+    pub(crate) terminal: Option<BorrowedFd<'a>>,
+}
+
+/// Where a command is started from.
+pub(crate) struct Surroundings<'a> {
+    /// The command's number.
+    pub(crate) job: u32,
+    pub(crate) streams: Streams<'a>,
+    pub(crate) umask: Mode,
+    pub(crate) bounds: &'a Bounds,
+    /// Where to hand in the listener of the write broker; none where there is no broker.
+    pub(crate) broker: Option<BorrowedFd<'a>>,
+    /// Whether there are no namespaces: nothing but this process's own means then keeps what the
+    /// command could do to its keeper.
+    pub(crate) bare: bool,
+    /// Whether calls of `connect` are made for the command.
+    pub(crate) connects: bool,
+}
+
+impl Streams<'_> {
+    /// Makes them this process's streams, and this process the leader of a group of its own.
+    fn become_own(&self) -> io::Result<()> {
+        setpgid(None, None)?;
+        if let Some(terminal) = self.terminal {
+            // SIGTTOU is ignored by pid 1 and so still here: a background group may do this.
+            rustix::termios::tcsetpgrp(terminal, getpid())?;
+        }
+        let [stdin, stdout, stderr] = self.of;
+        if let Some(stdin) = stdin {
+            rustix::stdio::dup2_stdin(stdin)?;
+        }
+        if let Some(stdout) = stdout {
+            rustix::stdio::dup2_stdout(stdout)?;
+        }
+        if let Some(stderr) = stderr {
+            rustix::stdio::dup2_stderr(stderr)?;
+        }
+        Ok(())
     }
 }
 
-fn prepare(launch: &Launch<'_>, pty: Option<&Pty>) -> io::Result<()> {
-    let own = getpid();
-    setpgid(None, Some(own))?;
-    if let (Some(pty), Some(shape)) = (pty, &launch.terminal) {
-        // SIGTTOU is ignored by pid 1 and so still here: a background group may do this.
-        rustix::termios::tcsetpgrp(&pty.slave, own)?;
-        let [stdin, stdout, stderr] = shape.streams;
-        if stdin {
-            rustix::stdio::dup2_stdin(pty.slave.as_fd())?;
-        }
-        if stdout {
-            rustix::stdio::dup2_stdout(pty.slave.as_fd())?;
-        }
-        if stderr {
-            rustix::stdio::dup2_stderr(pty.slave.as_fd())?;
-        }
+/// Becomes the command; returns only where that failed.
+pub(crate) fn become_command(command: &Command, surroundings: &Surroundings<'_>) -> Report {
+    startup::enter(Stage::Prepared);
+    rustix::process::umask(surroundings.umask);
+    let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
+    let job = surroundings.job;
+    if let Err(error) = chdir(&command.cwd) {
+        return Report::NoFolder {
+            job,
+            errno: error.raw_os_error(),
+        };
     }
-    kernel::close_on_exec_from(3)?;
-    limits::apply(&launch.policy.limits)?;
-    chdir(launch.cwd)?;
-    // Every other signal is as pid 1 has set it at its start: unblocked, with its default action.
+    let error = match prepare(surroundings) {
+        Ok(()) => {
+            if job == OWN {
+                startup::mark(Stage::Prepared);
+            }
+            execute(command)
+        }
+        Err(error) => error,
+    };
+    Report::ExecFailed {
+        job,
+        errno: errno(error),
+    }
+}
+
+fn prepare(surroundings: &Surroundings<'_>) -> io::Result<()> {
+    if surroundings.bare {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        ruleset::shield().map_err(|error| io::Error::other(error.to_string()))?;
+    }
+    surroundings.streams.become_own()?;
+    if !without(Layer::Descriptors) {
+        kernel::close_on_exec_from(3)?;
+    }
+    // Every other signal has its default action since pid 1's start.
+    kernel::unblock_signals();
     kernel::default_signal(libc::SIGTTOU);
+    kernel::default_signal(libc::SIGXFSZ);
+    kernel::drop_capabilities(false)?;
+    if let Some(broker) = surroundings.broker {
+        let listener = notify::attach(&seccomp::broker_program(&Brokered {
+            everything: surroundings.bare,
+            connects: surroundings.connects,
+        }))?;
+        message::send(broker, &Handed::Listener, &[listener])?;
+    }
+    // Last: by a low limit of open files nothing could be handed in where other programs of the same
+    // user hand over descriptors at that moment.
+    limits::apply(surroundings.bounds, !surroundings.bare)?;
     Ok(())
 }
 
@@ -52,12 +127,12 @@ fn c_string(bytes: Vec<u8>) -> io::Result<CString> {
 }
 
 /// Executes the command, found as a shell finds it: by the sandbox's own PATH.
-fn execute(launch: &Launch<'_>) -> io::Error {
-    let words = launch
+fn execute(command: &Command) -> io::Error {
+    let words = command
         .argv
         .iter()
         .map(|word| c_string(word.clone().into_vec()));
-    let variables = launch
+    let variables = command
         .environment
         .iter()
         .map(|(key, value)| c_string([key.as_bytes(), b"=", value.as_bytes()].concat()));
@@ -66,16 +141,20 @@ fn execute(launch: &Launch<'_>) -> io::Error {
         (Ok(argv), Ok(environment)) => (argv, environment),
         (Err(error), _) | (_, Err(error)) => return error,
     };
-    let path = launch
+    let path = command
         .environment
         .iter()
         .find(|(key, _)| key == "PATH")
         .map(|(_, value)| value);
     let mut worst = io::Error::from_raw_os_error(libc::ENOENT);
-    for candidate in candidates(&launch.argv[0], path) {
+    for candidate in candidates(&command.argv[0], path) {
         let Ok(file) = c_string(candidate.into_vec()) else {
             continue;
         };
+        // The kernel makes half of a new process before it finds that there is no such file.
+        if let Err(Errno::NOENT | Errno::NOTDIR) = access(&file, Access::EXISTS) {
+            continue;
+        }
         let error = kernel::exec(&file, &argv, &environment);
         match error.raw_os_error() {
             Some(libc::ENOENT | libc::ENOTDIR) => {}

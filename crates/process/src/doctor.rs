@@ -3,7 +3,7 @@
 
 use crate::identity::Identity;
 use crate::kernel::{self, Fork};
-use crate::{layers, mounts, nftables, ruleset, seccomp};
+use crate::{abi, kept, layers, mounts, nftables, notify, ruleset, seccomp};
 use bailiwick_event::Failure;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io;
@@ -13,75 +13,158 @@ use std::path::Path;
 pub struct Finding {
     /// The layer's name.
     pub layer: &'static str,
-    /// Nothing where it works; else what is missing, what that means, and the remedy.
-    pub problem: Option<String>,
+    /// Whether there are no namespaces at all without it.
+    pub isolates: bool,
+    /// Whether it is to be had.
+    pub state: State,
 }
 
-/// A layer's name, the stage that its failure belongs to, and the attempt.
-type Attempt = (&'static str, &'static str, fn() -> io::Result<()>);
+/// Whether a layer is to be had.
+pub enum State {
+    /// All of it.
+    Works,
+    /// Not all of it: what is missing, what that means, and the remedy where there is one. Runs
+    /// are started.
+    Weaker(String),
+    /// Not at all: why, what that means, and the remedy. A run that needs it is not started.
+    Missing(String),
+}
 
-const ATTEMPTS: [Attempt; 5] = [
-    ("namespaces and private root", "mount: ", || {
-        Ok(mounts::can_mount()?)
-    }),
-    ("private /proc", "mount: /proc", || {
-        Ok(mounts::can_mount_proc()?)
-    }),
-    ("private network", "network", || {
-        nftables::install(nftables::Ports {
-            tcp: 1,
-            dns: 53,
-            udp: 2,
-        })
-    }),
-    ("landlock", "landlock", || {
-        match ruleset::enforce([Path::new("/")].into_iter()) {
+/// One attempt.
+struct Attempt {
+    /// The layer's name.
+    layer: &'static str,
+    /// The stage that its failure belongs to.
+    stage: &'static str,
+    /// Whether it is tried in namespaces of its own.
+    isolated: bool,
+    attempt: fn() -> io::Result<()>,
+}
+
+const ATTEMPTS: [Attempt; 6] = [
+    Attempt {
+        layer: "namespaces and private root",
+        stage: "mount: ",
+        isolated: true,
+        attempt: || Ok(mounts::can_mount()?),
+    },
+    Attempt {
+        layer: "private /proc",
+        stage: "mount: /proc",
+        isolated: true,
+        attempt: || Ok(mounts::can_mount_proc()?),
+    },
+    Attempt {
+        layer: "private network",
+        stage: "network",
+        isolated: true,
+        attempt: || {
+            nftables::install(nftables::Ports {
+                tcp: 1,
+                dns: 53,
+                udp: 2,
+            })
+        },
+    },
+    Attempt {
+        layer: "landlock",
+        stage: "landlock",
+        isolated: false,
+        attempt: || match ruleset::enforce([Path::new("/")].into_iter()) {
             Ok(true) => Ok(()),
             _ => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
-        }
-    }),
-    ("seccomp", "seccomp", || {
-        kernel::seccomp(&seccomp::program(false))
-    }),
+        },
+    },
+    Attempt {
+        layer: "seccomp",
+        stage: "seccomp",
+        isolated: false,
+        attempt: || kernel::seccomp(&seccomp::program(&seccomp::Filter::PLAIN)),
+    },
+    Attempt {
+        layer: "write broker",
+        stage: "broker",
+        isolated: false,
+        attempt: || notify::attach(&seccomp::broker_program(&seccomp::Brokered::PLAIN)).map(drop),
+    },
 ];
 
 /// Tries every layer. The process must have one thread.
 #[must_use]
 pub fn examine() -> Vec<Finding> {
-    ATTEMPTS
-        .iter()
-        .map(|&(layer, stage, attempt)| Finding {
-            layer,
-            problem: try_in_child(attempt)
-                .err()
-                .map(|error| match error.raw_os_error() {
-                    Some(errno) => layers::missing(stage, errno),
-                    None => Failure::fault(error.to_string()),
-                })
-                .map(|failure| failure.to_string()),
-        })
-        .collect()
+    // Told first: without it most of the others fail, and for no reason of their own.
+    let proc = kernel::threads().err().map(|error| Finding {
+        layer: "/proc of the host",
+        isolates: false,
+        state: State::Missing(layers::no_proc(&error).to_string()),
+    });
+    let mut findings: Vec<Finding> = proc.into_iter().collect();
+    findings.extend(ATTEMPTS.iter().map(|tried| {
+        let failure = try_in_child(tried).map_err(|error| match error.raw_os_error() {
+            Some(errno) => layers::missing(tried.stage, errno),
+            None => Failure::fault(error.to_string()),
+        });
+        let state = match failure {
+            Err(failure) => State::Missing(failure.to_string()),
+            Ok(()) if tried.stage == "landlock" => landlock(kernel::landlock_abi()),
+            Ok(()) => State::Works,
+        };
+        Finding {
+            layer: tried.layer,
+            isolates: tried.isolated,
+            state,
+        }
+    }));
+    findings.push(Finding {
+        layer: "exact limits",
+        isolates: false,
+        state: kept::problem().map_or(State::Works, State::Weaker),
+    });
+    findings
 }
 
-/// Runs an attempt in new namespaces; its error number comes back as the exit code.
-fn try_in_child(attempt: fn() -> io::Result<()>) -> io::Result<()> {
+/// What a Landlock of this version is short of.
+fn landlock(abi: i64) -> State {
+    let lacks = abi::consequences(abi);
+    if lacks.is_empty() {
+        return State::Works;
+    }
+    let mut text = format!("ABI {abi} of 6: use a newer kernel (Linux 6.12 has all)");
+    for lack in lacks {
+        for (mode, what) in [
+            ("", lack.isolated),
+            ("without namespaces: ", Some(lack.bare)),
+        ] {
+            // Said once where it is the same in both.
+            let twice = !mode.is_empty() && lack.isolated == Some(lack.bare);
+            if let Some(what) = what.filter(|_| !twice) {
+                text += &format!("\n  {mode}{what}");
+            }
+        }
+    }
+    State::Weaker(text)
+}
+
+/// Runs an attempt in a child; its error number comes back as the exit code.
+fn try_in_child(tried: &Attempt) -> io::Result<()> {
     let identity = Identity::of_caller();
-    let user = if identity == Identity::Root {
-        0
-    } else {
-        libc::CLONE_NEWUSER
+    let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET;
+    let flags = match (tried.isolated, identity) {
+        (false, _) => 0,
+        (true, Identity::Root) => namespaces,
+        (true, Identity::User { .. }) => namespaces | libc::CLONE_NEWUSER,
     };
-    let flags = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET | user;
     match kernel::fork_into(flags)? {
         Fork::Child => {
-            let tried = match identity {
-                Identity::Root => Ok(()),
-                Identity::User { .. } => identity.map_self(),
-            }
-            .and_then(|()| mounts::keep_private())
-            .and_then(|()| Ok(rustix::thread::set_no_new_privs(true)?))
-            .and_then(|()| attempt());
-            kernel::exit_now(match tried {
+            let isolated = || match identity {
+                _ if !tried.isolated => Ok(()),
+                Identity::Root => mounts::keep_private(),
+                Identity::User { .. } => identity.map_self().and_then(|()| mounts::keep_private()),
+            };
+            let result = isolated()
+                .and_then(|()| Ok(rustix::thread::set_no_new_privs(true)?))
+                .and_then(|()| (tried.attempt)());
+            kernel::exit_now(match result {
                 Ok(()) => 0,
                 Err(error) => error.raw_os_error().unwrap_or(libc::EIO),
             })

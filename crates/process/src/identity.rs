@@ -4,10 +4,11 @@
 //! out the host's root.
 
 use crate::kernel::{self, Fork};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, WaitOptions, getegid, geteuid, waitpid};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs;
 use std::io;
 
@@ -66,6 +67,21 @@ fn write_maps(pid: i32, uids: &str, gids: &str) -> io::Result<()> {
     fs::write(format!("/proc/{pid}/gid_map"), gids)
 }
 
+/// Gives streams that are pipes to an id inside, which could not open them again (`/dev/stdout`)
+/// otherwise; they belong to nobody but the caller's pipeline.
+pub(crate) fn own_pipes(streams: &[BorrowedFd<'_>], uid: u32, gid: u32) -> io::Result<()> {
+    use rustix::fs::{FileType, Gid, Uid, fchown, fstat};
+    for stream in streams {
+        let anonymous = fstat(stream).is_ok_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode) == FileType::Fifo && stat.st_nlink == 1
+        });
+        if anonymous {
+            fchown(stream, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?;
+        }
+    }
+    Ok(())
+}
+
 /// User namespaces whose maps exchange an owner on disk with the id inside; made once per owner.
 #[derive(Default)]
 pub(crate) struct Idmaps {
@@ -84,18 +100,25 @@ impl Drop for Idmaps {
 }
 
 impl Idmaps {
-    /// The namespace that shows what belongs to this owner as belonging to [`INSIDE`], and the
-    /// other way round, so that every id keeps a name.
-    pub(crate) fn of_owner(&mut self, uid: u32, gid: u32) -> io::Result<&OwnedFd> {
-        use std::collections::btree_map::Entry;
-        match self.made.entry((uid, gid)) {
-            Entry::Occupied(entry) => Ok(entry.into_mut()),
-            Entry::Vacant(entry) => {
-                let (namespace, pid) = make(uid, gid)?;
-                self.ending.push(pid);
-                Ok(entry.insert(namespace?))
-            }
+    /// Makes the namespace that shows what belongs to this owner as belonging to [`INSIDE`], and
+    /// the other way round, so that every id keeps a name.
+    pub(crate) fn make(&mut self, uid: u32, gid: u32) -> io::Result<()> {
+        if let Entry::Vacant(entry) = self.made.entry((uid, gid)) {
+            let (namespace, pid) = make(uid, gid)?;
+            self.ending.push(pid);
+            entry.insert(namespace?);
         }
+        Ok(())
+    }
+
+    /// The owners that there are namespaces for.
+    pub(crate) fn owners(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.made.keys().copied()
+    }
+
+    /// The namespaces, in the order of [`Idmaps::owners`].
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.made.values().map(AsFd::as_fd)
     }
 }
 

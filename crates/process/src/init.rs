@@ -1,57 +1,74 @@
 //! The sandbox's pid 1. It sets up every layer around itself, starts the command under them, and
-//! stays: it collects what ends, passes signals on, and takes everything with it when the
-//! supervisor is gone. It has given up all authority before the command starts.
+//! stays (see [`crate::live`]). It has given up all authority before the command starts, but the
+//! right to look at what it makes calls for.
 
-use crate::command;
-use crate::identity::{INSIDE, Identity};
+use crate::bare;
+use crate::command::Streams;
+use crate::cpus::Cpus;
+use crate::identity::{self, Identity};
 use crate::kernel;
 use crate::limits;
+use crate::live::{Live, Way};
 use crate::message::{Carried, Order, Report, receive, send, tell};
-use crate::mounts;
+use crate::mounts::{self, MountError};
 use crate::network;
-use crate::plan::Plan;
 use crate::pty::Pty;
 use crate::ruleset;
 use crate::seccomp;
-use crate::skeleton::{Skeleton, scratch};
-use crate::watch::{self, Watch};
-use bailiwick_event::LimitKind;
-use bailiwick_sandbox::Launch;
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::setup::{self, SetUp};
+use crate::switches::{Layer, without};
+use bailiwick_sandbox::startup::{self, Stage as Mark};
+use bailiwick_sandbox::{OWN, TerminalShape};
 use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
 use rustix::process::{
-    DumpableBehavior, Pid, Signal, WaitOptions, WaitStatus, kill_process_group,
-    set_dumpable_behavior, set_parent_process_death_signal, setsid, wait,
+    DumpableBehavior, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
+    set_parent_process_death_signal, setpgid, setsid,
 };
-use std::cell::Cell;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long pid 1 leaves the end of a run that is over its time to the supervisor.
-const WALL_GRACE: Duration = Duration::from_millis(500);
+/// The namespaces that every sandbox has besides those that pid 1 is made in, and the network.
+const NAMESPACES: i32 =
+    libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
 
-/// What pid 1 is given.
-pub(crate) struct Init<'a> {
-    pub(crate) launch: &'a Launch<'a>,
+/// What pid 1 is given when it is forked.
+pub(crate) struct Init {
     pub(crate) identity: Identity,
-    pub(crate) plan: &'a Plan,
-    pub(crate) skeleton: &'a Skeleton,
-    /// For each bind of the plan, the user namespace of its idmapping.
-    pub(crate) idmaps: &'a [Option<OwnedFd>],
+    /// Whether it is in namespaces of its own.
+    pub(crate) isolated: bool,
+    pub(crate) cpus: Cpus,
+    pub(crate) terminal: Option<TerminalShape>,
     /// Orders and reports.
     pub(crate) control: OwnedFd,
-    /// Requests for connections into the sandbox.
+    /// Requests for connections into the sandbox; where it has no network of its own, for those
+    /// out of it.
     pub(crate) dial: OwnedFd,
+}
+
+/// A sandbox whose layers are all in force.
+struct Complete {
+    set_up: SetUp,
+    pty: Option<Pty>,
     /// Whether the order to start the command has come.
-    pub(crate) may_go: Cell<bool>,
+    may_go: bool,
 }
 
 /// A step that failed.
 struct Stop {
     stage: String,
     errno: i32,
+}
+
+impl From<MountError> for Stop {
+    fn from(error: MountError) -> Self {
+        Self {
+            stage: format!("mount: {}", error.what),
+            errno: error.errno,
+        }
+    }
 }
 
 /// Names the stage of an error.
@@ -67,18 +84,29 @@ impl<T, E: Into<io::Error>> Stage<T> for Result<T, E> {
     }
 }
 
-impl Init<'_> {
+impl Init {
+    /// Whether this is pid 1 of a namespace.
+    pub(crate) fn has_own_processes(&self) -> bool {
+        self.isolated && !without(Layer::Pid)
+    }
+
     /// Runs the sandbox to its end.
     pub(crate) fn run(self) -> ! {
+        startup::enter(Mark::Namespaces);
         let umask = rustix::process::umask(Mode::empty());
-        let pty = match self.set_up() {
-            Ok(pty) => pty,
+        let Complete {
+            set_up,
+            pty,
+            may_go,
+        } = match self.build() {
+            Ok(complete) => complete,
             Err(Stop { stage, errno }) => {
                 let _ = tell(&self.control, &Report::Failed { stage, errno });
                 kernel::exit_now(125)
             }
         };
-        if !self.may_go.get() {
+        let waits = set_up.command.is_none();
+        if !may_go && !waits {
             match receive::<Order>(&self.control) {
                 Ok(Some((Order::Go, _))) => {}
                 _ => kernel::exit_now(125),
@@ -86,103 +114,302 @@ impl Init<'_> {
         }
         // A background process may take the terminal's foreground, as every shell does.
         kernel::ignore_signal(libc::SIGTTOU);
-        let command = kernel::spawn(&mut || {
-            let error = command::become_command(self.launch, pty.as_ref(), umask);
-            let errno = error.raw_os_error().unwrap_or(libc::EIO);
-            let _ = tell(&self.control, &Report::ExecFailed { errno });
-            127
-        });
-        match command {
+        startup::mark(Mark::HandOver);
+        let streams = self.terminal.as_ref().map(|shape| shape.streams);
+        let connects = set_up.connects();
+        let SetUp {
+            command,
+            rules,
+            plan,
+            bounds,
+            bare,
+            ..
+        } = set_up;
+        let variables = bare.map(|bare| bare::variables(&plan, &bare));
+        let variables = variables.unwrap_or_default();
+        let Ok(mut live) = Live::new(self, rules, bounds, variables, connects) else {
+            kernel::exit_now(125)
+        };
+        if let Some(command) = command {
             // The terminal stays open here, so that it does not hang up while the command has it
             // closed for a moment.
-            Ok(pid) => self.live(pid, pty.as_ref()),
-            Err(error) => {
-                let errno = error.raw_os_error().unwrap_or(libc::EIO);
-                let _ = tell(&self.control, &Report::ExecFailed { errno });
-                kernel::exit_now(125)
-            }
+            let slave = pty.as_ref().map(|pty| pty.slave.as_fd());
+            let streams = Streams {
+                of: streams.unwrap_or_default().map(|is| slave.filter(|_| is)),
+                terminal: slave,
+            };
+            live.start(OWN, command, umask, Way::Directly(streams));
+            startup::mark(Mark::Exec);
+        }
+        live.go_on(plan.writable_folders().collect())
+    }
+
+    fn build(&self) -> Result<Complete, Stop> {
+        match self.isolated {
+            true => self.set_up(),
+            false => self.set_up_on_host(),
         }
     }
 
-    /// Every layer, in the order in which each can still be set up.
-    fn set_up(&self) -> Result<Option<Pty>, Stop> {
+    /// The layers of a machine that gives no namespaces.
+    fn set_up_on_host(&self) -> Result<Complete, Stop> {
+        kernel::reset_signals();
+        self.leave_terminal().stage("session")?;
+        set_child_subreaper(Some(getpid())).stage("supervision")?;
+        startup::mark(Mark::Namespaces);
+        let (set_up, _) = self.wait_for_plan()?;
+        startup::mark(Mark::Plan);
+        self.cpus.restore();
+        let Some(bare) = &set_up.bare else {
+            return Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("plan");
+        };
+        close_to_others().stage("supervision")?;
+        let pty = self.open_terminal()?;
+        no_new_privileges().stage("no_new_privs")?;
+        kernel::drop_capabilities(set_up.rules.is_some()).stage("capabilities")?;
+        match bare::enforce(&set_up.plan, bare) {
+            Ok(true) => {}
+            _ => return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).stage("landlock"),
+        }
+        startup::mark(Mark::Landlock);
+        self.filter(&set_up)?;
+        self.hand_over(set_up, Vec::new(), pty, false)
+    }
+
+    /// Every layer, in the order in which each can still be set up. The network's namespace and
+    /// sockets, and the end of the old root, depend on nothing else and take long: they have a
+    /// thread of their own, whose namespace this one enters, and which has ended before this
+    /// returns.
+    fn set_up(&self) -> Result<Complete, Stop> {
         kernel::reset_signals();
         die_with_parent().stage("supervision")?;
-        setsid().stage("session")?;
+        if !self.has_own_processes() {
+            set_child_subreaper(Some(getpid())).stage("supervision")?;
+        }
+        kernel::unshare(namespaces()).stage("user")?;
+        self.leave_terminal().stage("session")?;
         if self.identity != Identity::Root {
             self.identity.map_self().stage("user")?;
         }
-        let mut carried = self.network_and_root()?;
-        if self.identity == Identity::Root {
-            self.leave_root()?;
+        let kernel = network::settings().stage("network")?;
+        startup::mark(Mark::Namespaces);
+        let (entered, old_root) = mpsc::channel::<()>();
+        let (made, network) = mpsc::channel();
+        let cpus = self.cpus;
+        let aside = move || {
+            startup::enter(Mark::Gate);
+            cpus.restore();
+            if without(Layer::Network) {
+                return match old_root.recv() {
+                    Ok(()) => Ok(mounts::detach_old_root().map(|()| Vec::new())?),
+                    Err(_) => Ok(Vec::new()),
+                };
+            }
+            let begun = network::begin(&kernel).map_err(of_configuration);
+            let v6 = begun.as_ref().is_ok_and(|(_, v6)| *v6);
+            let failed = begun.is_err();
+            let _ = made.send(begun);
+            if failed {
+                return Ok(Vec::new());
+            }
+            let sockets = network::set_up(v6).stage("network");
+            startup::mark(Mark::Gate);
+            // Where the root was not entered the other thread knows why.
+            match old_root.recv() {
+                Ok(()) => mounts::detach_old_root().map_err(Stop::from).and(sockets),
+                Err(_) => sockets,
+            }
+        };
+        std::thread::scope(|scope| {
+            // Dropped when this ends early: the thread waits for it, and the scope for the thread.
+            let entered = entered;
+            let aside = scope.spawn(aside);
+            mounts::begin(self.identity)?;
+            startup::mark(Mark::Base);
+            tell(&self.control, &Report::Based).stage("supervision")?;
+            let (set_up, idmaps) = self.wait_for_plan()?;
+            self.cpus.restore();
+            startup::mark(Mark::Plan);
+            mounts::enter(&set_up, &idmaps, self.identity)?;
+            startup::mark(Mark::Mounts);
+            let _ = entered.send(());
+            let lost = || Err(io::Error::from(io::ErrorKind::BrokenPipe)).stage("network");
+            let mut v6 = false;
+            if !without(Layer::Network) {
+                let (namespace, has_v6) = network.recv().unwrap_or_else(|_| lost())?;
+                network::enter(&namespace).stage("network")?;
+                v6 = has_v6;
+            }
+            let wait = || {
+                aside.join().unwrap_or_else(|_| {
+                    Err(Stop {
+                        stage: "network".into(),
+                        errno: 0,
+                    })
+                })
+            };
+            self.complete(set_up, v6, wait)
+        })
+    }
+
+    /// Gives up the caller's terminal. A sandbox with a terminal of its own needs a session of its
+    /// own; another stays in the caller's, because the kernel schedules sessions and not processes
+    /// against each other, which costs a pipeline a tenth of its throughput.
+    fn leave_terminal(&self) -> io::Result<()> {
+        if without(Layer::Terminal) {
+            return Ok(());
         }
+        if self.terminal.is_some() || kernel::give_up_terminal().is_err() {
+            setsid()?;
+            return Ok(());
+        }
+        // Nor does it get what the terminal sends to the caller's process group.
+        Ok(setpgid(None, None)?)
+    }
+
+    /// Waits for the order to set the sandbox up.
+    fn wait_for_plan(&self) -> Result<(SetUp, Vec<OwnedFd>), Stop> {
+        match receive::<Order>(&self.control).stage("plan")? {
+            Some((Order::SetUp, mut descriptors)) if !descriptors.is_empty() => {
+                let message = descriptors.remove(0);
+                let set_up: SetUp = setup::unpack(&message).stage("plan")?;
+                let at = set_up.owners.len().min(descriptors.len());
+                let streams = descriptors.split_off(at);
+                take_streams(set_up.streams, &streams).stage("output limit")?;
+                Ok((set_up, descriptors))
+            }
+            // The policy was refused, or the supervisor is gone.
+            None => kernel::exit_now(125),
+            Some(_) => Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("plan"),
+        }
+    }
+
+    /// From the new root to a sandbox in which every layer is in force.
+    fn complete(
+        &self,
+        set_up: SetUp,
+        v6: bool,
+        wait: impl FnOnce() -> Result<Vec<(Carried, OwnedFd)>, Stop>,
+    ) -> Result<Complete, Stop> {
+        let (mut carried, wait, may_go) = match self.identity {
+            Identity::Root if without(Layer::Identity) => (wait()?, None, false),
+            Identity::Root => {
+                let carried = wait()?;
+                (carried, None, self.leave_root()?)
+            }
+            Identity::User { .. } => (Vec::new(), Some(wait), false),
+        };
         // Changing the user clears the death signal and the dumpable flag.
         die_with_parent().stage("supervision")?;
-        set_dumpable_behavior(DumpableBehavior::NotDumpable).stage("supervision")?;
-        let pty = match &self.launch.terminal {
-            Some(shape) => Some(Pty::open(shape).stage("terminal")?),
-            None => None,
+        close_to_others().stage("supervision")?;
+        let pty = self.open_terminal()?;
+        no_new_privileges().stage("no_new_privs")?;
+        kernel::drop_capabilities(set_up.rules.is_some()).stage("capabilities")?;
+        startup::mark(Mark::Identity);
+        self.landlock(&set_up)?;
+        startup::mark(Mark::Landlock);
+        self.filter(&set_up)?;
+        if let Some(wait) = wait {
+            carried = wait()?;
+        }
+        rustix::process::chdir("/").stage("mount: /")?;
+        if !without(Layer::Network) {
+            carried.extend(network::grant(&set_up.loopback, v6).stage("network")?);
+        }
+        startup::mark(Mark::Network);
+        self.hand_over(set_up, carried, pty, may_go)
+    }
+
+    fn open_terminal(&self) -> Result<Option<Pty>, Stop> {
+        let shape = self.terminal.as_ref();
+        shape.map(Pty::open).transpose().stage("terminal")
+    }
+
+    /// The system-call filter, and what it keeps from being undone.
+    fn filter(&self, set_up: &SetUp) -> Result<(), Stop> {
+        limits::pin_to_cpus(&set_up.bounds).stage("cpu limit")?;
+        if without(Layer::Seccomp) {
+            return Ok(());
+        }
+        let filter = seccomp::Filter {
+            cpu_limited: set_up.bounds.cpu.is_some(),
+            disk_limited: set_up.bounds.disk.is_some(),
+            network: match (self.isolated, set_up.connects()) {
+                (true, _) => seccomp::Network::Own,
+                (false, true) => seccomp::Network::Mediated,
+                (false, false) => seccomp::Network::None,
+            },
+            looks: set_up.rules.is_some(),
         };
-        rustix::thread::set_no_new_privs(true).stage("no_new_privs")?;
-        kernel::drop_capabilities().stage("capabilities")?;
-        self.landlock()?;
-        limits::pin_to_cpus(&self.launch.policy.limits).stage("cpu limit")?;
-        let cpu_limited = self.launch.policy.limits.cpu.is_some();
-        kernel::seccomp(&seccomp::program(cpu_limited)).stage("seccomp")?;
+        match kernel::seccomp(&seccomp::program(&filter)) {
+            Err(error) if set_up.without_seccomp && error.raw_os_error() == Some(libc::EINVAL) => {}
+            attached => attached.stage("seccomp")?,
+        }
+        startup::mark(Mark::Seccomp);
+        Ok(())
+    }
+
+    /// Tells the supervisor that every layer is in force.
+    fn hand_over(
+        &self,
+        set_up: SetUp,
+        mut carried: Vec<(Carried, OwnedFd)>,
+        pty: Option<Pty>,
+        may_go: bool,
+    ) -> Result<Complete, Stop> {
         if let Some(pty) = &pty {
             let master = rustix::io::fcntl_dupfd_cloexec(&pty.master, 3).stage("terminal")?;
             carried.push((Carried::Pty, master));
         }
+        if set_up.open && self.isolated {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let terminals = rustix::fs::open("/dev/pts", flags, Mode::empty()).stage("terminal")?;
+            carried.push((Carried::Terminals, terminals));
+        }
         let (descriptors, sockets): (Vec<_>, Vec<_>) = carried.into_iter().unzip();
         send(&self.control, &Report::Ready { descriptors }, &sockets).stage("hand-over")?;
-        Ok(pty)
-    }
-
-    /// The private network and the private root, which do not depend on each other: at the same
-    /// time, as together they are most of what a start takes.
-    fn network_and_root(&self) -> Result<Vec<(Carried, OwnedFd)>, Stop> {
-        let network = || network::set_up(&self.launch.policy.network).stage("network");
-        let root = || {
-            mounts::enter(self.plan, self.idmaps, self.skeleton, self.identity).map_err(|e| Stop {
-                stage: format!("mount: {}", e.what),
-                errno: e.errno,
-            })
-        };
-        std::thread::scope(|scope| {
-            let network = scope.spawn(network);
-            let root = root();
-            let sockets = network.join().map_err(|_| Stop {
-                stage: "network".into(),
-                errno: 0,
-            })?;
-            root.and(sockets)
+        Ok(Complete {
+            set_up,
+            pty,
+            may_go,
         })
     }
 
     /// From the host's root to an id that nobody has, in a user namespace of the sandbox's own.
-    fn leave_root(&self) -> Result<(), Stop> {
-        own_pipes().stage("user")?;
+    /// Returns whether the order to start the command came meanwhile.
+    fn leave_root(&self) -> Result<bool, Stop> {
+        let streams = [
+            rustix::stdio::stdin(),
+            rustix::stdio::stdout(),
+            rustix::stdio::stderr(),
+        ];
+        let (uid, gid) = self.identity.inside();
+        identity::own_pipes(&streams, uid, gid).stage("user")?;
         enter_user_namespace().stage("user")?;
         tell(&self.control, &Report::MapIds).stage("user")?;
+        let mut may_go = false;
         loop {
             match receive::<Order>(&self.control).stage("user")? {
                 Some((Order::IdsMapped, _)) => break,
                 // The supervisor does not wait for us.
-                Some((Order::Go, _)) => self.may_go.set(true),
+                Some((Order::Go, _)) => may_go = true,
                 _ => return Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("user"),
             }
         }
-        let (uid, gid) = self.identity.inside();
-        kernel::become_user(uid, gid).stage("user")
+        kernel::become_user(uid, gid).stage("user")?;
+        Ok(may_go)
     }
 
-    fn landlock(&self) -> Result<(), Stop> {
-        let mut writable: Vec<PathBuf> = scratch(self.launch.policy, self.identity);
-        writable.extend(self.plan.writable().map(Path::to_path_buf));
+    fn landlock(&self, set_up: &SetUp) -> Result<(), Stop> {
+        let mut writable = set_up.skeleton.scratch(self.identity);
+        writable.extend(set_up.plan.writable().map(Path::to_path_buf));
         writable.push("/dev".into());
         writable.push("/proc".into());
+        // In the host's root not every folder of a sandbox exists.
+        writable.retain(|path| !without(Layer::Mounts) || path.exists());
         match ruleset::enforce(writable.iter().map(PathBuf::as_path)) {
             Ok(true) => Ok(()),
+            Ok(false) if set_up.without_landlock => Ok(()),
             Ok(false) => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).stage("landlock"),
             Err(_) => Err(Stop {
                 stage: "landlock".into(),
@@ -190,126 +417,66 @@ impl Init<'_> {
             }),
         }
     }
+}
 
-    /// Waits for the command's end, and for orders.
-    fn live(&self, command: i32, _terminal: Option<&Pty>) -> ! {
-        release_streams();
-        let Ok(signals) = kernel::signal_descriptor(&[libc::SIGCHLD]) else {
-            kernel::exit_now(125)
-        };
-        let mut watch = Watch::new(&self.launch.policy.limits);
-        let mut looked = Instant::now();
-        let wall = self.launch.policy.limits.wall.as_ref();
-        let deadline = wall.map(|wall| (Instant::now() + wall.value, WALL_GRACE));
-        loop {
-            self.collect(command);
-            let next = match (&watch, deadline) {
-                (Some(_), _) => Some(watch::INTERVAL),
-                (None, Some(_)) => Some(WALL_GRACE),
-                (None, None) => None,
-            };
-            let timeout = next.map(|next| rustix::event::Timespec {
-                tv_sec: next.as_secs().cast_signed(),
-                tv_nsec: next.subsec_nanos().into(),
-            });
-            if let Some((deadline, grace)) = deadline
-                && Instant::now() >= deadline + grace
-            {
-                // The supervisor, which ends the run in time, is stopped itself.
-                kill_everything();
-                while wait(WaitOptions::empty()).is_ok() {}
-                let _ = tell(&self.control, &Report::Exited { code: 137 });
-                kernel::exit_now(0)
-            }
-            let mut fds = [
-                PollFd::new(&signals, PollFlags::IN),
-                PollFd::new(&self.control, PollFlags::IN),
-                PollFd::new(&self.dial, PollFlags::IN),
-            ];
-            let _ = poll(&mut fds, timeout.as_ref());
-            let [child, control, dial] = fds.map(|fd| !fd.revents().is_empty());
-            if child {
-                let _ = rustix::io::read(&signals, &mut [0; 1024]);
-            }
-            if control {
-                self.obey(command);
-            }
-            if dial {
-                self.connect();
-            }
-            let due = watch
-                .as_mut()
-                .filter(|_| looked.elapsed() >= watch::INTERVAL);
-            if let Some((kind, observed)) = due.and_then(|watch| {
-                looked = Instant::now();
-                watch.look()
-            }) {
-                let _ = tell(&self.control, &Report::Limit { kind, observed });
-                if kind == LimitKind::Memory {
-                    kill_everything();
-                }
-            }
-        }
-    }
+/// The namespaces that pid 1 makes itself.
+fn namespaces() -> i32 {
+    [
+        (Layer::Ipc, libc::CLONE_NEWIPC),
+        (Layer::Uts, libc::CLONE_NEWUTS),
+    ]
+    .into_iter()
+    .filter(|(layer, _)| without(*layer))
+    .fold(NAMESPACES, |all, (_, left_out)| all & !left_out)
+}
 
-    /// Collects what ended; ends the sandbox with the command.
-    fn collect(&self, command: i32) {
-        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
-        while let Ok(Some((pid, status))) = wait(options) {
-            if pid.as_raw_nonzero().get() != command {
-                continue;
-            }
-            if let Some(signal) = status.stopping_signal() {
-                let _ = tell(&self.control, &Report::Stopped { signal });
-                continue;
-            }
-            // Nothing of the sandbox is left when the end is reported.
-            kill_everything();
-            while wait(WaitOptions::empty()).is_ok() {}
-            let _ = tell(
-                &self.control,
-                &Report::Exited {
-                    code: shell_code(status),
-                },
-            );
-            kernel::exit_now(0)
-        }
+/// The stage of a network that cannot be configured: in a container whose engine shows /proc read-only,
+/// no other /proc can be mounted either, and that is what has to be mended.
+fn of_configuration(error: io::Error) -> Stop {
+    let stage = match error.raw_os_error() {
+        Some(libc::EROFS) => "mount: /proc",
+        _ => "network",
+    };
+    Stop {
+        stage: stage.to_owned(),
+        errno: error.raw_os_error().unwrap_or(0),
     }
+}
 
-    fn obey(&self, command: i32) {
-        match receive::<Order>(&self.control) {
-            Ok(Some((Order::Signal(number), _))) => {
-                // SAFETY: the kernel refuses numbers that are no signals.
-                let signal = unsafe { Signal::from_raw_unchecked(number) };
-                if let Some(group) = Pid::from_raw(command) {
-                    let _ = kill_process_group(group, signal);
-                }
-            }
-            Ok(Some(_)) => {}
-            // The supervisor is gone: so is the sandbox.
-            _ => kernel::exit_now(125),
-        }
+/// Keeps programs of the same user from looking into this one.
+fn close_to_others() -> io::Result<()> {
+    match without(Layer::Dumpable) {
+        true => Ok(set_dumpable_behavior(DumpableBehavior::Dumpable)?),
+        false => Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?),
     }
+}
 
-    fn connect(&self) {
-        let Ok(Some((Order::Connect(port), _))) = receive::<Order>(&self.dial) else {
-            return;
-        };
-        let _ = match network::dial(port) {
-            Ok(socket) => send(&self.dial, &0_i32, &[socket]),
-            Err(error) => tell(&self.dial, &error.raw_os_error().unwrap_or(libc::EIO)),
-        };
+/// No program that is executed from here on has more rights than this one.
+fn no_new_privileges() -> io::Result<()> {
+    match without(Layer::NoNewPrivs) {
+        true => Ok(()),
+        false => Ok(rustix::thread::set_no_new_privs(true)?),
     }
+}
+
+/// Makes what was handed in stdout and stderr of this process and of the command.
+fn take_streams(which: [bool; 2], streams: &[OwnedFd]) -> io::Result<()> {
+    let mut next = streams.iter();
+    let mut next = || {
+        next.next()
+            .ok_or(io::Error::from_raw_os_error(libc::EPROTO))
+    };
+    if which[0] {
+        rustix::stdio::dup2_stdout(next()?)?;
+    }
+    if which[1] {
+        rustix::stdio::dup2_stderr(next()?)?;
+    }
+    Ok(())
 }
 
 fn die_with_parent() -> io::Result<()> {
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
-}
-
-/// Ends every process of the namespace but this one.
-fn kill_everything() {
-    // SAFETY: numbers only; as pid 1 of a namespace, -1 means every other process in it.
-    unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
 /// Enters a new user namespace, which the kernel refuses to a process with a second thread
@@ -324,42 +491,4 @@ fn enter_user_namespace() -> io::Result<()> {
             done => return done,
         }
     }
-}
-
-/// Gives the caller's pipes to the id inside, which could not open them again (`/dev/stdout`)
-/// otherwise; they belong to nobody but the caller's pipeline.
-fn own_pipes() -> io::Result<()> {
-    use rustix::fs::{FileType, Gid, Uid, fchown, fstat};
-    let inside = (Uid::from_raw(INSIDE), Gid::from_raw(INSIDE));
-    for stream in [
-        rustix::stdio::stdin(),
-        rustix::stdio::stdout(),
-        rustix::stdio::stderr(),
-    ] {
-        let anonymous = fstat(stream).is_ok_and(|stat| {
-            FileType::from_raw_mode(stat.st_mode) == FileType::Fifo && stat.st_nlink == 1
-        });
-        if anonymous {
-            fchown(stream, Some(inside.0), Some(inside.1))?;
-        }
-    }
-    Ok(())
-}
-
-/// Pid 1 must not keep the ends of the caller's pipes open.
-fn release_streams() {
-    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
-    if let Ok(null) = rustix::fs::open("/dev/null", flags, Mode::empty()) {
-        let _ = rustix::stdio::dup2_stdin(null.as_fd());
-        let _ = rustix::stdio::dup2_stdout(null.as_fd());
-        let _ = rustix::stdio::dup2_stderr(null.as_fd());
-    }
-}
-
-fn shell_code(status: WaitStatus) -> u8 {
-    let code = status
-        .exit_status()
-        .or_else(|| status.terminating_signal().map(|signal| 128 + signal))
-        .unwrap_or(125);
-    u8::try_from(code).unwrap_or(125)
 }

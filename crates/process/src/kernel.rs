@@ -3,6 +3,7 @@
 //! Decision: all of the backend's raw kernel interface is in this file, so that every `unsafe`
 //! can be read in one sitting. No policy here: arguments go in, an error comes out.
 
+use crate::switches::{Layer, without};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ffi::CString;
 use std::io;
@@ -23,23 +24,25 @@ pub(crate) enum Fork {
     Parent(i32, OwnedFd),
 }
 
-/// Forks into new namespaces (`CLONE_NEW*`), like `fork` for everything else.
+/// Forks into new namespaces (`CLONE_NEW*`), like `fork` for everything else. By the older call:
+/// the filters of container engines answer ENOSYS to clone3.
 pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
     let mut pidfd: i32 = -1;
-    // SAFETY: all-zero is a valid `clone_args` (clone3(2)).
-    let mut args: libc::clone_args = unsafe { std::mem::zeroed() };
-    args.flags = (namespaces | libc::CLONE_PIDFD) as u64;
-    args.pidfd = (&raw mut pidfd) as u64;
-    args.exit_signal = libc::SIGCHLD as u64;
-    // SAFETY: `args` and `pidfd` outlive the call and the size is that of `args`. There is no
-    // CLONE_VM and no new stack, so the child runs on a copy of this thread's memory as after
-    // fork(2). The process has one thread (the callers' contract, checked by `single_threaded`),
-    // so no lock can be held by a thread that does not exist in the child.
+    let flags = namespaces | libc::CLONE_PIDFD | libc::SIGCHLD;
+    // SAFETY: `pidfd`, where CLONE_PIDFD has the kernel store the descriptor (clone(2)), outlives the
+    // call. There is no CLONE_VM and no new stack, so the child runs on a copy of this thread's
+    // memory as after fork(2); flags and stack are the first arguments and the descriptor's address
+    // the third on every architecture that this is built for. The process has one thread (the callers'
+    // contract, checked by [`threads`]), so no lock can be held by a thread that does not exist
+    // in the child.
     let pid = unsafe {
         libc::syscall(
-            libc::SYS_clone3,
-            &raw mut args,
-            size_of::<libc::clone_args>(),
+            libc::SYS_clone,
+            libc::c_long::from(flags),
+            std::ptr::null::<u8>(),
+            &raw mut pidfd,
+            std::ptr::null::<u8>(),
+            std::ptr::null::<u8>(),
         )
     };
     match check(pid)? {
@@ -49,6 +52,13 @@ pub(crate) fn fork_into(namespaces: i32) -> io::Result<Fork> {
             OwnedFd::from_raw_fd(pidfd)
         })),
     }
+}
+
+/// Starts a copy of this process; 0 in the copy.
+pub(crate) fn fork() -> io::Result<i32> {
+    // SAFETY: the C library's own fork leaves its locks usable in the copy, and the copy owns what
+    // it has: memory and descriptors are its own.
+    check(unsafe { libc::fork() }.into()).map(|pid| pid as i32)
 }
 
 /// Starts a process that shares this one's memory until it executes something or exits, and
@@ -65,8 +75,9 @@ pub(crate) fn spawn(mut run: &mut dyn FnMut() -> i32) -> io::Result<i32> {
     let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
     // SAFETY: `top` is the aligned end of a stack that outlives the call; CLONE_VFORK suspends
-    // this thread, the only one, until the child has left this memory, so nothing is used by
-    // both at a time, and `run` lives until then.
+    // this thread until the child has left this memory, so that nothing of this thread is used by
+    // both at a time, and `run` lives until then. To other threads the child is one more thread:
+    // what is shared with them is behind locks, which work across both, being addresses.
     let pid = unsafe { libc::clone(child, top.cast(), flags, (&raw mut run).cast()) };
     check(pid.into()).map(|pid| pid as i32)
 }
@@ -112,6 +123,16 @@ pub(crate) fn unshare(namespaces: i32) -> io::Result<()> {
     check(unsafe { libc::unshare(namespaces) }.into()).map(drop)
 }
 
+/// The network namespace that a socket belongs to.
+pub(crate) fn network_of(socket: impl AsFd) -> io::Result<OwnedFd> {
+    const SIOCGSKNS: libc::c_ulong = 0x894c;
+    // SAFETY: the request takes no argument and returns a new descriptor.
+    let namespace = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSKNS) };
+    check(namespace.into())?;
+    // SAFETY: the descriptor is new, and nobody else's.
+    Ok(unsafe { OwnedFd::from_raw_fd(namespace) })
+}
+
 /// Attaches a seccomp filter to this thread, and so to all that it starts.
 pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
     let length = u16::try_from(program.len()).map_err(io::Error::other)?;
@@ -144,32 +165,135 @@ pub(crate) fn landlock_abi() -> i64 {
             LANDLOCK_CREATE_RULESET_VERSION,
         )
     };
-    abi.max(0)
+    match crate::switches::landlock_abi() {
+        Some(newest) => abi.clamp(0, newest),
+        None => abi.max(0),
+    }
 }
 
+/// `CAP_SYS_PTRACE`: in a user namespace of the sandbox's own, the right to look at its programs.
+const SYS_PTRACE: u32 = 1 << 19;
+
 /// Gives up every capability of this thread: permitted, effective, inheritable and, as far as it
-/// still may, the bounding set.
-pub(crate) fn drop_capabilities() -> io::Result<()> {
-    #[repr(C)]
-    struct Header {
-        version: u32,
-        pid: i32,
+/// still may, the bounding set. With `looks` the right to look at other programs is kept, if it is
+/// there; what is executed does not have it.
+pub(crate) fn drop_capabilities(looks: bool) -> io::Result<()> {
+    if without(Layer::Capabilities) {
+        return keep_capabilities();
     }
-    const VERSION_3: u32 = 0x2008_0522;
     drop_bounding_set()?;
-    let header = Header {
-        version: VERSION_3,
+    let kept = if looks && has_ptrace() { SYS_PTRACE } else { 0 };
+    set_capabilities(kept)
+}
+
+#[repr(C)]
+struct CapabilityHeader {
+    version: u32,
+    pid: i32,
+}
+
+impl CapabilityHeader {
+    /// Version 3 of the calls, for this thread.
+    const OWN: Self = Self {
+        version: 0x2008_0522,
         pid: 0,
     };
-    let none = [0_u32; 6];
+}
+
+/// Keeps every capability that this thread may have, over an exec as well.
+fn keep_capabilities() -> io::Result<()> {
+    let [_, low, _, _, high, _] = capabilities()?;
+    let header = CapabilityHeader::OWN;
+    let sets = [low, low, low, high, high, high];
     // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
     // through the call.
-    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
+    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })?;
+    for capability in 0..64 {
+        // SAFETY: numbers only; what is not permitted is refused.
+        unsafe {
+            libc::prctl(
+                libc::PR_CAP_AMBIENT,
+                libc::PR_CAP_AMBIENT_RAISE,
+                capability,
+                0,
+                0,
+            )
+        };
+    }
+    Ok(())
+}
+
+/// Whether this thread may have the right to look at other programs.
+fn has_ptrace() -> bool {
+    capabilities().is_ok_and(|sets| sets[1] & SYS_PTRACE != 0)
+}
+
+/// Effective, permitted and inheritable capabilities of this thread, the low words first.
+fn capabilities() -> io::Result<[u32; 6]> {
+    let header = CapabilityHeader::OWN;
+    let mut sets = [0_u32; 6];
+    // SAFETY: version 3 reads a header and writes two triples of 32-bit words (capget(2)); both live
+    // through the call.
+    check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
+    Ok(sets)
+}
+
+/// Makes these the permitted and effective capabilities, and no other.
+fn set_capabilities(kept: u32) -> io::Result<()> {
+    let header = CapabilityHeader::OWN;
+    let sets = [kept, kept, 0, 0, 0, 0];
+    // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
+    // through the call.
+    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) }).map(drop)
+}
+
+/// Reads memory of another process of the sandbox; the number of bytes.
+pub(crate) fn read_memory(process: u32, address: u64, into: &mut [u8]) -> io::Result<usize> {
+    let here = libc::iovec {
+        iov_base: into.as_mut_ptr().cast(),
+        iov_len: into.len(),
+    };
+    let there = libc::iovec {
+        iov_base: address as *mut libc::c_void,
+        iov_len: into.len(),
+    };
+    // The kernel reads whole words: an `int` would leave half of one undefined.
+    let (one, flags): (libc::c_ulong, libc::c_ulong) = (1, 0);
+    // SAFETY: `here` is a live buffer of that length, which the kernel writes; `there` is an address
+    // of the other process, which the kernel checks and this one never follows.
+    let read = unsafe {
+        libc::syscall(
+            libc::SYS_process_vm_readv,
+            process,
+            &raw const here,
+            one,
+            &raw const there,
+            one,
+            flags,
+        )
+    };
+    check(read).map(|read| read as usize)
+}
+
+/// A descriptor of another process, as one of this process's own.
+pub(crate) fn descriptor_of(process: u32, descriptor: i32) -> io::Result<OwnedFd> {
+    // SAFETY: numbers only.
+    let pidfd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) })?;
+    // SAFETY: pidfd_open(2) returned a new descriptor.
+    let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as i32) };
+    // SAFETY: numbers only.
+    let found =
+        check(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), descriptor, 0) })?;
+    // SAFETY: pidfd_getfd(2) returned a new descriptor.
+    Ok(unsafe { OwnedFd::from_raw_fd(found as i32) })
 }
 
 /// Empties the bounding set, so that no program can give a capability back. Needs CAP_SETPCAP;
 /// without it nothing changes, which is no loss: what has no capability cannot raise one.
 fn drop_bounding_set() -> io::Result<()> {
+    if without(Layer::Capabilities) {
+        return Ok(());
+    }
     for capability in 0..64 {
         // SAFETY: PR_CAPBSET_DROP takes a number and no memory.
         if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
@@ -186,14 +310,31 @@ fn drop_bounding_set() -> io::Result<()> {
 
 /// Sets the user and group ids of this thread, which must be the only one, and drops the
 /// supplementary groups and the bounding set, which the new user could not drop any more.
+///
+/// What is permitted stays so until [`drop_capabilities`].
 pub(crate) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
     drop_bounding_set()?;
+    // SAFETY: PR_SET_KEEPCAPS takes a number and no memory; the kernel forgets it at the next exec.
+    check(unsafe { libc::prctl(libc::PR_SET_KEEPCAPS, 1, 0, 0, 0) }.into())?;
     // SAFETY: no groups are read where the length is 0.
     check(unsafe { libc::syscall(libc::SYS_setgroups, 0, std::ptr::null::<u32>()) })?;
     // SAFETY: numbers only.
     check(unsafe { libc::syscall(libc::SYS_setresgid, gid, gid, gid) })?;
     // SAFETY: numbers only.
     check(unsafe { libc::syscall(libc::SYS_setresuid, uid, uid, uid) }).map(drop)
+}
+
+/// Leaves the controlling terminal, if there is one; what this process starts has none either, and
+/// cannot get one without a session of its own.
+pub(crate) fn give_up_terminal() -> io::Result<()> {
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY | rustix::fs::OFlags::CLOEXEC;
+    let terminal = match rustix::fs::open("/dev/tty", flags, rustix::fs::Mode::empty()) {
+        Ok(terminal) => terminal,
+        Err(rustix::io::Errno::NXIO) => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    // SAFETY: TIOCNOTTY takes no argument.
+    check(unsafe { libc::ioctl(terminal.as_raw_fd(), libc::TIOCNOTTY) }.into()).map(drop)
 }
 
 /// Sets an integer socket option.
@@ -238,6 +379,11 @@ pub(crate) fn reset_signals() {
     for signal in 1..32 {
         default_signal(signal);
     }
+    unblock_signals();
+}
+
+/// Unblocks every signal.
+pub(crate) fn unblock_signals() {
     // SAFETY: all-zero is a valid, empty signal set on Linux.
     let set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is live; the old mask is not asked for.
@@ -270,6 +416,28 @@ pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
     .map(drop)
 }
 
+/// Closes every descriptor but the streams and these, in a process that has just been forked and
+/// never returns to what had opened them.
+pub(crate) fn close_all_but<'a>(kept: impl IntoIterator<Item = BorrowedFd<'a>>) {
+    let numbers = kept.into_iter().map(|fd| fd.as_raw_fd() as u32);
+    let mut kept: Vec<u32> = numbers.collect();
+    kept.sort_unstable();
+    let mut first = 3;
+    for kept in kept {
+        if first < kept {
+            close_range(first, kept - 1);
+        }
+        first = first.max(kept + 1);
+    }
+    close_range(first, u32::MAX);
+}
+
+fn close_range(first: u32, last: u32) {
+    // SAFETY: numbers only; the owners of these descriptors are in the parent's part of this copy of
+    // its memory, where nothing runs any more (the caller's contract).
+    unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+}
+
 /// Replaces the process image; returns only with an error.
 pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {
     let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
@@ -290,11 +458,8 @@ pub(crate) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Whether this process has exactly one thread, as forking requires.
-pub(crate) fn single_threaded() -> bool {
+/// The threads of this process, which must be one where it forks.
+pub(crate) fn threads() -> io::Result<u64> {
     // /proc/self/task has one entry per thread: its link count is that number plus 2.
-    match rustix::fs::stat("/proc/self/task") {
-        Ok(stat) => stat.st_nlink == 3,
-        Err(_) => false,
-    }
+    Ok(rustix::fs::stat("/proc/self/task")?.st_nlink - 2)
 }

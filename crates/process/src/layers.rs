@@ -2,6 +2,8 @@
 //! is not started: a user who believes in a layer that is not there is worse off than one who
 //! reads why.
 
+use crate::knobs::Knobs;
+use crate::{abi, kernel};
 use bailiwick_event::Failure;
 use std::io;
 
@@ -10,62 +12,94 @@ struct Layer {
     stage: &'static str,
     name: &'static str,
     stops: &'static str,
-    remedy: &'static str,
+    remedy: Remedy,
 }
 
-const USER_NAMESPACES: &str = "allow user namespaces: `sudo sysctl -w \
-    kernel.apparmor_restrict_unprivileged_userns=0` on Ubuntu, `sudo sysctl -w \
-    user.max_user_namespaces=15000` elsewhere; in a container, start it with \
-    `--security-opt seccomp=unconfined`";
+/// What to do about a missing layer.
+enum Remedy {
+    Known(&'static str),
+    /// It depends on what the machine is set to.
+    Namespaces,
+}
+use Remedy::{Known, Namespaces};
 
 const LAYERS: &[Layer] = &[
     Layer {
         stage: "user",
         name: "the user namespace",
         stops: "the program acting with the caller's identity on the host",
-        remedy: USER_NAMESPACES,
+        remedy: Namespaces,
     },
     Layer {
         stage: "network",
         name: "the private network",
         stops: "connections that no policy decided",
-        remedy: "load the kernel modules: `sudo modprobe nf_tables nft_tproxy`",
+        remedy: Known("load the kernel modules: `sudo modprobe nf_tables nft_tproxy`"),
     },
     Layer {
         stage: "mount: /proc",
         name: "a private /proc",
         stops: "the program seeing and signalling other processes",
-        remedy: "in a container, start it with `--security-opt systempaths=unconfined`",
+        remedy: Known("in a container, start it with `--security-opt systempaths=unconfined`"),
     },
     Layer {
         stage: "mount: ",
         name: "the private root",
         stops: "reading and writing files that the policy does not name",
-        remedy: USER_NAMESPACES,
+        remedy: Namespaces,
     },
     Layer {
         stage: "landlock",
         name: "Landlock",
         stops: "writes that get around the mounts",
-        remedy: "use a kernel >= 5.13 with `landlock` in its `lsm=` boot parameter",
+        remedy: Known("use a kernel >= 5.13 with `landlock` in its `lsm=` boot parameter"),
     },
     Layer {
         stage: "seccomp",
         name: "the system-call filter",
         stops: "attacks on the kernel",
-        remedy: "use a kernel with CONFIG_SECCOMP_FILTER",
+        remedy: Known("use a kernel with CONFIG_SECCOMP_FILTER"),
+    },
+    Layer {
+        stage: "broker",
+        name: "the write broker",
+        stops: "the making of protected names that do not exist yet",
+        remedy: Known("use a kernel >= 5.14, or set protect_absent = \"sweep\" under [filesystem]"),
     },
     Layer {
         stage: "capabilities",
         name: "dropping capabilities",
         stops: "administration of the machine",
-        remedy: "report this with the output of `bailiwick doctor`",
+        remedy: Known("report this with the output of `bailiwick doctor`"),
     },
 ];
 
-/// The layers that every sandbox has, in the order in which they are set up.
-pub(crate) fn names() -> Vec<String> {
-    let landlock = format!("landlock (ABI {})", crate::kernel::landlock_abi());
+/// What nothing stops where there are no namespaces, each in a sentence. The tests of escapes try
+/// each, and hold nothing else to be open.
+pub const WITHOUT_NAMESPACES: [&str; 7] = [NAMES, WATCHING, SEEN, SLOWED, TOGETHER, DEVICES, ROOT];
+
+const NAMES: &str =
+    "names, sizes and extended attributes of files outside the policy can be asked for";
+const WATCHING: &str = "what changes in folders outside the policy can be watched, by name";
+const SEEN: &str = "the processes of the user can be seen, and how they were started";
+const SLOWED: &str = "they can be slowed down";
+const TOGETHER: &str =
+    "limits on processes, on shared memory and on the memory of several processes are not kept";
+const DEVICES: &str = "a device that lies in a folder of the policy is opened as its mode allows";
+const ROOT: &str = "a run that root starts stays root's, though without the rights of root";
+
+/// The version of Landlock that stops signals to processes outside.
+pub const LANDLOCK_OF_SIGNALS: i64 = 6;
+
+/// The version of Landlock that the kernel has; 0 where it has none.
+#[must_use]
+pub fn landlock_version() -> i64 {
+    crate::kernel::landlock_abi()
+}
+
+/// The layers that a sandbox has, in the order in which they are set up.
+pub(crate) fn names(isolated: bool) -> Vec<String> {
+    let landlock = abi::layer(kernel::landlock_abi(), isolated);
     let first = [
         "user",
         "mount",
@@ -76,8 +110,14 @@ pub(crate) fn names() -> Vec<String> {
         "cgroup",
         "capabilities",
     ];
-    let mut names: Vec<String> = first.map(str::to_owned).to_vec();
-    names.extend([landlock, "seccomp".to_owned()]);
+    let first = if isolated {
+        &first[..]
+    } else {
+        &["capabilities"][..]
+    };
+    let mut names: Vec<String> = first.iter().map(|name| (*name).to_owned()).collect();
+    names.extend(landlock);
+    names.push("seccomp".to_owned());
     names
 }
 
@@ -89,18 +129,55 @@ pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
     };
     let detail = stage
         .strip_prefix("mount: ")
+        .filter(|what| !what.is_empty())
         .map(|what| format!(" at {what}"))
         .unwrap_or_default();
     match LAYERS.iter().find(|layer| stage.starts_with(layer.stage)) {
         Some(layer) => Failure::fault(format!(
             "not started: {} cannot be had{detail}{reason}\n  without it nothing stops {}\n  \
              remedy: {}",
-            layer.name, layer.stops, layer.remedy
+            layer.name,
+            layer.stops,
+            match layer.remedy {
+                Known(remedy) => remedy,
+                Namespaces => Knobs::read().remedy(),
+            }
         )),
         None => Failure::fault(format!(
             "not started: setting up the {stage} failed{reason}"
         )),
     }
+}
+
+/// The failure where the caller has no `/proc`.
+pub(crate) fn no_proc(error: &io::Error) -> Failure {
+    Failure::fault(format!(
+        "not started: there is no /proc here ({error}), by which a process sets up a sandbox\n  \
+         remedy: mount it: `mount -t proc proc /proc`"
+    ))
+}
+
+/// What the user is told where there are no namespaces and none are required.
+pub(crate) fn without_namespaces(why: &Failure, network: bool) -> Vec<String> {
+    let first = why.to_string();
+    let first = first.lines().next().unwrap_or_default();
+    let first = first.strip_prefix("not started: ").unwrap_or(first);
+    let network = match network {
+        true => "the network is TCP to what the policy grants, without UDP and without servers",
+        false => "there is no network",
+    };
+    let mut told = vec![format!(
+        "no namespaces here ({first}); Landlock, seccomp and the write broker hold, and: {network}, \
+             other processes can be seen, file names outside the policy can be seen but \
+             not read"
+    )];
+    let abi = kernel::landlock_abi();
+    told.extend(
+        abi::consequences(abi)
+            .iter()
+            .map(|lacks| format!("Landlock is old here (ABI {abi}): {}", lacks.bare)),
+    );
+    told
 }
 
 /// The failure where the kernel makes no namespaces at all.

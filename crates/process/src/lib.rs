@@ -6,28 +6,52 @@
 
 #![deny(clippy::missing_safety_doc)]
 
+mod abi;
 mod backend;
+mod bare;
+mod broker;
+mod cgroup;
 mod command;
+mod cpus;
+mod disk;
 mod doctor;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod git_config;
 mod identity;
 mod init;
+mod kept;
 mod kernel;
+mod knobs;
 mod layers;
+mod leader;
 mod limits;
+mod live;
+pub mod machine;
+mod made;
 mod message;
 mod mounts;
 mod netlink;
 mod network;
 mod nftables;
+mod notify;
+mod outward;
 mod paths;
 mod plan;
 mod pty;
+mod rehearsal;
 mod ruleset;
+mod running;
 mod seccomp;
+mod setup;
 mod skeleton;
+mod sweep;
+mod switches;
+mod unmapped;
 mod walk;
 mod watch;
 
 pub use backend::ProcessBackend;
-pub use doctor::{Finding, examine};
+pub use doctor::{Finding, State, examine};
+pub use layers::{LANDLOCK_OF_SIGNALS, WITHOUT_NAMESPACES, landlock_version};
+pub use rehearsal::{Rehearsal, rehearse};

@@ -3,18 +3,15 @@
 //! with the program that it guards.
 
 use bailiwick_event::LimitKind;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
-};
+pub(crate) use bailiwick_sandbox::packet::{channel, receive, send, send_now, tell, tell_now};
 use serde::{Deserialize, Serialize};
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::ffi::OsString;
 
 /// From pid 1 to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
+    /// The namespaces and the base of the root are there.
+    Based,
     /// New user namespace entered; its id maps can be written.
     MapIds,
     /// Everything is set up; descriptors come along in the order of the field.
@@ -29,20 +26,51 @@ pub(crate) enum Report {
         /// The error number; 0 where there was none.
         errno: i32,
     },
-    /// The command could not be executed.
-    ExecFailed {
+    /// The folder in which a command would start is not there.
+    NoFolder {
+        /// Which command's.
+        job: u32,
         /// Why.
         errno: i32,
     },
-    /// The command was stopped by a signal.
-    Stopped {
+    /// A command could not be executed.
+    ExecFailed {
         /// Which.
+        job: u32,
+        /// Why.
+        errno: i32,
+    },
+    /// A command was stopped by a signal.
+    Stopped {
+        /// Which command.
+        job: u32,
+        /// Which signal.
         signal: i32,
     },
-    /// The command ended and nothing else is left.
+    /// A command that entered the sandbox ended.
+    Ended {
+        /// Which.
+        job: u32,
+        /// As a shell reports it.
+        code: u8,
+    },
+    /// The sandbox's own command ended and nothing else is left.
     Exited {
         /// As a shell reports it.
         code: u8,
+    },
+    /// The write broker refused an act.
+    Refused {
+        /// The number of the rule (see [`crate::broker::Rules::named`]).
+        rule: u32,
+        /// The path that would have been written.
+        path: OsString,
+        /// What would have been done with it.
+        operation: String,
+        /// More about why, where the rule alone does not say.
+        reason: Option<String>,
+        /// Refusals before this one that were too many to be told.
+        lost: u64,
     },
     /// A limit was reached.
     Limit {
@@ -68,6 +96,8 @@ pub(crate) enum Carried {
     Loopback,
     /// Master side of the pseudo-terminal.
     Pty,
+    /// The folder of the sandbox's pseudo-terminals.
+    Terminals,
 }
 
 /// From the supervisor to pid 1.
@@ -75,76 +105,31 @@ pub(crate) enum Carried {
 pub(crate) enum Order {
     /// The id maps are written.
     IdsMapped,
+    /// Set the sandbox up as the [`crate::setup::SetUp`] in the first descriptor says; the others
+    /// are user namespaces of idmappings and what stdout and stderr are inside.
+    SetUp,
     /// Start the command.
     Go,
-    /// Send a signal to the command's process group.
-    Signal(i32),
+    /// Start one more: a [`crate::setup::Command`] in the first descriptor, and its three streams.
+    Enter {
+        /// Its number; [`bailiwick_sandbox::OWN`] where the sandbox was made without a command.
+        job: u32,
+        /// Whether the streams that are terminals are its controlling terminal.
+        terminal: bool,
+        /// Its file mode creation mask.
+        umask: u32,
+    },
+    /// End everything.
+    End,
+    /// Send a signal to a command's process group.
+    Signal {
+        /// Which command's.
+        job: u32,
+        /// Which signal.
+        signal: i32,
+    },
     /// Open a connection to this port of the sandbox's loopback.
     Connect(u16),
-}
-
-/// A packet is at most this long; a longer one is truncated by the kernel and does not parse.
-const PACKET: usize = 8 * 1024;
-/// A packet carries at most this many descriptors.
-pub(crate) const DESCRIPTORS: usize = 128;
-
-/// Sends one packet with descriptors.
-pub(crate) fn send<T: Serialize>(
-    socket: impl AsFd,
-    message: &T,
-    descriptors: &[impl AsFd],
-) -> io::Result<()> {
-    let bytes = serde_json::to_vec(message)?;
-    let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&borrowed)) {
-        return Err(io::Error::other("too many descriptors for one packet"));
-    }
-    sendmsg(
-        socket,
-        &[IoSlice::new(&bytes)],
-        &mut ancillary,
-        SendFlags::NOSIGNAL,
-    )?;
-    Ok(())
-}
-
-/// Sends one packet without descriptors.
-pub(crate) fn tell<T: Serialize>(socket: impl AsFd, message: &T) -> io::Result<()> {
-    send(socket, message, &[] as &[OwnedFd])
-}
-
-/// Receives one packet; `None` when the other side is gone.
-pub(crate) fn receive<T: for<'de> Deserialize<'de>>(
-    socket: impl AsFd,
-) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
-    let mut bytes = vec![0; PACKET];
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let received = loop {
-        let mut slices = [IoSliceMut::new(&mut bytes)];
-        match recvmsg(
-            &socket,
-            &mut slices,
-            &mut ancillary,
-            RecvFlags::CMSG_CLOEXEC,
-        ) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    let mut descriptors = Vec::new();
-    for message in ancillary.drain() {
-        if let RecvAncillaryMessage::ScmRights(rights) = message {
-            descriptors.extend(rights);
-        }
-    }
-    if received.bytes == 0 {
-        return Ok(None);
-    }
-    let message = serde_json::from_slice(&bytes[..received.bytes])?;
-    Ok(Some((message, descriptors)))
 }
 
 #[cfg(test)]

@@ -1,21 +1,9 @@
 use super::*;
 use proptest::prelude::*;
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-
-fn pair() -> (OwnedFd, OwnedFd) {
-    socketpair(
-        AddressFamily::UNIX,
-        SocketType::SEQPACKET,
-        SocketFlags::CLOEXEC,
-        None,
-    )
-    .unwrap()
-}
-
 #[test]
 fn a_report_arrives_with_its_descriptors() {
-    let (a, b) = pair();
-    let (x, _y) = pair();
+    let (a, b) = channel().unwrap();
+    let (x, _y) = channel().unwrap();
     let report = Report::Ready {
         descriptors: vec![Carried::Pty],
     };
@@ -26,7 +14,7 @@ fn a_report_arrives_with_its_descriptors() {
 
 #[test]
 fn the_end_of_the_other_side_is_seen() {
-    let (a, b) = pair();
+    let (a, b) = channel().unwrap();
     drop(a);
     assert!(receive::<Report>(&b).unwrap().is_none());
 }
@@ -34,12 +22,12 @@ fn the_end_of_the_other_side_is_seen() {
 proptest! {
     #[test]
     fn a_packet_of_any_bytes_is_an_error_or_a_message(bytes in prop::collection::vec(any::<u8>(), 1..300)) {
-        let (a, b) = pair();
-        rustix::net::send(&a, &bytes, SendFlags::NOSIGNAL).unwrap();
+        let (a, b) = channel().unwrap();
+        rustix::net::send(&a, &bytes, rustix::net::SendFlags::NOSIGNAL).unwrap();
         if let Ok(Some((report, fds))) = receive::<Report>(&b) {
             prop_assert!(fds.is_empty());
-            let canonical = serde_json::to_vec(&report).unwrap();
-            prop_assert_eq!(serde_json::from_slice::<Report>(&canonical).unwrap(), report);
+            let canonical = postcard::to_allocvec(&report).unwrap();
+            prop_assert_eq!(postcard::from_bytes::<Report>(&canonical).unwrap(), report);
         }
     }
 }

@@ -1,29 +1,31 @@
 //! Builds the private root in the sandbox's own mount namespace and moves into it.
 //!
-//! Order matters: every tree of the host is opened before the new root covers anything, the
-//! new root is complete before it is entered, and the old one is gone before any code of the
-//! sandbox runs.
+//! Order matters: the new root stands where nothing of the host is needed any more, it is complete
+//! before it is entered, and the old one is gone before any code of the sandbox runs.
 
 use crate::identity::Identity;
 use crate::kernel::mount_setattr;
-use crate::plan::{Access, Plan};
-use crate::skeleton::Skeleton;
+use crate::plan::{Access, Bind, Mask, Plan};
+use crate::setup::SetUp;
+use crate::skeleton::{Content, FOLDERS, Skeleton, runtime_folder};
+use crate::switches::{Layer, without};
+use crate::watch::INODE;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
-    mount_change, move_mount, open_tree, unmount,
+    mount_change, mount_remount, move_mount, open_tree, unmount,
 };
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Where the new root is built; only inside the new mount namespace, and only until it is
-/// entered. It is a folder that every machine has.
-const NEW: &str = "/tmp";
+/// entered. Every machine has the folder, and no sandbox is given any of the host's `/proc`.
+const NEW: &str = "/proc";
 /// Devices that every program may expect.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Sources of masks, below the new root; removed when every mask is in place.
@@ -31,6 +33,14 @@ const MASKS: &str = "/.masks";
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const HARMLESS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+
+/// What every mount of the host's files has.
+fn harmless() -> u64 {
+    match without(Layer::NoSuid) {
+        true => 0,
+        false => HARMLESS,
+    }
+}
 
 /// A step and the error that it ended with.
 #[derive(Debug)]
@@ -83,6 +93,13 @@ fn attach(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     Ok(move_mount(tree.as_fd(), c"", place.as_fd(), c"", flags)?)
 }
 
+/// Attaches a file's mount to a new file of the root's own.
+fn attach_new(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    let place = fs::File::create_new(path)?;
+    Ok(move_mount(tree.as_fd(), c"", place.as_fd(), c"", flags)?)
+}
+
 /// Makes a folder and those above it; what exists stays as it is.
 fn make_folders(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
@@ -108,37 +125,110 @@ fn make_target(path: &Path, folder: bool) -> io::Result<()> {
     }
 }
 
-/// Builds the root and enters it.
-pub(crate) fn enter(
-    plan: &Plan,
-    idmaps: &[Option<OwnedFd>],
-    skeleton: &Skeleton,
-    identity: Identity,
-) -> Result<(), MountError> {
+/// Begins the root with what every sandbox has.
+pub(crate) fn begin(identity: Identity) -> Result<(), MountError> {
     at("the mount namespace", keep_private())?;
-    let mut trees = Vec::with_capacity(plan.binds.len());
-    for (bind, idmap) in plan.binds.iter().zip(idmaps) {
-        let name = || bind.source.display().to_string();
-        let tree = at(name(), clone_tree(&bind.source))?;
-        let set = HARMLESS
-            | if bind.access == Access::Read {
-                READ_ONLY
-            } else {
-                0
-            };
-        at(
-            name(),
-            mount_setattr(tree.as_fd(), set, idmap.as_ref().map(AsFd::as_fd), true),
-        )?;
-        trees.push(tree);
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV;
+    if without(Layer::Mounts) {
+        return match without(Layer::Pid) {
+            true => Ok(()),
+            false => at("/proc", mount("proc", NEW, "proc", flags, None::<&CStr>)),
+        };
     }
+    let of_host = match without(Layer::Pid) {
+        true => Some(at("/proc", clone_tree(Path::new(NEW)))?),
+        false => None,
+    };
     let mut devices = Vec::with_capacity(DEVICES.len());
     for name in DEVICES {
         let path = Path::new("/dev").join(name);
         devices.push((name, at(path.display().to_string(), clone_tree(&path))?));
     }
-    new_root(&skeleton.tmpfs_options)?;
-    build(skeleton, identity, devices)?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    at(
+        "the private root",
+        mount("tmpfs", NEW, "tmpfs", flags, Some(c"mode=0755,size=25%")),
+    )?;
+    for (folder, mode) in FOLDERS {
+        at(folder, make_folder(Path::new(folder), mode, None))?;
+    }
+    let runtime = runtime_folder(identity);
+    at("/run/user", make_folder(&runtime, 0o700, Some(identity)))?;
+    for (name, tree) in devices {
+        let path = inside(&Path::new("/dev").join(name));
+        at(format!("/dev/{name}"), attach_new(&tree, &path))?;
+    }
+    for (name, target) in [
+        ("dev/fd", "/proc/self/fd"),
+        ("dev/stdin", "/proc/self/fd/0"),
+        ("dev/stdout", "/proc/self/fd/1"),
+        ("dev/stderr", "/proc/self/fd/2"),
+        ("dev/ptmx", "pts/ptmx"),
+        ("var/run", "/run"),
+        ("var/lock", "/run/lock"),
+    ] {
+        at(name, symlink(target, inside(Path::new(name))))?;
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
+    // The kernel has some thousands for the whole machine.
+    let options = c"newinstance,ptmxmode=0666,mode=0620,max=256";
+    let place = inside(Path::new("/dev/pts"));
+    at(
+        "/dev/pts",
+        mount("devpts", place, "devpts", flags, Some(options)),
+    )?;
+    let flags = flags | MountFlags::NODEV;
+    let place = inside(Path::new("/proc"));
+    if let Some(tree) = of_host {
+        return at("/proc", attach(&tree, &place));
+    }
+    at("/proc", mount("proc", place, "proc", flags, None::<&CStr>))
+}
+
+/// Completes the root that [`begin`] has begun and makes it the root. The old root is still
+/// there, at the working directory, until [`detach_old_root`].
+pub(crate) fn enter(
+    set_up: &SetUp,
+    idmaps: &[OwnedFd],
+    identity: Identity,
+) -> Result<(), MountError> {
+    if without(Layer::Mounts) {
+        return Ok(());
+    }
+    let (plan, skeleton) = (&set_up.plan, &set_up.skeleton);
+    if let Some(bytes) = set_up.bounds.memory {
+        limit_size(bytes)?;
+    }
+    let idmap = |bind: &Bind| {
+        let owner = bind.owner?;
+        let known = set_up.owners.iter().position(|known| *known == owner)?;
+        idmaps.get(known)
+    };
+    let mut trees = Vec::with_capacity(plan.binds.len());
+    for bind in &plan.binds {
+        let name = || bind.source.display().to_string();
+        let tree = at(name(), clone_tree(&bind.source))?;
+        let set = harmless()
+            | if bind.access == Access::Read && !without(Layer::ReadOnly) {
+                READ_ONLY
+            } else {
+                0
+            };
+        let idmap = idmap(bind);
+        if bind.owner.is_some() != idmap.is_some() {
+            return at(name(), Err(io::Error::from_raw_os_error(libc::EPROTO)));
+        }
+        at(
+            name(),
+            mount_setattr(tree.as_fd(), set, idmap.map(AsFd::as_fd), true),
+        )?;
+        trees.push(tree);
+    }
+    at(
+        skeleton.home.display().to_string(),
+        make_folder(&skeleton.home, 0o755, Some(identity)),
+    )?;
+    files(skeleton, identity)?;
     for link in &plan.links {
         let path = inside(&link.at);
         if let Some(parent) = path.parent() {
@@ -156,96 +246,64 @@ pub(crate) fn enter(
         at(bind.at.display().to_string(), attach(tree, &path))?;
     }
     drop(trees);
-    for (path, content) in &skeleton.covered {
-        cover(path, content)?;
+    for content in &skeleton.covered {
+        cover(&content.path, &content.bytes)?;
     }
     restrict(plan)?;
-    pivot()
+    at("the private root", rustix::process::chdir(NEW))?;
+    at("the private root", rustix::process::pivot_root(".", "."))
 }
 
-fn new_root(options: &CStr) -> Result<(), MountError> {
+/// Makes the old root unreachable; then the kernel waits until no CPU looks at it any more, which
+/// is why this is a step of its own.
+pub(crate) fn detach_old_root() -> Result<(), MountError> {
+    if without(Layer::Mounts) {
+        return Ok(());
+    }
+    at("the private root", unmount(".", UnmountFlags::DETACH))
+}
+
+/// The root's files take memory, and no more than the policy gives; their names do as well.
+fn limit_size(bytes: u64) -> Result<(), MountError> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    at(
-        "the private root",
-        mount("tmpfs", NEW, "tmpfs", flags, Some(options)),
-    )
+    // The product's own files need some hundred.
+    let names = (bytes / INODE).max(4096);
+    let options = CString::new(format!("size={bytes},nr_inodes={names}")).unwrap_or_default();
+    at("the private root", mount_remount(NEW, flags, &options))
 }
 
-/// The parts of the root that are not the host's.
-fn build(
-    skeleton: &Skeleton,
-    identity: Identity,
-    devices: Vec<(&'static str, OwnedFd)>,
-) -> Result<(), MountError> {
-    for (folder, mode, own) in &skeleton.folders {
-        let path = inside(folder);
-        let made = fs::DirBuilder::new()
-            .recursive(true)
-            .mode(*mode)
-            .create(&path)
-            .and_then(|()| match (own, identity) {
-                (true, Identity::Root) => {
-                    let (uid, gid) = identity.inside();
-                    std::os::unix::fs::chown(&path, Some(uid), Some(gid))
-                }
-                _ => Ok(()),
-            });
-        at(folder.display().to_string(), made)?;
+/// Makes a folder of the new root and those above it.
+fn make_folder(folder: &Path, mode: u32, owner: Option<Identity>) -> io::Result<()> {
+    let path = inside(folder);
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(mode)
+        .create(&path)?;
+    give(&path, owner)
+}
+
+/// Gives a path of the new root to the sandboxed program; a user's is his already.
+fn give(path: &Path, owner: Option<Identity>) -> io::Result<()> {
+    match owner {
+        Some(Identity::Root) => {
+            let (uid, gid) = Identity::Root.inside();
+            std::os::unix::fs::chown(path, Some(uid), Some(gid))
+        }
+        _ => Ok(()),
     }
-    for (name, tree) in devices {
-        let path = inside(&Path::new("/dev").join(name));
-        at(
-            format!("/dev/{name}"),
-            make_target(&path, false).and_then(|()| attach(&tree, &path)),
-        )?;
-    }
-    for (name, target) in [
-        ("dev/fd", "/proc/self/fd"),
-        ("dev/stdin", "/proc/self/fd/0"),
-        ("dev/stdout", "/proc/self/fd/1"),
-        ("dev/stderr", "/proc/self/fd/2"),
-        ("dev/ptmx", "pts/ptmx"),
-        ("var/run", "/run"),
-        ("var/lock", "/run/lock"),
-    ] {
-        at(name, symlink(target, inside(Path::new(name))))?;
-    }
-    let flags = MountFlags::NOSUID | MountFlags::NOEXEC;
-    let options = c"newinstance,ptmxmode=0666,mode=0620";
-    at(
-        "/dev/pts",
-        mount(
-            "devpts",
-            inside(Path::new("/dev/pts")),
-            "devpts",
-            flags,
-            Some(options),
-        ),
-    )?;
-    let flags = flags | MountFlags::NODEV;
-    at(
-        "/proc",
-        mount(
-            "proc",
-            inside(Path::new("/proc")),
-            "proc",
-            flags,
-            None::<&CStr>,
-        ),
-    )?;
-    for (path, content) in &skeleton.files {
+}
+
+/// The product's own files.
+fn files(skeleton: &Skeleton, identity: Identity) -> Result<(), MountError> {
+    for Content { path, bytes } in &skeleton.files {
         let file = inside(path);
-        if let Some(parent) = file.parent() {
-            at(path.display().to_string(), make_folders(parent))?;
-        }
-        at(path.display().to_string(), fs::write(&file, content))?;
-        if let (Identity::Root, true) = (identity, path.starts_with(&skeleton.home)) {
-            let (uid, gid) = identity.inside();
-            at(
-                path.display().to_string(),
-                std::os::unix::fs::chown(&file, Some(uid), Some(gid)),
-            )?;
-        }
+        let owner = path.starts_with(&skeleton.home).then_some(identity);
+        let made = file
+            .parent()
+            .map_or(Ok(()), make_folders)
+            .and_then(|()| fs::write(&file, bytes))
+            .and_then(|()| give(&file, owner));
+        at(path.display().to_string(), made)?;
     }
     Ok(())
 }
@@ -278,6 +336,9 @@ fn cover(path: &Path, content: &[u8]) -> Result<(), MountError> {
 
 /// Pins, protects and masks; last, so that nothing is mounted over it.
 fn restrict(plan: &Plan) -> Result<(), MountError> {
+    if without(Layer::Protection) {
+        return Ok(());
+    }
     for path in &plan.pinned {
         let place = inside(path);
         at(
@@ -308,7 +369,11 @@ fn restrict(plan: &Plan) -> Result<(), MountError> {
             fs::set_permissions(mask, fs::Permissions::from_mode(0o000)),
         )?;
     }
-    for (path, is_folder) in &plan.masked {
+    for Mask {
+        at: path,
+        folder: is_folder,
+    } in &plan.masked
+    {
         let source = if *is_folder { &folder } else { &file };
         let done = clone_tree(source).and_then(|tree| {
             mount_setattr(tree.as_fd(), READ_ONLY | HARMLESS, None, false)?;
@@ -317,14 +382,6 @@ fn restrict(plan: &Plan) -> Result<(), MountError> {
         at(path.display().to_string(), done)?;
     }
     at("masks", fs::remove_dir_all(&masks))
-}
-
-/// Makes the new root the root, and the old one unreachable.
-fn pivot() -> Result<(), MountError> {
-    at("the private root", rustix::process::chdir(NEW))?;
-    at("the private root", rustix::process::pivot_root(".", "."))?;
-    at("the private root", unmount(".", UnmountFlags::DETACH))?;
-    at("the private root", rustix::process::chdir("/"))
 }
 
 /// Keeps what is mounted from here on from reaching the host's namespace.
@@ -337,7 +394,7 @@ pub(crate) fn keep_private() -> io::Result<()> {
 /// capabilities are void, so only an attempt tells.
 pub(crate) fn can_mount() -> Result<(), Errno> {
     mount("tmpfs", NEW, "tmpfs", MountFlags::empty(), None::<&CStr>)?;
-    mkdirat(CWD, "/tmp/probe", Mode::RWXU)
+    mkdirat(CWD, "/proc/probe", Mode::RWXU)
 }
 
 /// Whether a fresh procfs may be mounted: not where a container has masked the outer one.

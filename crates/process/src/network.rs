@@ -2,17 +2,19 @@
 //! anywhere is local (AnyIP) and every packet for one of them is handed to a listener of the
 //! gate. There is no interface, bridge or helper through which anything else could leave.
 
-use crate::kernel::set_option;
+use crate::kernel::{self, set_option};
 use crate::message::Carried;
 use crate::netlink::{ACK, Batch, CREATE, EXCL, REQUEST};
 use crate::nftables;
 use bailiwick_event::{PatternHost, Ports};
 use bailiwick_policy::NetworkPolicy;
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SocketFlags, SocketType, bind, getsockname, listen, socket_with, sockopt,
 };
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -26,17 +28,49 @@ const IP_RECVORIGDSTADDR: i32 = 20;
 const IPV6_TRANSPARENT: i32 = 75;
 const IPV6_RECVORIGDSTADDR: i32 = 74;
 
-/// Builds the network of the current, new namespace and returns the gate's sockets.
-pub(crate) fn set_up(policy: &NetworkPolicy) -> io::Result<Vec<(Carried, OwnedFd)>> {
-    let v6 = std::path::Path::new("/proc/sys/net/ipv6").exists();
-    // Files first: meanwhile another thread changes what the root is.
+/// The folder of the kernel's settings, opened while `/proc` is there: what it shows of a network
+/// is that of whoever looks.
+pub(crate) fn settings() -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open("/proc/sys", flags, Mode::empty())?)
+}
+
+/// Makes a network namespace for this thread alone and sets what the kernel keeps in files.
+/// Returns the namespace, and whether there is IPv6 in it.
+pub(crate) fn begin(settings: &OwnedFd) -> io::Result<(OwnedFd, bool)> {
+    kernel::unshare(libc::CLONE_NEWNET)?;
+    let set = |name: &str, value: &[u8]| -> io::Result<()> {
+        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let file = openat(settings, name, flags, Mode::empty())?;
+        rustix::io::write(file, value)?;
+        Ok(())
+    };
+    let v6 = statat(settings, "net/ipv6", AtFlags::empty()).is_ok();
     // A ping would be answered by the sandbox itself, which would look like a reachable network.
-    std::fs::write("/proc/sys/net/ipv4/icmp_echo_ignore_all", "1")?;
+    set("net/ipv4/icmp_echo_ignore_all", b"1")?;
     if v6 {
-        std::fs::write("/proc/sys/net/ipv6/icmp/echo_ignore_all", "1")?;
+        set("net/ipv6/icmp/echo_ignore_all", b"1")?;
     }
     // The namespace is the sandbox's own: a development server may listen at any port.
-    std::fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0")?;
+    set("net/ipv4/ip_unprivileged_port_start", b"0")?;
+    let any = socket_with(
+        AddressFamily::INET,
+        SocketType::DGRAM,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    Ok((kernel::network_of(any)?, v6))
+}
+
+/// Enters a network namespace.
+pub(crate) fn enter(namespace: &OwnedFd) -> io::Result<()> {
+    let network = Some(LinkNameSpaceType::Network);
+    Ok(move_into_link_name_space(namespace.as_fd(), network)?)
+}
+
+/// Builds the network of the current, new namespace and returns the gate's sockets. Reads no file:
+/// meanwhile another thread changes what the root is.
+pub(crate) fn set_up(v6: bool) -> io::Result<Vec<(Carried, OwnedFd)>> {
     bring_up(v6)?;
     let mut sockets = Vec::new();
     let v4 = listeners(IpAddr::V4(Ipv4Addr::LOCALHOST), 0, &mut sockets)?;
@@ -49,24 +83,28 @@ pub(crate) fn set_up(policy: &NetworkPolicy) -> io::Result<Vec<(Carried, OwnedFd
     }
     let proxy = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), bailiwick_gate::PROXY_PORT);
     sockets.push((Carried::Proxy, listener(proxy)?));
-    for port in granted_loopback_ports(policy) {
-        sockets.push((
-            Carried::Loopback,
-            listener(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?,
-        ));
-        if v6 {
-            sockets.push((
-                Carried::Loopback,
-                listener(SocketAddr::new(Ipv6Addr::LOCALHOST.into(), port))?,
-            ));
-        }
-    }
     nftables::install(v4)?;
     Ok(sockets)
 }
 
+/// Listens where the host's loopback services are that the sandbox may reach.
+pub(crate) fn grant(ports: &[u16], v6: bool) -> io::Result<Vec<(Carried, OwnedFd)>> {
+    let mut sockets = Vec::with_capacity(2 * ports.len());
+    for &port in ports {
+        let mut addresses = vec![IpAddr::from(Ipv4Addr::LOCALHOST)];
+        if v6 {
+            addresses.push(Ipv6Addr::LOCALHOST.into());
+        }
+        for address in addresses {
+            let socket = listener(SocketAddr::new(address, port))?;
+            sockets.push((Carried::Loopback, socket));
+        }
+    }
+    Ok(sockets)
+}
+
 /// The ports of the host's loopback that the policy grants, each once.
-fn granted_loopback_ports(policy: &NetworkPolicy) -> Vec<u16> {
+pub(crate) fn granted_loopback_ports(policy: &NetworkPolicy) -> Vec<u16> {
     let mut ports: Vec<u16> = policy
         .allow
         .iter()
@@ -78,6 +116,11 @@ fn granted_loopback_ports(policy: &NetworkPolicy) -> Vec<u16> {
     ports.sort_unstable();
     ports.dedup();
     ports
+}
+
+/// Whether there are machines that a policy grants.
+pub(crate) fn grants_any(policy: &NetworkPolicy) -> bool {
+    !(policy.allow.is_empty() && policy.hosts.is_empty() && policy.http.is_empty())
 }
 
 /// Starts `lo` and makes every address local.

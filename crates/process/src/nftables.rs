@@ -33,7 +33,8 @@ const VERDICT: u32 = 0;
 const META_L4PROTO: u32 = 16;
 const META_NFPROTO: u32 = 15;
 const EQUAL: u32 = 0;
-const NOT_EQUAL: u32 = 1;
+/// The address family of a rule for every family, which may then name no address.
+const ANY_FAMILY: u32 = 0;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
 const ACCEPT: u32 = 1;
@@ -86,17 +87,27 @@ fn immediate(batch: &mut Batch, value: &[u8]) {
     });
 }
 
-/// Hands the packet to the listener at `port` and ends the rule set for it.
-fn hand_over(batch: &mut Batch, family: u8, port: u16) {
-    immediate(batch, &port.to_be_bytes());
-    expression(batch, "tproxy", |b| {
-        b.number(1, u32::from(family));
-        b.number(3, REGISTER);
-    });
+fn accept(batch: &mut Batch) {
     expression(batch, "immediate", |b| {
         b.number(1, VERDICT);
         b.nest(2, |b| b.nest(2, |b| b.number(1, ACCEPT)));
     });
+}
+
+/// Hands packets of a protocol to the listener at `port`, whatever their family.
+fn hand_over(batch: &mut Batch, protocol: u8, destination: Option<u16>, port: u16) {
+    meta(batch, META_L4PROTO);
+    compare(batch, EQUAL, &[protocol]);
+    if let Some(destination) = destination {
+        payload(batch, TRANSPORT_HEADER, 2, 2);
+        compare(batch, EQUAL, &destination.to_be_bytes());
+    }
+    immediate(batch, &port.to_be_bytes());
+    expression(batch, "tproxy", |b| {
+        b.number(1, ANY_FAMILY);
+        b.number(3, REGISTER);
+    });
+    accept(batch);
 }
 
 fn rule(batch: &mut Batch, fill: impl FnOnce(&mut Batch)) {
@@ -107,24 +118,25 @@ fn rule(batch: &mut Batch, fill: impl FnOnce(&mut Batch)) {
     batch.end(&open);
 }
 
-/// The conditions that every rule begins with: the family, and a destination that is not the
-/// sandbox's own loopback.
-fn from_outside(batch: &mut Batch, family: u8) {
+/// Leaves the sandbox's own loopback alone.
+fn own_loopback(batch: &mut Batch, family: u8) {
     meta(batch, META_NFPROTO);
     compare(batch, EQUAL, &[family]);
     if family == IPV4 {
         payload(batch, NETWORK_HEADER, 16, 1);
-        compare(batch, NOT_EQUAL, &[127]);
+        compare(batch, EQUAL, &[127]);
     } else {
         payload(batch, NETWORK_HEADER, 24, 16);
-        compare(batch, NOT_EQUAL, &std::net::Ipv6Addr::LOCALHOST.octets());
+        compare(batch, EQUAL, &std::net::Ipv6Addr::LOCALHOST.octets());
     }
+    accept(batch);
 }
 
 /// Installs the rule set in the current network namespace.
 pub(crate) fn install(ports: Ports) -> io::Result<()> {
     const TCP: u8 = 6;
     const UDP: u8 = 17;
+    const DNS: u16 = 53;
     let mut batch = Batch::new();
     let open = batch.begin(BATCH_BEGIN, REQUEST, &header(0));
     batch.end(&open);
@@ -140,28 +152,11 @@ pub(crate) fn install(ports: Ports) -> io::Result<()> {
     });
     batch.text(7, "filter");
     batch.end(&open);
-    for family in [IPV4, IPV6] {
-        rule(&mut batch, |b| {
-            from_outside(b, family);
-            meta(b, META_L4PROTO);
-            compare(b, EQUAL, &[TCP]);
-            hand_over(b, family, ports.tcp);
-        });
-        rule(&mut batch, |b| {
-            from_outside(b, family);
-            meta(b, META_L4PROTO);
-            compare(b, EQUAL, &[UDP]);
-            payload(b, TRANSPORT_HEADER, 2, 2);
-            compare(b, EQUAL, &53_u16.to_be_bytes());
-            hand_over(b, family, ports.dns);
-        });
-        rule(&mut batch, |b| {
-            from_outside(b, family);
-            meta(b, META_L4PROTO);
-            compare(b, EQUAL, &[UDP]);
-            hand_over(b, family, ports.udp);
-        });
-    }
+    rule(&mut batch, |b| own_loopback(b, IPV4));
+    rule(&mut batch, |b| own_loopback(b, IPV6));
+    rule(&mut batch, |b| hand_over(b, TCP, None, ports.tcp));
+    rule(&mut batch, |b| hand_over(b, UDP, Some(DNS), ports.dns));
+    rule(&mut batch, |b| hand_over(b, UDP, None, ports.udp));
     let open = batch.begin(BATCH_END, REQUEST, &header(0));
     batch.end(&open);
     batch.send(NETFILTER)

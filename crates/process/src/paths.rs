@@ -1,17 +1,21 @@
 //! Resolves a path of the host the way the kernel does, but keeps the links that it went
 //! through: inside the sandbox the same spelling must lead to the same file.
 
+use crate::setup::raw;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// A symbolic link of the host.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Link {
     /// Where it is, without links.
+    #[serde(with = "raw")]
     pub(crate) at: PathBuf,
     /// What it says.
+    #[serde(with = "raw")]
     pub(crate) target: PathBuf,
 }
 

@@ -5,10 +5,13 @@
 //! The root is empty and gets what the policy names; what is not named does not exist. That is
 //! why there is no list of secrets to hide: forgetting one cannot show it.
 
+use crate::broker::{Rules, Verdict};
 use crate::paths::{self, Link};
+use crate::setup::{raw, raw_list};
 use crate::walk::{self, Budget, WalkError};
 use bailiwick_event::{Failure, Refused, RuleRef, Text};
 use bailiwick_policy::{Effective, PathEntry, PathPattern};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -16,7 +19,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// What a mounted path may be used for, strongest last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Access {
     Read,
     Private,
@@ -24,11 +27,13 @@ pub(crate) enum Access {
 }
 
 /// One mount of the host's files.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bind {
     /// The path on the host, without links.
+    #[serde(with = "raw")]
     pub(crate) source: PathBuf,
     /// The path inside, without links.
+    #[serde(with = "raw")]
     pub(crate) at: PathBuf,
     pub(crate) access: Access,
     pub(crate) folder: bool,
@@ -37,31 +42,51 @@ pub(crate) struct Bind {
     pub(crate) owner: Option<(u32, u32)>,
 }
 
+/// A path that becomes unreadable.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Mask {
+    #[serde(with = "raw")]
+    pub(crate) at: PathBuf,
+    pub(crate) folder: bool,
+}
+
 /// The whole root, in the order in which it is made.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// Symbolic links of the host outside of every mount (`/bin`), made again.
     pub(crate) links: Vec<Link>,
     /// Parents before children.
     pub(crate) binds: Vec<Bind>,
     /// Control folders that must not be renamed away: mounted on themselves.
+    #[serde(with = "raw_list")]
     pub(crate) pinned: Vec<PathBuf>,
     /// Paths that become read-only.
+    #[serde(with = "raw_list")]
     pub(crate) protected: Vec<PathBuf>,
-    /// Paths that become unreadable; whether each is a folder.
-    pub(crate) masked: Vec<(PathBuf, bool)>,
+    /// Paths that become unreadable.
+    pub(crate) masked: Vec<Mask>,
     /// What the user should know.
+    #[serde(skip)]
     pub(crate) notices: Vec<String>,
 }
 
 impl Plan {
-    /// Plans the root for a policy. `root` says whether the host's root starts the sandbox.
-    pub(crate) fn new(policy: &Effective, private: &Path, root: bool) -> Result<Self, Failure> {
+    /// Plans the root for a policy. `root` says whether the host's root starts the sandbox, and
+    /// `rules` what the write broker keeps.
+    pub(crate) fn new(
+        policy: &Effective,
+        private: &Path,
+        root: bool,
+        rules: Option<&Rules>,
+    ) -> Result<Self, Failure> {
         let mut plan = Self::default();
         plan.plan_binds(policy, private, root)?;
         for entry in &policy.filesystem.protect {
             for path in existing("filesystem.protect", entry)? {
-                plan.protect(&path, entry)?;
+                let filtered = |rules: &Rules| matches!(rules.decide(&path), Verdict::Git(_));
+                if !rules.is_some_and(filtered) {
+                    plan.protect(&path, entry)?;
+                }
             }
         }
         for entry in &policy.filesystem.deny {
@@ -78,6 +103,36 @@ impl Plan {
             .iter()
             .filter(|b| b.access > Access::Read)
             .map(|b| b.at.as_path())
+    }
+
+    /// The paths of the host that a policy lets a program write.
+    pub(crate) fn writable_on_host(policy: &Effective) -> impl Iterator<Item = PathBuf> {
+        policy
+            .filesystem
+            .write
+            .iter()
+            .map(|entry| match &entry.pattern {
+                PathPattern::Path(path) => {
+                    paths::resolve(path).map_or_else(|| path.clone(), |resolved| resolved.real)
+                }
+                PathPattern::Glob { root, .. } => root.clone(),
+            })
+    }
+
+    /// Folders of the host that a program may write.
+    pub(crate) fn writable_folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.binds
+            .iter()
+            .filter(|b| b.access == Access::Write && b.folder)
+            .map(|b| b.at.clone())
+    }
+
+    /// Folders of the product that stand behind private paths.
+    pub(crate) fn private_folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.binds
+            .iter()
+            .filter(|b| b.access == Access::Private)
+            .map(|b| b.source.clone())
     }
 
     /// The access that the mounts give to a path, if any.
@@ -122,6 +177,7 @@ impl Plan {
                         }
                         continue;
                     };
+                    not_whole(rule, entry, &resolved.real)?;
                     for link in &resolved.links {
                         crossed.push((link.at.clone(), rule, entry.clone()));
                     }
@@ -274,7 +330,10 @@ impl Plan {
         if bind.access == Access::Private || template && closed_by_mode(&resolved.real, bind) {
             return;
         }
-        let mask = (resolved.real, resolved.folder);
+        let mask = Mask {
+            at: resolved.real,
+            folder: resolved.folder,
+        };
         if !self.masked.contains(&mask) {
             self.masked.push(mask);
         }
@@ -318,6 +377,24 @@ fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Fai
         resource,
         remedy: remedy.to_owned(),
     })
+}
+
+/// Refuses what every sandbox has of its own.
+fn not_whole(rule: &str, entry: &PathEntry, path: &Path) -> Result<(), Failure> {
+    let own = path.starts_with("/proc") || path == Path::new("/dev");
+    if !own && path != Path::new("/") {
+        return Ok(());
+    }
+    let remedy = match own {
+        true => "leave the entry out: every sandbox has one of its own",
+        false => "name the folders that are needed: [\"/usr\", \"/etc\", \"/srv\"]",
+    };
+    Err(refused(
+        rule,
+        entry,
+        format!("{} of the host cannot be shown", shown(path)),
+        remedy,
+    ))
 }
 
 /// The path of an entry that must be one path.
@@ -364,6 +441,20 @@ fn owner(path: &Path) -> Result<(u32, u32), Failure> {
     Ok((meta.uid(), meta.gid()))
 }
 
+/// The failure where a folder of the product's own cannot be made.
+pub(crate) fn not_made(folder: &Path, error: &io::Error) -> Failure {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space there, or set XDG_STATE_HOME to another disk"
+        }
+        _ => "set XDG_STATE_HOME to a folder of yours that can be written",
+    };
+    Failure::fault(format!(
+        "{} cannot be made: {error}\n  {remedy}",
+        shown(folder)
+    ))
+}
+
 /// The folder that stands behind a private path, made if it is missing. Its name is the path
 /// with `/` written as `%`, so that different paths have different folders.
 fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
@@ -374,10 +465,7 @@ fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
         .mode(0o700)
         .create(&folder)
     {
-        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(Failure::fault(format!(
-            "{} cannot be made: {e}",
-            shown(&folder)
-        ))),
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(not_made(&folder, &e)),
         _ => Ok(folder),
     }
 }

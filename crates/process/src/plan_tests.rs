@@ -57,8 +57,9 @@ impl World {
             network: NetworkPolicy::default(),
             environment: Environment::default(),
             limits: Limits::default(),
+            require: Vec::new(),
         };
-        Plan::new(&policy, &self.top().join("private"), false)
+        Plan::new(&policy, &self.top().join("private"), false, None)
     }
     fn relative(&self, path: &Path) -> String {
         path.strip_prefix(self.top()).unwrap().display().to_string()
@@ -135,7 +136,7 @@ fn what_is_not_visible_needs_no_mask() {
     let masked: Vec<_> = plan
         .masked
         .iter()
-        .map(|(p, d)| (world.relative(p), *d))
+        .map(|mask| (world.relative(&mask.at), mask.folder))
         .collect();
     assert_eq!(masked, [("ws/.env".into(), false)]);
 }
@@ -145,7 +146,11 @@ fn a_denied_link_hides_what_it_leads_to() {
     let world = World::new(&["ws/secret/key"]).write("ws").deny("ws/link");
     symlink("secret", world.top().join("ws/link")).unwrap();
     let plan = world.plan().unwrap();
-    assert_eq!(plan.masked, [(world.top().join("ws/secret"), true)]);
+    let mask = Mask {
+        at: world.top().join("ws/secret"),
+        folder: true,
+    };
+    assert_eq!(plan.masked, [mask]);
 }
 
 #[test]

@@ -3,87 +3,96 @@
 
 use crate::git_config;
 use crate::identity::{INSIDE, Identity};
+use crate::setup::raw;
 use bailiwick_policy::Effective;
-use std::ffi::CString;
+use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The parts of a root.
+/// Folders of every root that nobody owns, with their modes.
+pub(crate) const FOLDERS: [(&str, u32); 12] = [
+    ("/dev", 0o755),
+    ("/dev/pts", 0o755),
+    ("/proc", 0o555),
+    ("/run", 0o755),
+    ("/run/user", 0o755),
+    ("/var", 0o755),
+    ("/var/lib", 0o755),
+    ("/var/cache", 0o755),
+    ("/tmp", 0o1777),
+    ("/var/tmp", 0o1777),
+    ("/dev/shm", 0o1777),
+    ("/run/lock", 0o1777),
+];
+
+/// A file of the product.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    #[serde(with = "raw")]
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The parts of a root that depend on the policy.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Skeleton {
-    /// Folders, their modes, and whether the sandboxed program owns them.
-    pub(crate) folders: Vec<(PathBuf, u32, bool)>,
-    /// Files in those folders.
-    pub(crate) files: Vec<(PathBuf, Vec<u8>)>,
+    /// Files in folders of the product.
+    pub(crate) files: Vec<Content>,
     /// Files that cover one of the host.
-    pub(crate) covered: Vec<(PathBuf, Vec<u8>)>,
-    /// Mount options of the root.
-    pub(crate) tmpfs_options: CString,
+    pub(crate) covered: Vec<Content>,
     /// The home directory.
+    #[serde(with = "raw")]
     pub(crate) home: PathBuf,
 }
 
-/// Folders that every program may write to.
-pub(crate) fn scratch(policy: &Effective, identity: Identity) -> Vec<PathBuf> {
-    let (uid, _) = identity.inside();
-    vec![
-        "/tmp".into(),
-        "/var/tmp".into(),
-        "/dev/shm".into(),
-        "/run/lock".into(),
-        PathBuf::from(format!("/run/user/{uid}")),
-        policy.home.clone(),
-    ]
+/// The folder of a user's sockets, which belongs to the sandboxed program.
+pub(crate) fn runtime_folder(identity: Identity) -> PathBuf {
+    format!("/run/user/{}", identity.inside().0).into()
 }
 
 impl Skeleton {
     /// The skeleton for a policy.
     pub(crate) fn new(policy: &Effective, identity: Identity) -> Self {
-        let (uid, _) = identity.inside();
-        let mut folders: Vec<(PathBuf, u32, bool)> = [
-            ("/dev", 0o755),
-            ("/dev/pts", 0o755),
-            ("/proc", 0o555),
-            ("/run", 0o755),
-            ("/run/user", 0o755),
-            ("/var", 0o755),
-            ("/var/lib", 0o755),
-            ("/var/cache", 0o755),
-        ]
-        .map(|(path, mode)| (path.into(), mode, false))
-        .to_vec();
-        for path in ["/tmp", "/var/tmp", "/dev/shm", "/run/lock"] {
-            folders.push((path.into(), 0o1777, false));
-        }
-        folders.push((format!("/run/user/{uid}").into(), 0o700, true));
-        folders.push((policy.home.clone(), 0o755, true));
         let mut files = Vec::new();
         if let Some(config) = git_config::of_home(&policy.home) {
-            files.push((policy.home.join(".gitconfig"), config));
+            files.push(Content {
+                path: policy.home.join(".gitconfig"),
+                bytes: config,
+            });
         }
+        let cover = |path: &Path, bytes: Vec<u8>| Content {
+            path: path.to_path_buf(),
+            bytes,
+        };
         let mut covered = vec![
-            (name_service(), resolv_conf().into_bytes()),
-            ("/etc/hosts".into(), hosts_file().into_bytes()),
+            cover(&name_service(), resolv_conf().into_bytes()),
+            cover(Path::new("/etc/hosts"), hosts_file().into_bytes()),
         ];
         if identity == Identity::Root {
-            covered.push((
-                "/etc/passwd".into(),
-                with_line("/etc/passwd", &passwd_line(policy)),
-            ));
-            covered.push(("/etc/group".into(), with_line("/etc/group", &group_line())));
+            for (path, line) in [
+                ("/etc/passwd", passwd_line(policy)),
+                ("/etc/group", group_line()),
+            ] {
+                covered.push(cover(Path::new(path), with_line(path, &line)));
+            }
         }
-        let size = policy
-            .limits
-            .memory
-            .as_ref()
-            .map_or("25%".to_owned(), |m| m.value.to_string());
-        let options = format!("mode=0755,size={size}");
         Self {
-            folders,
             files,
             covered,
-            tmpfs_options: CString::new(options).unwrap_or_default(),
             home: policy.home.clone(),
         }
+    }
+
+    /// Folders that every program may write to.
+    pub(crate) fn scratch(&self, identity: Identity) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = FOLDERS
+            .iter()
+            .filter(|(_, mode)| *mode == 0o1777)
+            .map(|(path, _)| path.into())
+            .collect();
+        folders.push(runtime_folder(identity));
+        folders.push(self.home.clone());
+        folders
     }
 }
 

@@ -41,7 +41,7 @@ pub(crate) enum WalkError {
 pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<PathBuf>, WalkError> {
     // Most patterns of the templates mean folders that a workspace does not have; compiling them
     // would be most of what they cost.
-    if !literal_part(root, glob).is_dir() {
+    if !may_match(root, glob) {
         return Ok(Vec::new());
     }
     let matcher: GlobMatcher = GlobBuilder::new(glob)
@@ -84,15 +84,32 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
     Ok(found)
 }
 
-/// The folder that every match lies in: `root` and the parts of the glob before its first
-/// wildcard.
-fn literal_part(root: &Path, glob: &str) -> PathBuf {
-    let mut parts: Vec<&str> = glob.split('/').collect();
-    parts.pop();
-    let literal = parts
-        .iter()
-        .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']));
-    literal.fold(root.to_path_buf(), |path, part| path.join(part))
+/// Whether anything could match: the folder that every match lies in is there, and in it a name
+/// that begins as the glob's first part with a wildcard does.
+fn may_match(root: &Path, glob: &str) -> bool {
+    const WILD: [char; 5] = ['*', '?', '[', '{', '\\'];
+    let mut folder = root.to_path_buf();
+    let mut parts = glob.split('/').peekable();
+    while let Some(part) = parts.next() {
+        let Some(begin) = part.find(WILD) else {
+            if parts.peek().is_some() {
+                folder.push(part);
+            }
+            continue;
+        };
+        return match fs::read_dir(&folder) {
+            Ok(_) if begin == 0 => true,
+            Ok(entries) => entries.into_iter().any(|entry| {
+                let name = entry.map(|entry| entry.file_name());
+                name.map_or(true, |n| {
+                    n.as_encoded_bytes().starts_with(&part.as_bytes()[..begin])
+                })
+            }),
+            // What cannot be read is told by the walk.
+            Err(error) => !gone_or_closed(&error),
+        };
+    }
+    folder.is_dir()
 }
 
 fn gone_or_closed(error: &io::Error) -> bool {
@@ -140,6 +157,15 @@ mod tests {
     fn a_single_star_stays_between_two_slashes() {
         assert_eq!(found("m/*/hooks"), ["m/x/hooks", "m/y/hooks"]);
         assert_eq!(found("*/.env"), ["a/.env"]);
+    }
+
+    #[test]
+    fn a_name_that_begins_otherwise_is_no_match() {
+        assert_eq!(found("a/.e*"), ["a/.env"]);
+        assert_eq!(found("a/e?v"), ["a/env"]);
+        assert_eq!(found("a/x*"), [""; 0]);
+        assert_eq!(found("x/.e*"), [""; 0]);
+        assert_eq!(found("m/x/hooks"), ["m/x/hooks"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a backend is: something that prepares an isolated place, lets one command run in it, and
 //! reports what happens to it. It decides nothing and records nothing; the session does both.
 
-use bailiwick_event::{Failure, LimitKind};
+use bailiwick_event::{Act, Decision, Failure, LimitKind};
 use bailiwick_gate::{Inside, Sockets};
 use bailiwick_policy::Effective;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -11,20 +11,48 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Everything that a backend needs to know to start a command.
-pub struct Launch<'a> {
-    /// What the sandbox may do.
-    pub policy: &'a Effective,
+/// The number of a sandbox's own command: the one whose end is the sandbox's.
+pub const OWN: u32 = 0;
+
+/// What is executed.
+#[derive(Clone, Copy)]
+pub struct Invocation<'a> {
     /// The command's words; not empty.
     pub argv: &'a [OsString],
     /// The folder in which it starts.
     pub cwd: &'a Path,
     /// The command's whole environment.
     pub environment: &'a [(OsString, OsString)],
-    /// The caller's terminal, where one of the three streams is one.
-    pub terminal: Option<TerminalShape>,
+}
+
+/// Everything that a backend needs to know to make a sandbox.
+pub struct Launch<'a> {
+    /// What the sandbox may do.
+    pub policy: &'a Effective,
+    /// What starts in it; none where the command enters later.
+    pub command: Option<Invocation<'a>>,
+    /// Whether commands may enter it.
+    pub open: bool,
     /// The folder of the host that backs the policy's `private` paths.
     pub private: &'a Path,
+    /// Whether layers that the machine does not have are done without.
+    pub best_effort: bool,
+    /// What stdout and stderr are inside, where they are not the caller's own.
+    pub streams: [Option<BorrowedFd<'a>>; 2],
+}
+
+/// A command that enters a sandbox.
+pub struct Entry<'a> {
+    /// Its number, which no other of the sandbox has; [`OWN`] where the sandbox waits for its own.
+    pub job: u32,
+    /// What is executed.
+    pub command: Invocation<'a>,
+    /// Its stdin, stdout and stderr.
+    pub streams: [BorrowedFd<'a>; 3],
+    /// Whether those that are terminals are its controlling terminal.
+    pub terminal: bool,
+    /// Its file mode creation mask.
+    pub umask: u32,
 }
 
 /// What a sandbox's own terminal must look like at the start.
@@ -45,18 +73,31 @@ pub trait Backend {
     /// Its name: `process`, `vm`, `capos`.
     fn name(&self) -> &'static str;
 
-    /// Begins to set up a sandbox and returns while it is being set up. The calling process has
-    /// one thread.
+    /// Begins with what does not depend on the policy and returns while that goes on, so that
+    /// the policy can be read meanwhile. The calling process has one thread. Dropping what is
+    /// returned ends it.
+    ///
+    /// # Errors
+    /// A [`Failure`] where no sandbox can be had here at all.
+    fn prepare(&self, terminal: Option<TerminalShape>) -> Result<Box<dyn Prepared>, Failure>;
+}
+
+/// A sandbox that waits for its policy.
+pub trait Prepared {
+    /// Sets it up for a launch and returns while it is being set up.
     ///
     /// # Errors
     /// A [`Failure`] where the policy cannot be enforced here.
-    fn begin(&self, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure>;
+    fn begin(self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure>;
 }
 
 /// A sandbox that is being set up.
 pub trait Begun {
     /// The layers that it will have, in order; where one cannot be had, [`Begun::ready`] fails.
     fn layers(&self) -> Vec<String>;
+
+    /// What the user should know, a line each; nothing of it is in [`Started::notices`] any more.
+    fn notices(&mut self) -> Vec<String>;
 
     /// Lets the command start as soon as every layer is in force.
     ///
@@ -86,16 +127,46 @@ pub struct Started {
 }
 
 /// What happened to a sandbox.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
-    /// The command could not be executed, for this reason.
-    ExecFailed(i32),
-    /// The command was stopped by a signal.
-    Stopped(i32),
-    /// The command ended, as a shell reports it, and nothing of the sandbox is left.
+    /// Nothing that anybody has to be told.
+    Quiet,
+    /// The folder in which a command would start cannot be entered.
+    NoFolder {
+        /// The command's number.
+        job: u32,
+        /// Why.
+        errno: i32,
+    },
+    /// A command could not be executed.
+    ExecFailed {
+        /// Its number.
+        job: u32,
+        /// Why.
+        errno: i32,
+    },
+    /// A command was stopped by a signal.
+    Stopped {
+        /// Its number.
+        job: u32,
+        /// The signal.
+        signal: i32,
+    },
+    /// A command that had entered the sandbox ended.
+    Ended {
+        /// Its number.
+        job: u32,
+        /// As a shell reports it.
+        code: u8,
+    },
+    /// The sandbox's own command ended, as a shell reports it, and nothing of the sandbox is left.
     Exited(u8),
     /// A limit was reached; what was seen.
     Limit(LimitKind, u64),
+    /// So many refusals were too many to be told.
+    Lost(u64),
+    /// The backend refused an act, as the policy says.
+    Refused(Box<(Act, Decision)>),
 }
 
 /// A sandbox that is set up or runs.
@@ -109,11 +180,29 @@ pub trait Running {
     /// What came could not be read.
     fn news(&mut self) -> io::Result<Option<News>>;
 
-    /// Sends a signal to the command's process group.
+    /// Opens one more terminal of the sandbox's own; returns the master side.
+    ///
+    /// # Errors
+    /// The sandbox was not made to be entered, or there is no terminal left.
+    fn open_terminal(&mut self) -> io::Result<OwnedFd>;
+
+    /// Starts a command in the sandbox; what becomes of it is news.
     ///
     /// # Errors
     /// The sandbox is gone.
-    fn signal(&mut self, signal: i32) -> io::Result<()>;
+    fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()>;
+
+    /// Whether a sandbox that waits for its command is what one made for this launch would be.
+    ///
+    /// # Errors
+    /// A [`Failure`] where none could be made for it now.
+    fn fits(&self, launch: &Launch<'_>) -> Result<bool, Failure>;
+
+    /// Sends a signal to the process group of a command.
+    ///
+    /// # Errors
+    /// The sandbox is gone.
+    fn signal(&mut self, job: u32, signal: i32) -> io::Result<()>;
 
     /// Ends everything in the sandbox at once.
     fn kill(&mut self);

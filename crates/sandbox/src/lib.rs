@@ -5,13 +5,34 @@
 //! is left when the session has ended.
 
 mod backend;
+mod door;
+mod early;
 mod environment;
+mod exec;
+mod front;
 mod job;
+mod output;
+pub mod packet;
+mod protocol;
+mod record;
+mod serve;
 mod session;
 mod signals;
+mod spare;
+pub mod startup;
+#[cfg(feature = "stop-at-stage")]
+mod stop;
 mod summary;
 mod supervisor;
 mod terminal;
+mod visit;
+mod warm;
 
-pub use backend::{Backend, Begun, Launch, News, Running, Started, TerminalShape};
+pub use backend::{
+    Backend, Begun, Entry, Invocation, Launch, News, OWN, Prepared, Running, Started, TerminalShape,
+};
+pub use early::Early;
+pub use exec::{ExecRequest, exec};
+pub use serve::{ServeRequest, serve};
 pub use session::{Finished, RunRequest, run};
+pub use spare::spare;

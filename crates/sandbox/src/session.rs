@@ -1,23 +1,28 @@
 //! The life of a session. The sandbox is set up by its own process while this one makes the
 //! record, and the command waits for both: what runs is recorded from its first instant.
 
-use crate::backend::{Backend, Launch};
+use crate::backend::{Backend, Invocation, Launch};
+use crate::door::Door;
+use crate::early::Early;
 use crate::environment;
+use crate::front::Front;
+use crate::output::Output;
+use crate::record::{Beginning, Record};
 use crate::signals::Signals;
-use crate::summary;
-use crate::supervisor::{End, Supervisor, happened, nanoseconds, not_executed};
-use crate::terminal::{self, Terminal};
-use bailiwick_event::{Act, Event, Failure, Origin, Text};
-use bailiwick_guard::{Guard, Observer};
-use bailiwick_ledger::{Ledger, NewSession, StateDir};
+use crate::startup::{self, Stage};
+use crate::supervisor::Supervisor;
+use crate::terminal::Terminal;
+use crate::warm;
+use bailiwick_event::{Failure, Origin};
+use bailiwick_ledger::StateDir;
 use bailiwick_policy::{Effective, Loaded, PathEntry, PathPattern, Request};
-use rustix::fd::OwnedFd;
+use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What is to be run, and how.
 pub struct RunRequest {
@@ -31,6 +36,12 @@ pub struct RunRequest {
     pub monitor: bool,
     /// Whether the last line is JSON.
     pub json: bool,
+    /// Whether layers that the machine does not have are done without.
+    pub best_effort: bool,
+    /// Whether a sandbox that waits already may be used.
+    pub warm: bool,
+    /// The sandbox, where it was begun already.
+    pub early: Option<Early>,
     /// The command's words; not empty.
     pub argv: Vec<OsString>,
 }
@@ -43,100 +54,106 @@ pub struct Finished {
     pub last_line: Option<String>,
 }
 
-fn say(line: &str) {
+pub(crate) fn say(line: &str) {
     // A closed stderr is no reason to end a run.
-    let _ = writeln!(std::io::stderr().lock(), "bailiwick: {line}");
+    // In one write: others may write there as well.
+    let _ = std::io::stderr().write_all(format!("bailiwick: {line}\n").as_bytes());
 }
 
-/// Runs one command in one sandbox.
+/// Runs one command in one sandbox: one that waits for it already, where there is one.
 ///
 /// # Errors
 /// A [`Failure`] where it was not started, or where its end could not be recorded.
-pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failure> {
+pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, Failure> {
+    if let Some(finished) = warm::run(&request)? {
+        return Ok(finished);
+    }
+    let early = request.early.take();
+    let Early { shape, prepared } = early.unwrap_or_else(|| Early::now(backend));
     let Loaded {
         effective, notices, ..
     } = bailiwick_policy::load(&request.policy)?;
+    startup::mark(Stage::Policy);
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
     let policy = Arc::new(guarded(effective, &request.policy, &state));
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
     let variables = environment::build(&policy, caller, &request.environment, &cwd);
-    let shape = terminal::shape();
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
-    let workspace_id = blake3_hex(policy.workspace.as_os_str());
-    let private = state.projects().join(&workspace_id[..32]);
+    let private = private_folder(&state, &policy);
+    let limited = policy.limits.output.as_ref().map(|limit| limit.value);
+    let output = limited.map(|limit| Output::new(limit, shape.as_ref()));
+    let (mut output, ends) = match output.transpose() {
+        Ok(made) => made.map_or((None, [None, None]), |(o, ends)| (Some(o), ends)),
+        Err(e) => return Err(Failure::fault(format!("the output cannot be limited: {e}"))),
+    };
     let launch = Launch {
         policy: &policy,
-        argv: &request.argv,
-        cwd: &cwd,
-        environment: &variables,
-        terminal: shape.clone(),
+        command: Some(Invocation {
+            argv: &request.argv,
+            cwd: &cwd,
+            environment: &variables,
+        }),
+        open: request.name.is_some(),
         private: &private,
+        best_effort: request.best_effort,
+        streams: [&ends[0], &ends[1]].map(|end| end.as_ref().map(AsFd::as_fd)),
     };
-    let mut begun = backend.begin(&launch)?;
+    // Mistakes of the policy are told before those of the machine.
+    let mut begun = prepared?.begin(&launch)?;
+    drop(ends);
+    startup::mark(Stage::Planned);
     // While the sandbox sets itself up:
     let publish = publish(&policy)?;
-    let argv: Vec<Text> = request
-        .argv
-        .iter()
-        .map(|w| Text::from(w.as_os_str()))
-        .collect();
-    let ledger = Ledger::create(
-        &state,
-        &NewSession {
-            name: request.name.as_deref(),
-            policy_lock: &policy.to_lock(),
-            workspace: &policy.workspace,
-            argv: &argv,
-        },
-    )?;
-    let observer = request.monitor.then(|| monitor(shape.is_some()));
-    let guard = Guard::new(Arc::clone(&policy), ledger.clone(), observer);
-    guard.note(
-        Act::SessionStart {
-            backend: backend.name().to_owned(),
-            workspace: Text::from(policy.workspace.as_os_str()),
-            layers: begun.layers(),
-            policy: policy.hash(),
-        },
-        happened(),
-    );
-    let name = argv[0].clone();
-    let start = Act::ExecStart {
-        argv,
-        cwd: Text::from(cwd.as_os_str()),
+    let record = Record::begin(Beginning {
+        state: &state,
+        policy: &policy,
+        name: request.name.as_deref(),
+        backend: backend.name(),
+        layers: begun.layers(),
+        argv: &request.argv,
+        cwd: &cwd,
+        monitor: request.monitor,
+        raw: shape.is_some(),
+    })?;
+    let failed = |failure| record.fail(Duration::ZERO, failure);
+    let door = match request.name {
+        Some(_) => Some(Door::new(Some(record.open_door().map_err(failed)?))),
+        None => None,
     };
-    guard.note(start, happened());
     // What is recorded may run: the command starts when the last layer is in force. Where the
     // sandbox is gone already, `ready` knows why.
+    startup::mark(Stage::Ledger);
+    // What is missing is told before the command can say anything.
+    begun.notices().iter().for_each(|notice| say(notice));
     let _ = begun.go();
-    let mut started = match begun.ready() {
-        Ok(started) => started,
-        Err(failure) => {
-            let exit = Act::ExecExit {
-                code: failure.exit_code(),
-                duration_ns: 0,
-            };
-            guard.note(exit, happened());
-            let _ = ledger.close();
-            return Err(failure);
-        }
-    };
-    started.notices.iter().for_each(|notice| say(notice));
+    let mut started = begun.ready().map_err(failed)?;
+    startup::mark(Stage::Ready);
+    record.keep_policy().map_err(failed)?;
     started.sockets.publish = publish;
+    if let Some(output) = &mut output {
+        output
+            .start()
+            .map_err(|e| Failure::fault(format!("the output cannot be limited: {e}")))
+            .map_err(failed)?;
+    }
+    let meter = output.as_ref().map(Output::meter);
     let terminal = match (started.terminal, &shape) {
         (Some(master), Some(shape)) => Some(
-            Terminal::new(master, shape)
-                .map_err(|e| Failure::fault(format!("the terminal cannot be used: {e}")))?,
+            Terminal::new(master, shape, meter)
+                .map_err(|e| Failure::fault(format!("the terminal cannot be used: {e}")))
+                .map_err(failed)?,
         ),
         _ => None,
     };
     let mut supervisor = Supervisor {
         running: started.running,
-        guard,
-        signals,
-        terminal,
+        guard: Arc::clone(&record.guard),
+        front: Some(Front::new(terminal, signals)),
+        door,
+        output,
+        reached: false,
         sockets: Some(started.sockets),
         inside: started.inside,
         gate: None,
@@ -144,40 +161,20 @@ pub fn run(backend: &dyn Backend, request: RunRequest) -> Result<Finished, Failu
         writing: false,
     };
     let end = supervisor.watch();
-    if let Some(terminal) = &mut supervisor.terminal {
-        terminal.finish();
+    startup::mark(Stage::Report);
+    if let Some(front) = &mut supervisor.front {
+        front.finish();
     }
-    let mut last_line = None;
-    let code = match end? {
-        End::Code(code) => code,
-        End::NotExecuted(errno) => {
-            let outside = find_outside(&request.argv[0], caller.get(OsStr::new("PATH")));
-            let (code, message) = not_executed(&name, errno, outside.as_deref());
-            last_line = Some(format!("bailiwick: {message}"));
-            code
-        }
-    };
-    let duration_ns = nanoseconds(supervisor.started.elapsed());
-    supervisor
-        .guard
-        .note(Act::ExecExit { code, duration_ns }, happened());
-    if let Some(gate) = supervisor.gate.take() {
-        gate.stop();
-    }
-    ledger.close()?;
-    let (counts, last) = (ledger.counts(), ledger.last_refusal());
-    if request.json {
-        last_line = Some(summary::json(ledger.id(), code, &counts, last.as_ref()));
-    } else if let Some(line) = summary::line(ledger.id(), &counts, last.as_ref()) {
-        last_line = Some(line);
-    }
-    Ok(Finished { code, last_line })
+    let end = end.map(|end| supervisor.pass_on_the_rest(end));
+    let finished = supervisor.conclude(end, record, caller.get(OsStr::new("PATH")), request.json);
+    startup::mark(Stage::Closed);
+    finished
 }
 
 /// The policy with what the product adds: its own state and the user's policies are never visible
 /// inside. Where a folder that may be written would hold them, they are made first, so that there
 /// is something to hide.
-fn guarded(mut policy: Effective, request: &Request, state: &StateDir) -> Effective {
+pub(crate) fn guarded(mut policy: Effective, request: &Request, state: &StateDir) -> Effective {
     let mut own = vec![state.path().to_path_buf()];
     own.extend(request.user_file.parent().map(Path::to_path_buf));
     own.extend(request.trust_file.parent().map(Path::to_path_buf));
@@ -202,7 +199,7 @@ fn guarded(mut policy: Effective, request: &Request, state: &StateDir) -> Effect
 }
 
 /// The command starts where the caller is, if that is in the workspace.
-fn start_folder(policy: &Effective, cwd: &Path) -> PathBuf {
+pub(crate) fn start_folder(policy: &Effective, cwd: &Path) -> PathBuf {
     match cwd.canonicalize() {
         Ok(cwd) if cwd.starts_with(&policy.workspace) => cwd,
         _ => policy.workspace.clone(),
@@ -210,7 +207,7 @@ fn start_folder(policy: &Effective, cwd: &Path) -> PathBuf {
 }
 
 /// The host's listeners of published ports.
-fn publish(policy: &Effective) -> Result<Vec<(OwnedFd, u16)>, Failure> {
+pub(crate) fn publish(policy: &Effective) -> Result<Vec<(OwnedFd, u16)>, Failure> {
     policy
         .network
         .publish
@@ -227,35 +224,8 @@ fn publish(policy: &Effective) -> Result<Vec<(OwnedFd, u16)>, Failure> {
         .collect()
 }
 
-/// Shows each refusal as it happens; a raw terminal needs its carriage returns.
-fn monitor(raw: bool) -> Observer {
-    let end = if raw { "\r\n" } else { "\n" };
-    Box::new(move |event: &Event| {
-        if event.is_refusal() {
-            let _ = write!(
-                std::io::stderr().lock(),
-                "bailiwick: refused {} {}, by {}; remedy: {}{end}",
-                event.boundary(),
-                event.act.resource(),
-                event.decision.rule,
-                event.decision.remedy,
-            );
-        }
-    })
-}
-
-/// Where the host has a command of this name.
-fn find_outside(name: &OsStr, path: Option<&OsString>) -> Option<PathBuf> {
-    let candidates: Vec<PathBuf> = if name.as_encoded_bytes().contains(&b'/') {
-        vec![PathBuf::from(name)]
-    } else {
-        std::env::split_paths(path?)
-            .map(|folder| folder.join(name))
-            .collect()
-    };
-    candidates.into_iter().find(|path| path.is_file())
-}
-
-fn blake3_hex(text: &OsStr) -> String {
-    blake3::hash(text.as_encoded_bytes()).to_hex().to_string()
+/// The folder of the host that backs a workspace's private paths.
+pub(crate) fn private_folder(state: &StateDir, policy: &Effective) -> PathBuf {
+    let name = blake3::hash(policy.workspace.as_os_str().as_encoded_bytes()).to_hex();
+    state.projects().join(&name[..32])
 }

@@ -22,10 +22,7 @@ pub(crate) struct Signals(SignalDelivery<UnixStream, SignalOnly>);
 impl Signals {
     /// Begins to collect signals.
     pub(crate) fn new() -> io::Result<Self> {
-        let ignored = ignored();
-        let heard = HEARD
-            .into_iter()
-            .filter(|signal| ignored >> (signal - 1) & 1 == 0);
+        let heard = HEARD.into_iter().filter(|signal| !is_ignored(*signal));
         let (read, write) = UnixStream::pair()?;
         Ok(Self(SignalDelivery::with_pipe(
             read, write, SignalOnly, heard,
@@ -51,12 +48,11 @@ impl Signals {
     }
 }
 
-/// The signals that the caller has set to be ignored, signal n at bit n - 1 (proc(5)).
-fn ignored() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+/// Whether the caller has set a signal to be ignored.
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all-zero is a valid `sigaction`, which the call below overwrites.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: nothing is set; what is set now is written to `action`, which lives through the call.
+    let asked = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
+    asked == 0 && action.sa_sigaction == libc::SIG_IGN
 }

@@ -5,11 +5,11 @@ use bailiwick_event::{Event, SessionId};
 use bailiwick_ledger::Counts;
 
 /// One line, or nothing where nothing was refused.
-pub(crate) fn line(id: &SessionId, counts: &Counts, last: Option<&Event>) -> Option<String> {
+pub(crate) fn line(id: &SessionId, refusals: u64, last: Option<&Event>) -> Option<String> {
     let last = last?;
     Some(format!(
         "bailiwick: {} refused; last: {} {}, by {}; remedy: {}; see `bailiwick log --denied {id}`",
-        counts.refusals,
+        refusals,
         last.boundary(),
         last.act.resource(),
         last.decision.rule,

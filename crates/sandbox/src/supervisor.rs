@@ -2,17 +2,20 @@
 //! and when the gate is needed. One thread, one poll; the gate's thread exists only from the
 //! first connection on.
 
-use crate::backend::{News, Running};
-use crate::job;
-use crate::signals::Signals;
-use crate::terminal::Terminal;
+use crate::backend::{News, OWN, Running};
+use crate::door::Door;
+use crate::front::Front;
+use crate::output::Output;
+use crate::record::Record;
+use crate::session::Finished;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
 use bailiwick_gate::{Gate, Inside, Sockets};
 use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::AsFd;
 use rustix::io::Errno;
-use signal_hook::consts::signal::{SIGCONT, SIGPIPE, SIGWINCH, SIGXFSZ};
+use signal_hook::consts::signal::{SIGCONT, SIGXFSZ};
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,15 +23,21 @@ use std::time::{Duration, Instant};
 /// How long a run may last before its rows are moved to the database while it goes on.
 const SHORT: Duration = Duration::from_millis(200);
 
-/// How often a background run looks whether it is in the foreground.
-const LOOK: Duration = Duration::from_millis(100);
+/// How long a run that was ended waits for a reader of its output.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Everything about a command that runs.
 pub(crate) struct Supervisor {
     pub(crate) running: Box<dyn Running>,
     pub(crate) guard: Arc<Guard>,
-    pub(crate) signals: Signals,
-    pub(crate) terminal: Option<Terminal>,
+    /// Who waits for the command in this process; none where a client does.
+    pub(crate) front: Option<Front>,
+    /// Where other commands enter.
+    pub(crate) door: Option<Door>,
+    /// What the command says, where that is limited.
+    pub(crate) output: Option<Output>,
+    /// Whether a limit has ended the run.
+    pub(crate) reached: bool,
     pub(crate) sockets: Option<Sockets>,
     pub(crate) inside: Arc<dyn Inside>,
     pub(crate) gate: Option<Gate>,
@@ -40,6 +49,8 @@ pub(crate) struct Supervisor {
 pub(crate) enum End {
     /// The command ended by itself or by a limit; as a shell reports it.
     Code(u8),
+    /// The folder in which it would start is not there.
+    NoFolder(i32),
     /// The command could not be executed.
     NotExecuted(i32),
 }
@@ -48,39 +59,40 @@ impl Supervisor {
     /// Watches until the command has ended.
     pub(crate) fn watch(&mut self) -> Result<End, Failure> {
         let wall = self.guard.policy().limits.wall.as_ref().map(|l| l.value);
-        let mut reached = false;
         loop {
             let elapsed = self.started.elapsed();
             if !self.writing && elapsed >= SHORT {
                 self.writing = true;
                 self.guard.ledger().start_writer()?;
             }
-            if wall.is_some_and(|wall| elapsed >= wall) && !reached {
-                reached = true;
+            if wall.is_some_and(|wall| elapsed >= wall) && !self.reached {
+                self.reached = true;
                 self.limit(LimitKind::Wall, nanoseconds(elapsed));
                 self.running.kill();
             }
             let next = match (self.writing, wall) {
                 (false, Some(wall)) => Some(wall.min(SHORT).saturating_sub(elapsed)),
                 (false, None) => Some(SHORT.saturating_sub(elapsed)),
-                (true, Some(wall)) if !reached => Some(wall.saturating_sub(elapsed)),
+                (true, Some(wall)) if !self.reached => Some(wall.saturating_sub(elapsed)),
                 _ => None,
             };
-            let hidden = self
-                .terminal
-                .as_ref()
-                .is_some_and(Terminal::waits_for_foreground);
-            let next = if hidden {
-                Some(next.unwrap_or(LOOK).min(LOOK))
-            } else {
-                next
-            };
+            let patience = self.front.as_ref().and_then(Front::patience);
+            let next = next.into_iter().chain(patience).min();
             let ready = self.wait(next)?;
-            if ready.signals {
-                self.hear();
+            if let Some(front) = &mut self.front {
+                let running = &mut self.running;
+                front.serve(&ready.front, |signal| running.signal(OWN, signal));
             }
-            if let Some(terminal) = &mut self.terminal {
-                terminal.pump(ready.input);
+            if let Some(output) = self.output.as_mut().filter(|_| ready.output) {
+                output.hear();
+            }
+            if let Some(said) = self.said() {
+                self.reached = true;
+                self.limit(LimitKind::Output, said);
+                self.running.kill();
+            }
+            if let Some(door) = &mut self.door {
+                door.serve(&ready.door, &mut *self.running, &self.guard);
             }
             if ready.network {
                 self.start_gate()?;
@@ -88,11 +100,15 @@ impl Supervisor {
             if ready.news {
                 match self.running.news() {
                     Ok(Some(news)) => {
-                        if let Some(end) = self.take(news) {
+                        let news = match &mut self.door {
+                            Some(door) => door.tell(news, &mut *self.running, &self.guard),
+                            None => Some(news),
+                        };
+                        if let Some(end) = news.and_then(|news| self.take(news)) {
                             return Ok(end);
                         }
                     }
-                    _ if reached => return Ok(End::Code(137)),
+                    _ if self.reached => return Ok(End::Code(137)),
                     _ => {
                         return Err(Failure::fault(
                             "the sandbox ended without a word; it was \
@@ -104,9 +120,64 @@ impl Supervisor {
         }
     }
 
+    /// What was said, where that is over the limit and was not told yet.
+    fn said(&self) -> Option<u64> {
+        let output = self.output.as_ref().filter(|_| !self.reached);
+        output.and_then(Output::over)
+    }
+
+    /// Waits until what the command said has been passed on. What it said last is counted when it
+    /// has ended already.
+    ///
+    /// Decision: a run that a limit ended never ends as the command did, even where the command
+    /// was quicker than the signal: output that was cut must not look like success.
+    pub(crate) fn pass_on_the_rest(&mut self, end: End) -> End {
+        if let (Some(output), Some(front)) = (&mut self.output, &mut self.front) {
+            output.finish(front.signals(), self.reached.then_some(PATIENCE));
+        }
+        if let Some(said) = self.said() {
+            self.reached = true;
+            self.limit(LimitKind::Output, said);
+        }
+        match self.reached {
+            true => End::Code(137),
+            false => end,
+        }
+    }
+
+    /// Records the end of the run, tells it to whoever waits, and closes the record.
+    pub(crate) fn conclude(
+        &mut self,
+        end: Result<End, Failure>,
+        record: Record,
+        path: Option<&OsString>,
+        json: bool,
+    ) -> Result<Finished, Failure> {
+        let took = self.started.elapsed();
+        let ended = end.map(|end| record.end(&end, took, path));
+        if let Some(gate) = self.gate.take() {
+            gate.stop();
+        }
+        let finished = match ended {
+            Ok((code, line)) => record.close(code, line, json),
+            Err(failure) => Err(record.fail(took, failure)),
+        };
+        if let Some(door) = &mut self.door {
+            let (code, line) = match &finished {
+                Ok(finished) => (finished.code, finished.last_line.as_deref()),
+                // What failed is told by whoever gets it.
+                Err(failure) => (failure.exit_code(), None),
+            };
+            door.close(code, line);
+        }
+        finished
+    }
+
     fn take(&mut self, news: News) -> Option<End> {
         match news {
-            News::ExecFailed(errno) => return Some(End::NotExecuted(errno)),
+            News::Quiet => {}
+            News::NoFolder { errno, .. } => return Some(End::NoFolder(errno)),
+            News::ExecFailed { errno, .. } => return Some(End::NotExecuted(errno)),
             News::Exited(code) => {
                 if i32::from(code) == 128 + SIGXFSZ
                     && let Some(limit) = self.guard.policy().limits.file_size.as_ref()
@@ -115,17 +186,16 @@ impl Supervisor {
                 }
                 return Some(End::Code(code));
             }
-            News::Stopped(_) => {
-                if let Some(terminal) = &mut self.terminal {
-                    terminal.release();
+            News::Stopped { .. } => {
+                if let Some(front) = &mut self.front {
+                    front.stop();
+                    let _ = self.running.signal(OWN, SIGCONT);
                 }
-                job::stop_self();
-                if let Some(terminal) = &mut self.terminal {
-                    terminal.retake();
-                }
-                let _ = self.running.signal(SIGCONT);
             }
+            News::Ended { .. } => {}
             News::Limit(kind, observed) => self.limit(kind, observed),
+            News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
+            News::Refused(refused) => self.guard.note(refused.0, refused.1),
         }
         None
     }
@@ -140,33 +210,14 @@ impl Supervisor {
             LimitKind::FileSize => limits.file_size.as_ref().map(|l| l.value),
             LimitKind::OpenFiles => limits.open_files.as_ref().map(|l| l.value),
             LimitKind::Cpu => limits.cpu.as_ref().map(|l| l.value),
+            LimitKind::Disk => limits.disk.as_ref().map(|l| l.value),
+            LimitKind::Output => limits.output.as_ref().map(|l| l.value),
         };
         self.guard.submit(Act::Limit {
             kind,
             limit: limit.unwrap_or(0),
             observed,
         });
-    }
-
-    fn hear(&mut self) {
-        for signal in self.signals.drain() {
-            match signal {
-                SIGWINCH => {
-                    if let Some(terminal) = &self.terminal {
-                        terminal.resize();
-                    }
-                }
-                SIGPIPE => {}
-                SIGCONT => {
-                    if let Some(terminal) = &mut self.terminal {
-                        terminal.retake();
-                    }
-                    let _ = self.running.signal(SIGCONT);
-                }
-                // SIGTSTP as well: the command's own stop comes back as `News::Stopped`.
-                signal => drop(self.running.signal(signal)),
-            }
-        }
     }
 
     fn start_gate(&mut self) -> Result<(), Failure> {
@@ -182,23 +233,22 @@ impl Supervisor {
     /// Waits for something to do, at most this long.
     fn wait(&self, timeout: Option<Duration>) -> Result<Ready, Failure> {
         let news = self.running.news_fd();
-        let mut fds = vec![
-            PollFd::new(&news, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.signals.fd(), PollFlags::IN),
-        ];
-        let terminal = self
-            .terminal
-            .as_ref()
-            .map(Terminal::interest)
-            .unwrap_or_default();
-        let terminals = terminal.len();
-        fds.extend(terminal);
+        let mut fds = vec![PollFd::new(&news, PollFlags::IN)];
+        fds.extend(self.front.iter().flat_map(Front::interest));
+        let front = fds.len();
+        fds.extend(self.door.iter().flat_map(Door::interest));
+        let door = fds.len();
+        let output = self.output.as_ref().and_then(Output::fd);
+        fds.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let output = fds.len();
         if let Some(s) = &self.sockets {
             let published = s.publish.iter().map(|(socket, _)| socket);
             let all = [&s.tcp, &s.dns, &s.udp, &s.proxy, &s.loopback];
             for socket in all.into_iter().flatten().chain(published) {
                 fds.push(PollFd::from_borrowed_fd(socket.as_fd(), PollFlags::IN));
             }
+            let calls = s.calls.iter().map(|calls| calls.source.readable());
+            fds.extend(calls.map(|calls| PollFd::from_borrowed_fd(calls, PollFlags::IN)));
         }
         let timeout = timeout.map(|t| Timespec {
             tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
@@ -208,20 +258,26 @@ impl Supervisor {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
         }
-        let ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
         Ok(Ready {
-            news: ready(&fds[0]),
-            signals: ready(&fds[1]),
-            input: terminals > 0 && fds[2..2 + terminals].last().is_some_and(ready),
-            network: fds[2 + terminals..].iter().any(ready),
+            news: ready[0],
+            front: ready[1..front].to_vec(),
+            door: ready[front..door].to_vec(),
+            output: ready[door..output].contains(&true),
+            // Where the other side is gone nobody waits for an answer.
+            network: fds[output..].iter().any(|fd| {
+                let events = fd.revents();
+                !events.is_empty() && !events.contains(PollFlags::HUP)
+            }),
         })
     }
 }
 
 struct Ready {
     news: bool,
-    signals: bool,
-    input: bool,
+    front: Vec<bool>,
+    door: Vec<bool>,
+    output: bool,
     network: bool,
 }
 

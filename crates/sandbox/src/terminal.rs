@@ -3,6 +3,7 @@
 //! of the caller's terminal.
 
 use crate::backend::TerminalShape;
+use crate::output::{Meter, write_all};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -12,6 +13,7 @@ use rustix::termios::{
     tcsetattr, tcsetwinsize,
 };
 use std::io;
+use std::sync::Arc;
 
 /// How the caller's terminal looks; none where no stream is one.
 pub(crate) fn shape() -> Option<TerminalShape> {
@@ -53,11 +55,17 @@ pub(crate) struct Terminal {
     shared: bool,
     pending: Vec<u8>,
     open: bool,
+    /// Counts what is shown, where that is limited.
+    meter: Option<Arc<Meter>>,
 }
 
 impl Terminal {
     /// Joins the sandbox's terminal to the caller's.
-    pub(crate) fn new(master: OwnedFd, shape: &TerminalShape) -> io::Result<Self> {
+    pub(crate) fn new(
+        master: OwnedFd,
+        shape: &TerminalShape,
+        meter: Option<Arc<Meter>>,
+    ) -> io::Result<Self> {
         let flags = rustix::fs::fcntl_getfl(&master)? | OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&master, flags)?;
         let path = "/dev/tty";
@@ -79,6 +87,7 @@ impl Terminal {
             shared: shape.streams.contains(&false),
             pending: Vec::new(),
             open: true,
+            meter,
         };
         if terminal.eager {
             terminal.carry();
@@ -190,7 +199,9 @@ impl Terminal {
                 Ok(0) => self.open = false,
                 Ok(length) => {
                     shown += length;
-                    if write_all(&self.outer, &buffer[..length]).is_err() {
+                    let admitted = self.meter.as_ref().map_or(length, |m| m.admit(length));
+                    let written = write_all(&self.outer, &buffer[..admitted]);
+                    if written.is_err() || admitted < length {
                         self.open = false;
                     }
                 }
@@ -207,7 +218,10 @@ impl Terminal {
 
     /// Shows all that is left, and gives the caller's terminal back.
     pub(crate) fn finish(&mut self) {
-        self.open = true;
+        self.open = self
+            .meter
+            .as_ref()
+            .is_none_or(|meter| meter.over().is_none());
         self.show(usize::MAX);
         self.release();
     }
@@ -224,19 +238,4 @@ fn own_stream(shape: &TerminalShape) -> io::Result<OwnedFd> {
     let all = [stdin.as_fd(), stdout.as_fd(), stderr.as_fd()];
     let at = shape.streams.iter().position(|&is| is).unwrap_or(2);
     all[at].try_clone_to_owned()
-}
-
-fn write_all(fd: &OwnedFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match rustix::io::write(fd, bytes) {
-            Ok(length) => bytes = &bytes[length..],
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => {
-                let mut wait = [PollFd::new(fd, PollFlags::OUT)];
-                let _ = rustix::event::poll(&mut wait, None);
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

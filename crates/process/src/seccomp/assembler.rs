@@ -3,12 +3,19 @@
 
 use libc::{
     BPF_ABS, BPF_JA, BPF_JEQ, BPF_JGE, BPF_JMP, BPF_JSET, BPF_K, BPF_LD, BPF_RET, BPF_W,
-    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, sock_filter,
+    SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO, SECCOMP_RET_KILL_PROCESS, SECCOMP_RET_USER_NOTIF,
+    sock_filter,
 };
 
 /// What happens to a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
+    /// The write broker makes it.
+    Notify,
+    /// The write broker makes it if the low word of argument `index` has a bit of `mask`.
+    NotifyIfBits { index: u32, mask: u32 },
+    /// The write broker makes it unless the low word of argument `index` has a bit of `mask`.
+    NotifyUnlessBits { index: u32, mask: u32 },
     /// It fails with this error number.
     Fail(i32),
     /// It fails with the error number if the low word of argument `index` has a bit of `mask`.
@@ -39,6 +46,16 @@ pub(super) enum Verdict {
         pivot: u32,
         second: u32,
         and: &'static [u32],
+    },
+    /// Each of these arguments must have one of its values in its low word; else it fails with the
+    /// error number of the first that has not.
+    Require(&'static [(u32, &'static [u32], i32)]),
+    /// It fails with the error number unless the low word of argument `index` is named, and that of
+    /// the argument after it is one of the values that stand beside the name.
+    FailUnlessNamed {
+        index: u32,
+        names: &'static [(u32, &'static [u32])],
+        errno: i32,
     },
 }
 
@@ -88,6 +105,19 @@ fn require(values: &[u32], errno: i32) -> Vec<sock_filter> {
 
 fn body(verdict: &Verdict) -> Vec<sock_filter> {
     match *verdict {
+        Verdict::Notify => vec![answer(SECCOMP_RET_USER_NOTIF)],
+        Verdict::NotifyIfBits { index, mask } => vec![
+            load(argument(index)),
+            jump(BPF_JSET, mask, 0, 1),
+            answer(SECCOMP_RET_USER_NOTIF),
+            answer(SECCOMP_RET_ALLOW),
+        ],
+        Verdict::NotifyUnlessBits { index, mask } => vec![
+            load(argument(index)),
+            jump(BPF_JSET, mask, 1, 0),
+            answer(SECCOMP_RET_USER_NOTIF),
+            answer(SECCOMP_RET_ALLOW),
+        ],
         Verdict::Fail(errno) => vec![fail(errno)],
         Verdict::FailIfBits { index, mask, errno } => vec![
             load(argument(index)),
@@ -143,6 +173,31 @@ fn body(verdict: &Verdict) -> Vec<sock_filter> {
             code.push(load(argument(second)));
             code.extend(require(and, errno));
             code.push(answer(SECCOMP_RET_ALLOW));
+            code
+        }
+        Verdict::Require(each) => {
+            let mut code = Vec::new();
+            for &(index, values, errno) in each {
+                code.push(load(argument(index)));
+                code.extend(require(values, errno));
+            }
+            code.push(answer(SECCOMP_RET_ALLOW));
+            code
+        }
+        Verdict::FailUnlessNamed {
+            index,
+            names,
+            errno,
+        } => {
+            let mut code = vec![load(argument(index))];
+            for &(name, values) in names {
+                let mut named = vec![load(argument(index + 1))];
+                named.extend(require(values, errno));
+                named.push(answer(SECCOMP_RET_ALLOW));
+                code.push(jump(BPF_JEQ, name, 0, named.len()));
+                code.extend(named);
+            }
+            code.push(fail(errno));
             code
         }
     }

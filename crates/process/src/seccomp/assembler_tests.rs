@@ -86,6 +86,31 @@ proptest! {
 
 proptest! {
     #[test]
+    fn every_requirement_has_its_own_error(a: u32, b: u32, high: u32) {
+        let calls = vec![
+            (1, Verdict::Require(&[(0, &[2, 10], libc::EPERM), (1, &[1, 0x801], libc::ENOSYS)])),
+            (2, Verdict::FailUnlessNamed {
+                index: 1, names: &[(0, &[1, 2]), (6, &[2, 30])], errno: libc::EPERM,
+            }),
+        ];
+        let code = assemble(ARCH, None, 480, calls);
+        let wide = |low: u32| u64::from(low) | u64::from(high) << 32;
+        for (a, b) in [(a, b), (a % 12, b), (a % 12, b % 3), (2, b), (10, 0x801)] {
+            let expected = match (a, b) {
+                (2 | 10, 1 | 0x801) => SECCOMP_RET_ALLOW,
+                (2 | 10, _) => ENOSYS,
+                _ => EPERM,
+            };
+            prop_assert_eq!(run(&code, ARCH, 1, [wide(a), wide(b), 0, 0, 0, 0]), expected);
+        }
+        for (a, b) in [(a, b), (a % 7, b % 31), (0, b % 4), (6, b % 4), (6, 30), (0, 30)] {
+            let named = matches!((a, b), (0, 1 | 2) | (6, 2 | 30));
+            let expected = if named { SECCOMP_RET_ALLOW } else { EPERM };
+            prop_assert_eq!(run(&code, ARCH, 2, [0, wide(a), wide(b), 0, 0, 0]), expected);
+        }
+    }
+
+    #[test]
     fn two_masks_must_both_match(flags: u64, mode: u64) {
         let verdict = Verdict::FailIfBoth { first: (1, 0x40), second: (2, 0o6000), errno: libc::EPERM };
         let code = assemble(ARCH, None, 480, vec![(1, verdict)]);
@@ -106,4 +131,16 @@ fn other_architectures_and_x32_are_killed() {
         SECCOMP_RET_KILL_PROCESS
     );
     assert_eq!(run(&code, ARCH, 1, [0; 6]), SECCOMP_RET_ALLOW);
+}
+
+#[test]
+fn a_bit_can_keep_a_call_from_the_broker() {
+    let verdict = Verdict::NotifyUnlessBits {
+        index: 2,
+        mask: 0x20,
+    };
+    let code = assemble(ARCH, None, 480, vec![(1, verdict)]);
+    let decided = |flags| run(&code, ARCH, 1, [0, 0, flags, 0, 0, 0]);
+    assert_eq!(decided(0x21), SECCOMP_RET_ALLOW);
+    assert_eq!(decided(0x1), SECCOMP_RET_USER_NOTIF);
 }

@@ -3,6 +3,7 @@
 //! it for every call and emulates it once per call number when it is attached.
 
 mod assembler;
+mod sockets;
 mod table;
 
-pub(crate) use table::program;
+pub(crate) use table::{Brokered, FCHMODAT2, Filter, Network, broker_program, program};

@@ -3,7 +3,8 @@
 //! go round a check; programs must be able to fall back, hence ENOSYS for what has an older form.
 
 use super::assembler::{Verdict, assemble};
-use libc::{EAFNOSUPPORT, ENOSYS, EPERM, sock_filter};
+use super::sockets;
+use libc::{EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, sock_filter};
 
 /// The namespaces that `clone` and `unshare` can make.
 const NEW_NAMESPACE: u32 = (libc::CLONE_NEWNS
@@ -45,10 +46,8 @@ const REFUSED: &[i64] = &[
     libc::SYS_lookup_dcookie,
     libc::SYS_nfsservctl,
     // Other processes' memory and descriptors: pid 1 has the same user id.
-    libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
     libc::SYS_process_madvise,
-    libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
     // The machine itself.
     libc::SYS_kexec_load,
@@ -67,6 +66,9 @@ const REFUSED: &[i64] = &[
     libc::SYS_vhangup,
 ];
 
+/// What the write broker looks at its programs with, and nobody else.
+const LOOKING: [i64; 2] = [libc::SYS_process_vm_readv, libc::SYS_pidfd_getfd];
+
 /// Calls with an older form to which programs fall back; the newer one hides its arguments in
 /// memory, where no filter can read them, or does its work outside of the filter (io_uring).
 const ABSENT: &[i64] = &[
@@ -75,6 +77,24 @@ const ABSENT: &[i64] = &[
     libc::SYS_io_uring_register,
     libc::SYS_clone3,
     libc::SYS_openat2,
+];
+
+/// What processes share without files. Where there is no namespace for it, it would be the host's;
+/// a kernel may be built without it.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
 ];
 
 /// `open_tree_attr` (Linux 6.15), which the C library's headers do not name yet.
@@ -100,7 +120,15 @@ const FAMILIES: &[u32] = &[1, 2, 10, 16];
 const NETLINK: u32 = 16;
 const NETLINK_ROUTE: u32 = 0;
 /// `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`: typing into, and rewiring, a terminal.
-const TERMINAL_TRICKS: &[u32] = &[0x5412, 0x541c, 0x541d, 0x5423];
+const TERMINAL_TRICKS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+/// `BTRFS_IOC_SNAP_CREATE`, `BTRFS_IOC_SUBVOL_CREATE` and their second versions: folders that no
+/// mkdir makes.
+const SUBVOLUMES: [u32; 4] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418];
+const IOCTLS: [u32; 8] = {
+    let [a, b, c, d] = TERMINAL_TRICKS;
+    let [e, f, g, h] = SUBVOLUMES;
+    [a, b, c, d, e, f, g, h]
+};
 /// `PTRACE_ATTACH`, `PTRACE_SEIZE`: tracing what is not one's own child.
 const ATTACH: &[u32] = &[16, 0x4206];
 /// `PER_LINUX` with and without `ADDR_NO_RANDOMIZE` (debuggers), `PER_LINUX32`, and the query.
@@ -132,11 +160,98 @@ const fn mode_of_new(index: u32) -> Verdict {
 }
 
 /// `fchmodat2` (Linux 6.6), which the C library's headers may not name yet.
-const FCHMODAT2: i64 = 452;
+pub(crate) const FCHMODAT2: i64 = 452;
 
-/// The filter for the machine that this was built for. `cpu_limited` says whether the CPUs that the
-/// program may use are a limit, which it must then not change.
-pub(crate) fn program(cpu_limited: bool) -> Vec<sock_filter> {
+/// What changes what belongs to a file and is not in it.
+const ATTRIBUTES: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+];
+/// Older and newer forms of these (`setxattrat`, `removexattrat`, `file_setattr`), instead of which
+/// programs call those.
+const OTHER_ATTRIBUTES: &[i64] = &[
+    463,
+    466,
+    469,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+/// For whom a filter is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Filter {
+    /// Whether the CPUs that the program may use are a limit, which it must then not change.
+    pub(crate) cpu_limited: bool,
+    /// Whether disk space is a limit. It is looked at from time to time; a call that takes any
+    /// amount of it at once is then answered as by a file system that does not have it.
+    pub(crate) disk_limited: bool,
+    pub(crate) network: Network,
+    /// Whether it is the write broker; what it starts gets [`broker_program`] besides.
+    pub(crate) looks: bool,
+}
+
+impl Filter {
+    /// The filter of a program in namespaces.
+    pub(crate) const PLAIN: Self = Self {
+        cpu_limited: false,
+        disk_limited: false,
+        network: Network::Own,
+        looks: false,
+    };
+}
+
+/// Which network a program has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Network {
+    /// One of its own, in which nothing has to be refused.
+    Own,
+    /// The host's, of which it may use nothing.
+    None,
+    /// The host's, where the supervisor makes its connections: it gets sockets of TCP, which
+    /// nothing but the supervisor connects.
+    Mediated,
+}
+
+/// Calls that the write broker takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Brokered {
+    /// Whether also those that open a file for reading, take a name away, or change what belongs to a
+    /// file: where no mounts keep what exists.
+    pub(crate) everything: bool,
+    /// Whether also `connect`.
+    pub(crate) connects: bool,
+}
+
+impl Brokered {
+    /// Those of a program in namespaces.
+    pub(crate) const PLAIN: Self = Self {
+        everything: false,
+        connects: false,
+    };
+}
+
+/// The filter for the machine that this was built for.
+pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
     let conditional = [
         (
             libc::SYS_clone,
@@ -156,28 +271,31 @@ pub(crate) fn program(cpu_limited: bool) -> Vec<sock_filter> {
         ),
         (
             libc::SYS_socket,
-            Verdict::FailUnlessPair {
-                index: 0,
-                values: FAMILIES,
-                errno: EAFNOSUPPORT,
-                pivot: NETLINK,
-                second: 2,
-                and: &[NETLINK_ROUTE],
+            match filter.network {
+                Network::Own => Verdict::FailUnlessPair {
+                    index: 0,
+                    values: FAMILIES,
+                    errno: EAFNOSUPPORT,
+                    pivot: NETLINK,
+                    second: 2,
+                    and: &[NETLINK_ROUTE],
+                },
+                Network::None => Verdict::Fail(EAFNOSUPPORT),
+                Network::Mediated => Verdict::Require(sockets::TCP),
             },
         ),
         (
             libc::SYS_socketpair,
-            Verdict::FailUnlessOneOf {
-                index: 0,
-                values: &[1],
-                errno: EAFNOSUPPORT,
+            match filter.network {
+                Network::Own => Verdict::Require(sockets::PAIR),
+                _ => Verdict::Require(sockets::CONNECTED_PAIR),
             },
         ),
         (
             libc::SYS_ioctl,
             Verdict::FailIfOneOf {
                 index: 1,
-                values: TERMINAL_TRICKS,
+                values: &IOCTLS,
                 errno: EPERM,
             },
         ),
@@ -222,17 +340,106 @@ pub(crate) fn program(cpu_limited: bool) -> Vec<sock_filter> {
             errno: EPERM,
         },
     )];
-    let pinned = cpu_limited.then_some((libc::SYS_sched_setaffinity, Verdict::Fail(EPERM)));
+    let shared = SHARED.iter().filter(|_| filter.network != Network::Own);
+    let looking = LOOKING.iter().filter(|_| !filter.looks);
+    let pinned = filter
+        .cpu_limited
+        .then_some((libc::SYS_sched_setaffinity, Verdict::Fail(EPERM)));
+    let reserving = filter
+        .disk_limited
+        .then_some((libc::SYS_fallocate, Verdict::Fail(EOPNOTSUPP)));
     let calls = REFUSED
         .iter()
         .chain(architecture::REFUSED)
+        .chain(looking)
         .map(|&n| (n, Verdict::Fail(EPERM)))
-        .chain(ABSENT.iter().map(|&n| (n, Verdict::Fail(ENOSYS))))
+        .chain(
+            ABSENT
+                .iter()
+                .chain(shared)
+                .map(|&n| (n, Verdict::Fail(ENOSYS))),
+        )
         .chain(conditional)
         .chain(modes)
         .chain(limits)
         .chain(pinned)
+        .chain(sockets::shared(filter.network))
+        .chain(reserving)
         .map(|(number, verdict)| (number as u32, verdict))
         .collect();
+    assemble(architecture::AUDIT, architecture::X32, UNKNOWN, calls)
+}
+
+/// The flags of an open that can create a file, or that can write one.
+const WRITES: u32 =
+    (libc::O_CREAT | libc::O_ACCMODE | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY))
+        as u32;
+
+/// The filter that hands to the write broker what gives a file a name or opens one for writing.
+pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
+    let everything = brokered.everything;
+    let open = |index| match everything {
+        // A handle shows nothing and cannot be handed over; what it is opened for comes here.
+        true => Verdict::NotifyUnlessBits {
+            index,
+            mask: libc::O_PATH as u32,
+        },
+        false => Verdict::NotifyIfBits {
+            index,
+            mask: WRITES,
+        },
+    };
+    let others = [
+        libc::SYS_unlinkat,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_unlink,
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_rmdir,
+    ]
+    .into_iter()
+    .chain(ATTRIBUTES.iter().copied())
+    .map(|number| (number, Verdict::Notify))
+    .chain(
+        OTHER_ATTRIBUTES
+            .iter()
+            .map(|&number| (number, Verdict::Fail(ENOSYS))),
+    )
+    .filter(|_| everything);
+    let calls = [
+        (libc::SYS_openat, open(2)),
+        (libc::SYS_mkdirat, Verdict::Notify),
+        (libc::SYS_mknodat, Verdict::Notify),
+        (libc::SYS_symlinkat, Verdict::Notify),
+        (libc::SYS_linkat, Verdict::Notify),
+        (libc::SYS_renameat, Verdict::Notify),
+        (libc::SYS_renameat2, Verdict::Notify),
+        (libc::SYS_truncate, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, open(1)),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mkdir, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_symlink, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_link, Verdict::Notify),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_rename, Verdict::Notify),
+    ]
+    .into_iter()
+    .chain(others)
+    .chain(
+        brokered
+            .connects
+            .then_some((libc::SYS_connect, Verdict::Notify)),
+    )
+    // What the broker does is not done under a program's own rules; it must not believe that.
+    .chain([(libc::SYS_landlock_create_ruleset, Verdict::Fail(ENOSYS))])
+    .chain(LOOKING.map(|number| (number, Verdict::Fail(EPERM))))
+    .map(|(number, verdict)| (number as u32, verdict))
+    .collect();
     assemble(architecture::AUDIT, architecture::X32, UNKNOWN, calls)
 }

@@ -1,0 +1,388 @@
+//! Reads a call, decides it by the names that it is about, and does it.
+
+use super::attributes;
+use super::deferred::Deferred;
+use super::open;
+use super::path::{Place, kind_of, resolve, shown};
+use super::rename;
+use super::repository::{self, Leads, Meaning};
+use super::rules::{Rules, Verdict};
+use super::tracee::Tracee;
+use crate::notify::Call;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, symlinkat, unlinkat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// What an act came to.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    Done,
+    /// A file for the program, and whether its descriptor is closed at exec.
+    Opened(OwnedFd, bool),
+    /// A file that is made when its content is known, what the program writes to, and whether
+    /// that is closed at exec.
+    Deferred(Box<Deferred>, OwnedFd, bool),
+    /// It has to wait for another program, and is decided and tried again.
+    Waits,
+}
+
+/// Why an act was not done.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The kernel's reason, or one that it would give.
+    Errno(Errno),
+    /// A rule of the policy, by its number.
+    Rule {
+        rule: u32,
+        path: PathBuf,
+        reason: Option<String>,
+    },
+}
+
+impl Refused {
+    /// Refused by a rule, for this reason.
+    pub(super) fn by(rule: u32, path: &Path, reason: impl Into<String>) -> Self {
+        Self::Rule {
+            rule,
+            path: path.to_path_buf(),
+            reason: Some(reason.into()),
+        }
+    }
+}
+
+impl From<Errno> for Refused {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
+}
+
+/// A call, once its arguments were read.
+pub(super) struct Context<'a> {
+    pub(super) rules: &'a Rules,
+    pub(super) tracee: &'a Tracee,
+    is_waiting: &'a dyn Fn() -> bool,
+}
+
+/// Why a file of git is not written directly.
+pub(super) const CONFIGURATION: &str = "git's own files are changed with git";
+
+/// How a name may be created or written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Gate {
+    /// As the program asks for it.
+    Free,
+    /// By putting a configuration of git in its place that is harmless.
+    Configuration(u32),
+    /// When it is known where it leads.
+    Leads(Leads, u32),
+}
+
+/// A name that does not exist yet.
+struct Free {
+    folder: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+    slash: bool,
+}
+
+/// Does what a call asks for. `is_waiting` says whether the caller is still the one that was
+/// looked at.
+pub(super) fn perform(
+    rules: &Rules,
+    call: &Call,
+    is_waiting: &dyn Fn() -> bool,
+) -> Result<Outcome, Refused> {
+    let tracee = Tracee::new(call.thread);
+    let context = Context {
+        rules,
+        tracee: &tracee,
+        is_waiting,
+    };
+    let a = call.arguments;
+    // The kernel looks at the low words of these arguments.
+    let (fd, flags, mode) = (
+        |n: usize| a[n] as i32,
+        |n: usize| a[n] as i32,
+        |n: usize| a[n] as u32,
+    );
+    const HERE: i32 = libc::AT_FDCWD;
+    #[cfg(target_arch = "x86_64")]
+    match call.number {
+        libc::SYS_open => return open::open(&context, HERE, a[0], flags(1), mode(2)),
+        libc::SYS_creat => {
+            let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
+            return open::open(&context, HERE, a[0], flags, mode(1));
+        }
+        libc::SYS_mkdir => return context.mkdir(HERE, a[0], mode(1)),
+        libc::SYS_mknod => return context.mknod(HERE, a[0], mode(1)),
+        libc::SYS_symlink => return context.symlink(a[0], HERE, a[1]),
+        libc::SYS_link => return context.link((HERE, a[0]), (HERE, a[1]), 0),
+        libc::SYS_unlink => return context.unlink(HERE, a[0], AtFlags::empty()),
+        libc::SYS_rmdir => return context.unlink(HERE, a[0], AtFlags::REMOVEDIR),
+        libc::SYS_rename => return rename::rename(&context, (HERE, a[0]), (HERE, a[1]), 0),
+        _ => {}
+    }
+    match call.number {
+        libc::SYS_openat => open::open(&context, fd(0), a[1], flags(2), mode(3)),
+        libc::SYS_mkdirat => context.mkdir(fd(0), a[1], mode(2)),
+        libc::SYS_mknodat => context.mknod(fd(0), a[1], mode(2)),
+        libc::SYS_symlinkat => context.symlink(a[0], fd(1), a[2]),
+        libc::SYS_linkat => context.link((fd(0), a[1]), (fd(2), a[3]), flags(4)),
+        libc::SYS_renameat => rename::rename(&context, (fd(0), a[1]), (fd(2), a[3]), 0),
+        libc::SYS_renameat2 => rename::rename(&context, (fd(0), a[1]), (fd(2), a[3]), mode(4)),
+        libc::SYS_unlinkat => {
+            let flags = AtFlags::from_bits(mode(2)).ok_or(Errno::INVAL)?;
+            context.unlink(fd(0), a[1], flags)
+        }
+        libc::SYS_truncate => open::truncate(&context, a[0], a[1]),
+        _ => attributes::perform(&context, call),
+    }
+}
+
+impl Context<'_> {
+    /// Resolves the path at an address of the program.
+    pub(super) fn place(&self, (folder, path): (i32, u64), follow: bool) -> Result<Place, Errno> {
+        let path = self.tracee.text(path)?;
+        self.place_of(folder, &path, follow)
+    }
+
+    pub(super) fn place_of(&self, folder: i32, path: &OsStr, follow: bool) -> Result<Place, Errno> {
+        let place = resolve(|| self.tracee.folder(folder), path, follow, self.tracee)?;
+        self.must_be_waiting()?;
+        Ok(place)
+    }
+
+    /// Whoever was looked at was the caller, if that waits still.
+    pub(super) fn must_be_waiting(&self) -> Result<(), Errno> {
+        match (self.is_waiting)() {
+            true => Ok(()),
+            false => Err(Errno::SRCH),
+        }
+    }
+
+    /// Whether a name may be created or written.
+    pub(super) fn decide(&self, path: &Path) -> Result<(), Refused> {
+        judge(self.rules.decide(path), path)
+    }
+
+    /// The same for a file that is opened. One of git's own files is looked at again where it is
+    /// new: it may be copied from elsewhere.
+    pub(super) fn decide_opened(&self, path: &Path, exists: bool) -> Result<(), Refused> {
+        match self.rules.decide_file(path) {
+            Verdict::Git(_) if !exists => Ok(()),
+            verdict => judge(verdict, path),
+        }
+    }
+
+    /// The same for a file that is read.
+    pub(super) fn decide_read(&self, path: &Path) -> Result<(), Refused> {
+        judge(self.rules.decide_read(path), path)
+    }
+
+    /// What a new file at `path` means to git, where the policy protects its configuration.
+    pub(super) fn gate(&self, path: &Path) -> Result<Gate, Refused> {
+        let Some(rule) = self.rules.git(path) else {
+            return Ok(Gate::Free);
+        };
+        let refused = |reason: &str| Refused::by(rule, path, reason);
+        let sample = path.extension().is_some_and(|e| e == "sample");
+        if !sample && repository::is_hook(path) {
+            return Err(refused("git would run it"));
+        }
+        let folder = path.parent().unwrap_or(path);
+        let exists = |name: &str| folder.join(name).symlink_metadata().is_ok();
+        match repository::meaning(path, &exists) {
+            Meaning::Plain => Ok(Gate::Free),
+            Meaning::Never(reason) => Err(refused(reason)),
+            Meaning::Configuration => Ok(Gate::Configuration(rule)),
+            Meaning::Leads(kind) => Ok(Gate::Leads(kind, rule)),
+            Meaning::Head => {
+                let hooks = repository::holds_only_samples(&folder.join("hooks"));
+                if !hooks || exists("config.worktree") || !rename::renew(folder) {
+                    return Err(refused("it would make a repository of what lies beside it"));
+                }
+                Ok(Gate::Free)
+            }
+        }
+    }
+
+    /// The same where nothing but a plain name will do.
+    pub(super) fn must_be_free(&self, path: &Path) -> Result<(), Refused> {
+        match self.gate(path)? {
+            Gate::Free => Ok(()),
+            Gate::Configuration(rule) | Gate::Leads(_, rule) => {
+                Err(Refused::by(rule, path, CONFIGURATION))
+            }
+        }
+    }
+
+    /// New names get the program's mask.
+    pub(super) fn take_umask(&self) -> Result<(), Errno> {
+        rustix::process::umask(self.tracee.status()?.umask);
+        Ok(())
+    }
+
+    /// The place of a new name that may be created.
+    fn free(&self, at: (i32, u64)) -> Result<Free, Refused> {
+        self.free_for(at, Rules::decide)
+    }
+
+    fn free_for(
+        &self,
+        at: (i32, u64),
+        decide: impl FnOnce(&Rules, &Path) -> Verdict,
+    ) -> Result<Free, Refused> {
+        match self.place(at, false)? {
+            Place::Entry {
+                folder,
+                name,
+                found: None,
+                slash,
+            } => {
+                let path = shown(folder.as_fd())?.join(&name);
+                judge(decide(self.rules, &path), &path)?;
+                self.take_umask()?;
+                Ok(Free {
+                    folder,
+                    name,
+                    path,
+                    slash,
+                })
+            }
+            _ => Err(Errno::EXIST.into()),
+        }
+    }
+
+    fn mkdir(&self, folder: i32, path: u64, mode: u32) -> Result<Outcome, Refused> {
+        let new = self.free_for((folder, path), Rules::decide_folder)?;
+        // Only what a folder would complete is looked at: any name may be a folder's.
+        if matches!(new.name.as_encoded_bytes(), b"objects" | b"refs") {
+            self.gate(&new.path)?;
+        }
+        mkdirat(new.folder, &new.name, Mode::from_raw_mode(mode))?;
+        Ok(Outcome::Done)
+    }
+
+    fn mknod(&self, folder: i32, path: u64, mode: u32) -> Result<Outcome, Refused> {
+        let new = self.free((folder, path))?;
+        self.must_be_free(&new.path)?;
+        if new.slash {
+            return Err(Errno::NOENT.into());
+        }
+        let kind = match mode & libc::S_IFMT {
+            0 => FileType::RegularFile,
+            bits => FileType::from_raw_mode(bits),
+        };
+        if matches!(kind, FileType::CharacterDevice | FileType::BlockDevice) {
+            return Err(Errno::PERM.into());
+        }
+        mknodat(new.folder, &new.name, kind, Mode::from_raw_mode(mode), 0)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Whether a link may have this name: a link where a protected name would have a folder above
+    /// it leads to a folder in which nothing is protected.
+    pub(super) fn decide_link(&self, path: &Path) -> Result<(), Refused> {
+        // Git finds out in this way whether there are links, in a repository that it makes.
+        let probe = path
+            .file_name()
+            .is_some_and(|name| repository::is_probe(name.as_encoded_bytes()));
+        match self.rules.above(path) {
+            None => Ok(()),
+            Some(_) if probe => Ok(()),
+            Some(rule) => {
+                let reason = "a link here would lead around the rule";
+                Err(Refused::by(rule, path, reason))
+            }
+        }
+    }
+
+    /// Takes away a name that no mount keeps.
+    fn unlink(&self, folder: i32, path: u64, flags: AtFlags) -> Result<Outcome, Refused> {
+        if !(flags - AtFlags::REMOVEDIR).is_empty() {
+            return Err(Errno::INVAL.into());
+        }
+        match self.place((folder, path), false)? {
+            Place::Entry {
+                folder,
+                name,
+                found: Some(_),
+                slash,
+            } => {
+                if slash && !flags.contains(AtFlags::REMOVEDIR) {
+                    return Err(Errno::NOTDIR.into());
+                }
+                let path = shown(folder.as_fd())?.join(&name);
+                // What may be replaced by something harmless may also be taken away.
+                if !matches!(self.rules.decide(&path), Verdict::Git(_)) {
+                    self.decide(&path)?;
+                }
+                unlinkat(folder, &name, flags)?;
+                Ok(Outcome::Done)
+            }
+            Place::Entry { .. } => Err(Errno::NOENT.into()),
+            Place::Object(_) => Err(Errno::INVAL.into()),
+        }
+    }
+
+    fn symlink(&self, target: u64, folder: i32, path: u64) -> Result<Outcome, Refused> {
+        let target = self.tracee.text(target)?;
+        let new = self.free((folder, path))?;
+        self.must_be_free(&new.path)?;
+        self.decide_link(&new.path)?;
+        if new.slash {
+            return Err(Errno::NOENT.into());
+        }
+        symlinkat(&target, new.folder, &new.name)?;
+        Ok(Outcome::Done)
+    }
+
+    fn link(
+        &self,
+        (folder, path): (i32, u64),
+        to: (i32, u64),
+        flags: i32,
+    ) -> Result<Outcome, Refused> {
+        if flags & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) != 0 {
+            return Err(Errno::INVAL.into());
+        }
+        let path = self.tracee.text(path)?;
+        let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
+        let source = if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            Place::Object(self.tracee.folder(folder)?)
+        } else {
+            self.place_of(folder, &path, follow)?
+        };
+        let object = match source {
+            Place::Object(object) => object,
+            Place::Entry { found, .. } => found.ok_or(Errno::NOENT)?,
+        };
+        // A second name of what may not be written could be written.
+        self.decide(&shown(object.as_fd())?)?;
+        let new = self.free(to)?;
+        self.must_be_free(&new.path)?;
+        if kind_of(&object)? == FileType::Symlink {
+            self.decide_link(&new.path)?;
+        }
+        if new.slash {
+            return Err(Errno::NOENT.into());
+        }
+        let object = format!("/proc/self/fd/{}", object.as_raw_fd());
+        linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
+        Ok(Outcome::Done)
+    }
+}
+
+fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
+    match verdict {
+        Verdict::Allow => Ok(()),
+        Verdict::Refuse(rule) => Err(Refused::Rule {
+            rule,
+            path: path.to_path_buf(),
+            reason: None,
+        }),
+        Verdict::Git(rule) => Err(Refused::by(rule, path, CONFIGURATION)),
+    }
+}

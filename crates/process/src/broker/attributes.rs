@@ -1,0 +1,225 @@
+//! What belongs to a file and is not in it: its mode, its owner, its times, its extended attributes.
+//! Landlock knows no right for any of it, so that where no mounts keep what exists these calls come
+//! here as well. They are done in folders that may be written, and nowhere else.
+
+use super::act::{Context, Outcome, Refused};
+use super::path::{Place, kind_of, shown};
+use super::rules::Verdict;
+use crate::notify::Call;
+use crate::seccomp::FCHMODAT2;
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Gid, Mode, Timestamps, Uid, XattrFlags, chmodat, chownat, fstat,
+    removexattr, setxattr, utimensat,
+};
+use rustix::io::Errno;
+use rustix::time::Timespec;
+use std::ffi::{CString, OsStr};
+use std::path::PathBuf;
+
+/// `XATTR_SIZE_MAX`, the longest value that the kernel takes.
+const VALUE: usize = 64 * 1024;
+/// `struct timespec`, twice.
+const TIMES: usize = 32;
+
+/// A file whose attributes may be changed.
+pub(super) struct Subject {
+    /// Keeps the file, and so the path.
+    _file: OwnedFd,
+    /// A path that leads to exactly this file.
+    path: PathBuf,
+}
+
+/// Does what a call about attributes asks for.
+pub(super) fn perform(context: &Context<'_>, call: &Call) -> Result<Outcome, Refused> {
+    let a = call.arguments;
+    // The kernel looks at the low words of these arguments.
+    let (fd, flags, word) = (
+        |n: usize| a[n] as i32,
+        |n: usize| a[n] as i32,
+        |n: usize| a[n] as u32,
+    );
+    const HERE: i32 = libc::AT_FDCWD;
+    const ITSELF: i32 = libc::AT_SYMLINK_NOFOLLOW;
+    #[cfg(target_arch = "x86_64")]
+    match call.number {
+        libc::SYS_chmod => return context.subject(HERE, a[0], 0)?.set_mode(word(1)),
+        libc::SYS_chown => return context.subject(HERE, a[0], 0)?.set_owner(word(1), word(2)),
+        libc::SYS_lchown => {
+            return context
+                .subject(HERE, a[0], ITSELF)?
+                .set_owner(word(1), word(2));
+        }
+        _ => {}
+    }
+    match call.number {
+        libc::SYS_fchmod => context.subject_of(fd(0))?.set_mode(word(1)),
+        libc::SYS_fchmodat => context.subject(fd(0), a[1], 0)?.set_mode(word(2)),
+        FCHMODAT2 => context.subject(fd(0), a[1], flags(3))?.set_mode(word(2)),
+        libc::SYS_fchown => context.subject_of(fd(0))?.set_owner(word(1), word(2)),
+        libc::SYS_fchownat => context
+            .subject(fd(0), a[1], flags(4))?
+            .set_owner(word(2), word(3)),
+        libc::SYS_utimensat => {
+            let subject = match a[1] {
+                0 => context.subject_of(fd(0))?,
+                path => context.subject(fd(0), path, flags(3))?,
+            };
+            context.set_times(&subject, a[2])
+        }
+        libc::SYS_setxattr => {
+            context.set_attribute(&context.subject(HERE, a[0], 0)?, [a[1], a[2], a[3], a[4]])
+        }
+        libc::SYS_lsetxattr => context.set_attribute(
+            &context.subject(HERE, a[0], ITSELF)?,
+            [a[1], a[2], a[3], a[4]],
+        ),
+        libc::SYS_fsetxattr => {
+            context.set_attribute(&context.subject_of(fd(0))?, [a[1], a[2], a[3], a[4]])
+        }
+        libc::SYS_removexattr => context.remove_attribute(&context.subject(HERE, a[0], 0)?, a[1]),
+        libc::SYS_lremovexattr => {
+            context.remove_attribute(&context.subject(HERE, a[0], ITSELF)?, a[1])
+        }
+        libc::SYS_fremovexattr => context.remove_attribute(&context.subject_of(fd(0))?, a[1]),
+        _ => Err(Errno::NOSYS.into()),
+    }
+}
+
+impl Context<'_> {
+    /// The file that a path of the program's means.
+    pub(super) fn subject(&self, folder: i32, path: u64, flags: i32) -> Result<Subject, Refused> {
+        let known = libc::AT_SYMLINK_NOFOLLOW | libc::AT_EMPTY_PATH;
+        if flags & !known != 0 {
+            return Err(Errno::INVAL.into());
+        }
+        let path = self.tracee.text(path)?;
+        if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            return self.subject_of(folder);
+        }
+        let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
+        match self.place_of(folder, &path, follow)? {
+            Place::Object(file) => self.may_change(file),
+            Place::Entry { found, slash, .. } => {
+                let file = found.ok_or(Errno::NOENT)?;
+                if slash && kind_of(&file)? != FileType::Directory {
+                    return Err(Errno::NOTDIR.into());
+                }
+                self.may_change(file)
+            }
+        }
+    }
+
+    /// The file that a descriptor of the program's is of.
+    pub(super) fn subject_of(&self, descriptor: i32) -> Result<Subject, Refused> {
+        if descriptor < 0 && descriptor != libc::AT_FDCWD {
+            return Err(Errno::BADF.into());
+        }
+        let file = self.tracee.folder(descriptor)?;
+        self.must_be_waiting()?;
+        self.may_change(file)
+    }
+
+    fn may_change(&self, file: OwnedFd) -> Result<Subject, Refused> {
+        let absolute = shown(file.as_fd())?;
+        // What has no name on any disk (a pipe, a file in memory) is the program's own.
+        let own = !absolute.is_absolute() || fstat(&file)?.st_nlink == 0;
+        if !own {
+            if !matches!(self.rules.decide(&absolute), Verdict::Git(_)) {
+                self.decide(&absolute)?;
+            }
+            if !self.rules.may_write_in(&absolute) {
+                return Err(Errno::ACCESS.into());
+            }
+        }
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+        Ok(Subject { _file: file, path })
+    }
+
+    /// Gives a file an extended attribute.
+    pub(super) fn set_attribute(
+        &self,
+        subject: &Subject,
+        [name, value, length, flags]: [u64; 4],
+    ) -> Result<Outcome, Refused> {
+        let length = usize::try_from(length).map_err(|_| Errno::TOOBIG)?;
+        if length > VALUE {
+            return Err(Errno::TOOBIG.into());
+        }
+        let mut bytes = vec![0; length];
+        self.read_all(value, &mut bytes)?;
+        let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
+        setxattr(&subject.path, &self.name(name)?, &bytes, flags)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Takes an extended attribute away.
+    pub(super) fn remove_attribute(
+        &self,
+        subject: &Subject,
+        name: u64,
+    ) -> Result<Outcome, Refused> {
+        removexattr(&subject.path, &self.name(name)?)?;
+        Ok(Outcome::Done)
+    }
+
+    fn name(&self, address: u64) -> Result<CString, Errno> {
+        let name = self.tracee.text(address)?;
+        CString::new(OsStr::as_encoded_bytes(&name)).map_err(|_| Errno::INVAL)
+    }
+
+    /// Sets a file's times, to now where the program names none.
+    pub(super) fn set_times(&self, subject: &Subject, times: u64) -> Result<Outcome, Refused> {
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_NOW,
+        };
+        let mut both = [now; 2];
+        if times != 0 {
+            let mut bytes = [0; TIMES];
+            self.read_all(times, &mut bytes)?;
+            let (words, _) = bytes.as_chunks::<8>();
+            for (time, pair) in both.iter_mut().zip(words.chunks(2)) {
+                time.tv_sec = i64::from_ne_bytes(pair[0]);
+                time.tv_nsec = i64::from_ne_bytes(pair[1]);
+            }
+        }
+        let [last_access, last_modification] = both;
+        let times = Timestamps {
+            last_access,
+            last_modification,
+        };
+        utimensat(CWD, &subject.path, &times, AtFlags::empty())?;
+        Ok(Outcome::Done)
+    }
+
+    /// Reads exactly these bytes of the program's memory.
+    fn read_all(&self, address: u64, into: &mut [u8]) -> Result<(), Errno> {
+        let mut done = 0;
+        while done < into.len() {
+            let at = address.wrapping_add(done as u64);
+            match self.tracee.memory(at, &mut into[done..]) {
+                Ok(0) | Err(_) => return Err(Errno::FAULT),
+                Ok(read) => done += read,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Subject {
+    /// Sets the mode. The filter has refused those with set-user-id or set-group-id.
+    pub(super) fn set_mode(&self, mode: u32) -> Result<Outcome, Refused> {
+        let mode = Mode::from_raw_mode(mode & 0o7777);
+        chmodat(CWD, &self.path, mode, AtFlags::empty())?;
+        Ok(Outcome::Done)
+    }
+
+    /// Sets owner and group; `u32::MAX` leaves one as it is.
+    pub(super) fn set_owner(&self, uid: u32, gid: u32) -> Result<Outcome, Refused> {
+        let uid = (uid != u32::MAX).then(|| Uid::from_raw(uid));
+        let gid = (gid != u32::MAX).then(|| Gid::from_raw(gid));
+        chownat(CWD, &self.path, uid, gid, AtFlags::empty())?;
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,102 @@
+//! The broker's decisions, for the fuzz targets.
+
+use super::{git, rules};
+use bailiwick_policy::Effective;
+use std::path::{Path, PathBuf};
+
+/// What happens to an act on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It happens.
+    Allow,
+    /// The rule of this number protects it.
+    Refuse(u32),
+    /// A file of git that is decided by what it says; the rule that would protect it otherwise.
+    Git(u32),
+}
+
+impl From<rules::Verdict> for Verdict {
+    fn from(verdict: rules::Verdict) -> Self {
+        match verdict {
+            rules::Verdict::Allow => Self::Allow,
+            rules::Verdict::Refuse(rule) => Self::Refuse(rule),
+            rules::Verdict::Git(rule) => Self::Git(rule),
+        }
+    }
+}
+
+/// The rules of a policy.
+#[derive(Clone, Debug)]
+pub struct Rules(rules::Rules);
+
+impl Rules {
+    /// The rules of a policy.
+    #[must_use]
+    pub fn of(policy: &Effective) -> Self {
+        Self(rules::Rules::of(policy, &["/".into()]))
+    }
+
+    /// The rules of a policy where there are no mounts; what lies in `own` is the sandbox's.
+    #[must_use]
+    pub fn without_mounts(policy: &Effective, own: &Path) -> Self {
+        let rules = rules::Rules::without_mounts(policy, &["/".into()], vec![own.into()], &[]);
+        Self(rules.with_baselines())
+    }
+
+    /// What happens to an act that reads a path.
+    #[must_use]
+    pub fn decide_read(&self, path: &Path) -> Verdict {
+        self.0.decide_read(path).into()
+    }
+
+    /// How many rules the record can name.
+    #[must_use]
+    pub fn names(policy: &Effective) -> usize {
+        rules::Rules::named(policy).len()
+    }
+
+    /// What happens to an act that creates or writes a path.
+    #[must_use]
+    pub fn decide(&self, path: &Path) -> Verdict {
+        self.0.decide(path).into()
+    }
+
+    /// What happens to an act that creates a folder.
+    #[must_use]
+    pub fn decide_folder(&self, path: &Path) -> Verdict {
+        self.0.decide_folder(path).into()
+    }
+
+    /// What happens to an act that creates or writes a file by opening it.
+    #[must_use]
+    pub fn decide_file(&self, path: &Path) -> Verdict {
+        self.0.decide_file(path).into()
+    }
+
+    /// What a folder must not hold that is moved.
+    #[must_use]
+    pub fn entering(&self, from: &Path, to: &Path) -> Vec<(u32, PathBuf)> {
+        self.0.entering(from, to)
+    }
+
+    /// The rule that protects a name below this path.
+    #[must_use]
+    pub fn above(&self, path: &Path) -> Option<u32> {
+        self.0.above(path)
+    }
+
+    /// Whether every entry of a folder that is moved is decided for itself.
+    #[must_use]
+    pub fn asks_each_entry(&self, from: &Path, to: &Path) -> bool {
+        self.0.must_look_through(from, to)
+    }
+}
+
+/// Whether a configuration of git may take the place of another.
+///
+/// # Errors
+/// The reason, as it is reported.
+pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
+    let folder = module.then_some(Path::new("/ws/.git/modules/lib"));
+    git::accept(old, new, folder).map_err(|objection| objection.to_string())
+}

@@ -1,0 +1,242 @@
+//! The write broker: it does, in the place of the sandboxed program, every act that gives a file a
+//! name or opens one for writing. Mounts protect what exists when a run begins; names that do
+//! not exist yet, and names that are reached by moving a folder, are decided here, by the same
+//! process that performs the act, so that nothing can change between the two.
+//!
+//! Decision: a call is never let through to the kernel as it was made. Its arguments lie in the
+//! program's memory, where another thread can change them after they were looked at; the broker
+//! reads them once, resolves the path itself, decides, acts, and hands out the result.
+
+mod act;
+mod attributes;
+mod connect;
+mod deferred;
+#[cfg(feature = "fuzzing")]
+#[allow(
+    unreachable_pub,
+    reason = "the crate's door for the targets leads here"
+)]
+pub mod fuzzing;
+mod git;
+mod open;
+mod path;
+mod rename;
+mod repository;
+mod rules;
+mod tracee;
+
+pub(crate) use rules::{Rules, Verdict};
+
+use crate::message::{Report, tell_now};
+use crate::notify::{Answer, Call, Listener};
+use crate::outward::Outward;
+use act::{Outcome, Refused};
+use deferred::{Deferred, Progress};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::Errno;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long to wait before something is tried again.
+const PATIENCE: Duration = Duration::from_millis(5);
+/// `ERESTARTSYS`: the kernel runs the handler of the signal that is pending, and makes the call again
+/// or fails it with EINTR, as the program has asked for.
+const RESTART: Errno = Errno::from_raw_os_error(512);
+
+/// Whether a configuration of git holds nothing but what is harmless.
+///
+/// # Errors
+/// What it holds besides, or why it cannot be read.
+pub(crate) fn examine_configuration(path: &Path) -> Result<(), String> {
+    let content = std::fs::read(path).map_err(|error| error.to_string())?;
+    git::accept(b"", &content, rules::folder_of_module(path))
+        .map_err(|objection| objection.to_string())
+}
+
+/// The broker of one sandbox. Calls are served one after the other: a check that looks at several
+/// names stays true until the act is done.
+pub(crate) struct Broker {
+    rules: Rules,
+    /// By number; none where nobody is left who could call.
+    listeners: Vec<Option<Listener>>,
+    /// Calls that wait for another program, by the number of their listener.
+    pending: Vec<(usize, Call)>,
+    /// Files that are made when their content is known.
+    deferred: Vec<Deferred>,
+    reports: Reports,
+    /// Who makes what only another may; none where there is nobody.
+    outward: Option<Outward>,
+}
+
+impl Broker {
+    /// A broker that reports refusals on `control`.
+    pub(crate) fn new(rules: Rules, control: BorrowedFd<'_>) -> Result<Self, Errno> {
+        Ok(Self {
+            rules: rules.compiled().with_baselines(),
+            listeners: Vec::new(),
+            pending: Vec::new(),
+            deferred: Vec::new(),
+            reports: Reports::new(rustix::io::fcntl_dupfd_cloexec(control, 3)?),
+            outward: None,
+        })
+    }
+
+    /// Serves the calls of one more command.
+    pub(crate) fn listen(&mut self, listener: Listener) {
+        self.listeners.push(Some(listener));
+    }
+
+    /// The numbers of the listeners, and what becomes readable when there is a call.
+    pub(crate) fn descriptors(&self) -> impl Iterator<Item = (usize, BorrowedFd<'_>)> {
+        let listeners = self.listeners.iter().enumerate();
+        listeners.filter_map(|(n, listener)| Some((n, listener.as_ref()?.as_fd())))
+    }
+
+    /// How long to wait before [`Broker::retry`] has something to do; none where it has not.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        let waiting = u32::try_from(self.pending.len()).unwrap_or(u32::MAX);
+        // Whoever makes many wait waits longer.
+        let pending = (waiting > 0).then(|| PATIENCE.max(PATIENCE * (waiting / 8)));
+        pending.or((!self.deferred.is_empty()).then_some(PATIENCE))
+    }
+
+    /// Tries again what had to wait.
+    pub(crate) fn retry(&mut self) {
+        self.advance();
+        for (listener, call) in std::mem::take(&mut self.pending) {
+            self.perform(listener, call, true);
+        }
+    }
+
+    /// Makes what can be made of the files whose programs have ended.
+    pub(crate) fn finish(&mut self) {
+        self.advance();
+        self.advance();
+    }
+
+    /// Makes the files whose content is known by now.
+    fn advance(&mut self) {
+        for deferred in std::mem::take(&mut self.deferred) {
+            match deferred.advance() {
+                Progress::Waits(deferred) => self.deferred.push(deferred),
+                Progress::Done => {}
+                Progress::Refused(refused) => self.reports.tell(refused, "open"),
+            }
+        }
+    }
+
+    /// Serves one call at the listener; forgets it where nobody can call any more.
+    pub(crate) fn serve(&mut self, number: usize) {
+        let Some(Some(listener)) = self.listeners.get(number) else {
+            return;
+        };
+        match listener.receive() {
+            Ok(Some(call)) => {
+                // A program that makes its next call has written what it wanted to write.
+                self.advance();
+                self.perform(number, call, false);
+            }
+            // Whoever called was killed meanwhile.
+            Ok(None) => {}
+            Err(_) => self.listeners[number] = None,
+        }
+    }
+
+    /// Decides a call, does it and answers it. `again` says that it has waited already.
+    fn perform(&mut self, number: usize, call: Call, again: bool) {
+        if call.number == libc::SYS_connect {
+            return self.connect(number, call, again);
+        }
+        let Some(Some(listener)) = self.listeners.get(number) else {
+            return;
+        };
+        let outcome = act::perform(&self.rules, &call, &|| listener.is_waiting(&call));
+        // An answer to a program that is gone has nobody to hear it.
+        let _ = match outcome {
+            Ok(Outcome::Done) => listener.answer(&call, &Answer::Value(0)),
+            Ok(Outcome::Opened(file, close_on_exec)) => {
+                listener.answer(&call, &Answer::Descriptor(file.as_fd(), close_on_exec))
+            }
+            Ok(Outcome::Deferred(deferred, given, close_on_exec)) => {
+                self.deferred.push(*deferred);
+                listener.answer(&call, &Answer::Descriptor(given.as_fd(), close_on_exec))
+            }
+            Ok(Outcome::Waits) if again && tracee::is_interrupted(call.thread) => {
+                listener.answer(&call, &Answer::Error(RESTART))
+            }
+            Ok(Outcome::Waits) => {
+                self.pending.push((number, call));
+                Ok(())
+            }
+            Err(Refused::Errno(errno)) => listener.answer(&call, &Answer::Error(errno)),
+            Err(refused @ Refused::Rule { .. }) => {
+                self.reports.tell(refused, call.operation());
+                listener.answer(&call, &Answer::Error(Errno::ACCESS))
+            }
+        };
+    }
+}
+
+/// Refusals on their way to the supervisor. A program can be refused faster than anybody can
+/// record: what is too much is counted, and pid 1 never waits for whoever reads.
+struct Reports {
+    control: OwnedFd,
+    /// How many may be told now.
+    credit: u32,
+    since: Instant,
+    lost: u64,
+}
+
+impl Reports {
+    /// How many are told at once at the most, and how many per second in the long run.
+    const BURST: u32 = 2000;
+    const RATE: u32 = 200;
+    /// A reason is at most so many bytes.
+    const REASON: usize = 300;
+
+    fn new(control: OwnedFd) -> Self {
+        Self {
+            control,
+            credit: Self::BURST,
+            since: Instant::now(),
+            lost: 0,
+        }
+    }
+
+    fn tell(&mut self, refused: Refused, operation: &str) {
+        let Refused::Rule { rule, path, reason } = refused else {
+            return;
+        };
+        let seconds = u32::try_from(self.since.elapsed().as_secs()).unwrap_or(u32::MAX);
+        if seconds > 0 {
+            self.since = Instant::now();
+            self.credit = Self::BURST.min(self.credit + seconds.saturating_mul(Self::RATE));
+        }
+        if self.credit == 0 {
+            self.lost += 1;
+            return;
+        }
+        let cut = |mut text: String| {
+            let mut end = Self::REASON.min(text.len());
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            text.truncate(end);
+            text
+        };
+        let report = Report::Refused {
+            rule,
+            path: path.into_os_string(),
+            operation: operation.to_owned(),
+            reason: reason.map(cut),
+            lost: self.lost,
+        };
+        match tell_now(&self.control, &report) {
+            Ok(()) => {
+                self.credit -= 1;
+                self.lost = 0;
+            }
+            Err(_) => self.lost += 1,
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! Opens files for a program that may create or write them.
+
+use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
+use super::deferred::{Deferred, Kind, Wanted};
+use super::path::{Place, is_own, is_proc, kind_of, shown};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, ftruncate, major, minor, openat,
+};
+use rustix::io::Errno;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Files of a program's own folder of /proc that it may write, all of which the kernel checks
+/// again when they are written.
+const OWN_FILES: [&str; 7] = [
+    // Its own memory is its own.
+    "mem",
+    "comm",
+    "oom_score_adj",
+    "oom_adj",
+    "coredump_filter",
+    "timerslack_ns",
+    "clear_refs",
+];
+/// Files of every process that anybody may read.
+const PUBLIC_FILES: [&str; 5] = ["stat", "status", "statm", "cmdline", "comm"];
+/// Flags that mean something with `O_PATH` (open(2)).
+const WITH_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+
+/// An open that is ready to be done, and that may have to wait.
+#[derive(Debug)]
+struct Open {
+    folder: OwnedFd,
+    name: OsString,
+    flags: OFlags,
+    mode: Mode,
+    wanted: i32,
+}
+
+pub(super) fn open(
+    context: &Context<'_>,
+    folder: i32,
+    path: u64,
+    flags: i32,
+    mode: u32,
+) -> Result<Outcome, Refused> {
+    let wanted = match flags & libc::O_PATH {
+        0 => flags,
+        _ => flags & WITH_PATH,
+    };
+    let path = context.tracee.text(path)?;
+    const TMPFILE: i32 = libc::O_TMPFILE & !libc::O_DIRECTORY;
+    let new_only = wanted & libc::O_CREAT != 0 && wanted & libc::O_EXCL != 0;
+    let unnamed = wanted & TMPFILE != 0;
+    let follow = unnamed || (wanted & libc::O_NOFOLLOW == 0 && !new_only);
+    let place = context.place_of(folder, &path, follow)?;
+    let writes = wanted & (libc::O_ACCMODE | libc::O_TRUNC) != 0;
+    let mode = Mode::from_raw_mode(mode & 0o7777);
+    let open = match place {
+        Place::Entry {
+            folder,
+            name,
+            found,
+            slash,
+        } => {
+            if let Some(found) = &found
+                && unnamed
+            {
+                // A file without a name needs no decision before it gets one.
+                context.take_umask()?;
+                let folder = found.try_clone().map_err(|_| Errno::MFILE)?;
+                return Open::new(folder, ".".into(), wanted, mode).attempt();
+            }
+            if found.is_none() && wanted & libc::O_CREAT == 0 {
+                return Err(Errno::NOENT.into());
+            }
+            if slash && wanted & libc::O_CREAT != 0 {
+                return Err(Errno::ISDIR.into());
+            }
+            let absolute = shown(folder.as_fd())?.join(&name);
+            if writes || found.is_none() {
+                context.decide_opened(&absolute, found.is_some())?;
+                if let Some(found) = &found
+                    && kind_of(found)? == FileType::Directory
+                {
+                    return Err(Errno::ISDIR.into());
+                }
+                match context.gate(&absolute)? {
+                    Gate::Free => {}
+                    Gate::Configuration(rule) if found.is_some() => {
+                        return Err(Refused::by(rule, &absolute, CONFIGURATION));
+                    }
+                    Gate::Leads(..) if new_only && found.is_some() => {
+                        return Err(Errno::EXIST.into());
+                    }
+                    gate @ (Gate::Leads(_, rule) | Gate::Configuration(rule)) => {
+                        let (file, given) = Deferred::new(Wanted {
+                            folder,
+                            name,
+                            path: absolute,
+                            mode: mode
+                                & !context.tracee.status()?.umask
+                                & Mode::from_raw_mode(0o777),
+                            kind: match gate {
+                                Gate::Leads(kind, _) => Kind::Leads(kind),
+                                _ => Kind::Configuration,
+                            },
+                            rule,
+                            process: context.tracee.status()?.process,
+                        })?;
+                        let close = wanted & libc::O_CLOEXEC != 0;
+                        return Ok(Outcome::Deferred(Box::new(file), given, close));
+                    }
+                }
+            }
+            if let Some(found) = &found
+                && slash
+                && kind_of(found)? != FileType::Directory
+            {
+                return Err(Errno::NOTDIR.into());
+            }
+            if !writes {
+                context.decide_read(&absolute)?;
+            }
+            if let Some(found) = &found {
+                if let Some(terminal) = terminal(context, found.as_fd())? {
+                    return Open::new(folder_of("/dev/pts")?, terminal, wanted, mode).attempt();
+                }
+                allow_proc(context, found.as_fd(), writes, &absolute)?;
+            }
+            if found.is_none() {
+                context.take_umask()?;
+            }
+            Open::new(folder, name, wanted | libc::O_NOFOLLOW, mode)
+        }
+        Place::Object(object) => {
+            if new_only {
+                return Err(Errno::EXIST.into());
+            }
+            let absolute = shown(object.as_fd())?;
+            if absolute.is_absolute() {
+                match writes {
+                    true => context.decide(&absolute)?,
+                    false => context.decide_read(&absolute)?,
+                }
+            }
+            allow_proc(context, object.as_fd(), writes, &absolute)?;
+            return reopen(context, object, wanted, mode);
+        }
+    };
+    open.attempt()
+}
+
+/// Opens again what a descriptor is of. Directories and what has no name any more come here.
+fn reopen(
+    context: &Context<'_>,
+    object: OwnedFd,
+    wanted: i32,
+    mode: Mode,
+) -> Result<Outcome, Refused> {
+    // Only a file without a name is made here.
+    if !mode.is_empty() {
+        context.take_umask()?;
+    }
+    let link = object.as_raw_fd().to_string();
+    let wanted = wanted & !(libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW);
+    let open = Open::new(folder_of("/proc/self/fd")?, link.into(), wanted, mode);
+    let outcome = open.attempt();
+    drop(object);
+    match outcome {
+        // The link would be another object's by then.
+        Ok(Outcome::Waits) => Err(Errno::NXIO.into()),
+        other => other,
+    }
+}
+
+fn folder_of(path: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    openat(CWD, path, flags, Mode::empty())
+}
+
+/// `/dev/tty` means the terminal of whoever opens it: here the program's, not the broker's. The
+/// name of the terminal's device in `/dev/pts`.
+fn terminal(context: &Context<'_>, found: BorrowedFd<'_>) -> Result<Option<OsString>, Errno> {
+    let stat = fstat(found)?;
+    let is_device = FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice;
+    if !is_device || (major(stat.st_rdev), minor(stat.st_rdev)) != (5, 0) {
+        return Ok(None);
+    }
+    let number = context.tracee.terminal().ok_or(Errno::NXIO)?;
+    // The encoding of /proc/PID/stat: proc_pid_stat(5).
+    let (major, minor) = (
+        (number >> 8) & 0xfff,
+        (number & 0xff) | ((number >> 12) & 0xf_ff00),
+    );
+    match major {
+        136..=143 => Ok(Some(((major - 136) * 256 + minor).to_string().into())),
+        _ => Err(Errno::NXIO),
+    }
+}
+
+/// The broker is not its program: what it could write in /proc, the program often could not.
+fn allow_proc(
+    context: &Context<'_>,
+    file: BorrowedFd<'_>,
+    writes: bool,
+    path: &std::path::Path,
+) -> Result<(), Errno> {
+    if !is_proc(file)? {
+        return Ok(());
+    }
+    let own = match path.strip_prefix("/proc") {
+        Ok(below) => is_own(below, context.tracee.status()?),
+        Err(_) => false,
+    };
+    let known = path
+        .file_name()
+        .is_some_and(|name| OWN_FILES.iter().any(|own| name == *own));
+    // What belongs to no process is the same for everybody.
+    let shared = path
+        .strip_prefix("/proc")
+        .ok()
+        .and_then(|below| below.components().next())
+        .is_some_and(|first| !is_number(first.as_os_str()));
+    let public = path
+        .file_name()
+        .is_some_and(|name| PUBLIC_FILES.iter().any(|public| name == *public));
+    // Root, who stays root where there are no namespaces, is nobody special.
+    let for_all = shared && fstat(file)?.st_mode & 0o004 != 0;
+    match writes {
+        true if own && known => Ok(()),
+        false if own || for_all || public => Ok(()),
+        _ => Err(Errno::ACCESS),
+    }
+}
+
+fn is_number(name: &std::ffi::OsStr) -> bool {
+    name.as_encoded_bytes().iter().all(u8::is_ascii_digit)
+}
+
+impl Open {
+    fn new(folder: OwnedFd, name: OsString, wanted: i32, mode: Mode) -> Self {
+        let mut flags = OFlags::from_bits_retain(wanted.cast_unsigned());
+        // The broker must neither wait nor get a terminal, and what it opens is not inherited.
+        if wanted & libc::O_PATH == 0 {
+            flags |= OFlags::NONBLOCK | OFlags::NOCTTY;
+        }
+        Self {
+            folder,
+            name,
+            flags: flags | OFlags::CLOEXEC,
+            mode,
+            wanted,
+        }
+    }
+
+    /// Tries it.
+    fn attempt(self) -> Result<Outcome, Refused> {
+        let waits = self.wanted & libc::O_NONBLOCK == 0;
+        match openat(&self.folder, &self.name, self.flags, self.mode) {
+            Ok(file) => {
+                if waits && self.wanted & libc::O_PATH == 0 {
+                    let flags = fcntl_getfl(&file)?;
+                    fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?;
+                }
+                Ok(Outcome::Opened(file, self.wanted & libc::O_CLOEXEC != 0))
+            }
+            // A pipe that nobody reads yet, or a file that another program has leased.
+            Err(Errno::NXIO) if waits && self.is_pipe() => Ok(Outcome::Waits),
+            Err(Errno::AGAIN) if waits => Ok(Outcome::Waits),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    fn is_pipe(&self) -> bool {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        openat(&self.folder, &self.name, flags, Mode::empty())
+            .and_then(kind_of)
+            .is_ok_and(|kind| kind == FileType::Fifo)
+    }
+}
+
+pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<Outcome, Refused> {
+    let (object, absolute): (OwnedFd, PathBuf) =
+        match context.place((libc::AT_FDCWD, path), true)? {
+            Place::Object(object) => {
+                let absolute = shown(object.as_fd())?;
+                (object, absolute)
+            }
+            Place::Entry {
+                folder,
+                name,
+                found,
+                ..
+            } => (
+                found.ok_or(Errno::NOENT)?,
+                shown(folder.as_fd())?.join(name),
+            ),
+        };
+    if length.cast_signed() < 0 {
+        return Err(Errno::INVAL.into());
+    }
+    if absolute.is_absolute() {
+        context.decide(&absolute)?;
+    }
+    allow_proc(context, object.as_fd(), true, &absolute)?;
+    let link = format!("/proc/self/fd/{}", object.as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = openat(CWD, link, flags, Mode::empty())?;
+    ftruncate(file, length)?;
+    Ok(Outcome::Done)
+}

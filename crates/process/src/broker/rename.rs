@@ -1,0 +1,353 @@
+//! Moves names. A name can become protected, or stop to be, without that anything in it is
+//! written: what a folder holds moves with it.
+
+use super::act::{Context, Gate, Outcome, Refused};
+use super::git;
+use super::path::{Place, kind_of, shown};
+use super::repository::{self, leads_well};
+use super::rules::{Verdict, folder_of_module};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, openat, renameat,
+    renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A configuration is at most this long.
+const CONFIGURATION: u64 = 1 << 20;
+/// A folder with more entries than this is not looked through; programs copy it instead.
+const ENTRIES: usize = 10_000;
+
+/// One side of a move.
+struct Side {
+    folder: OwnedFd,
+    name: OsString,
+    found: Option<OwnedFd>,
+    path: PathBuf,
+    slash: bool,
+}
+
+pub(super) fn rename(
+    context: &Context<'_>,
+    from: (i32, u64),
+    to: (i32, u64),
+    flags: u32,
+) -> Result<Outcome, Refused> {
+    let (from, to) = (side(context, from)?, side(context, to)?);
+    let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+    let Some(found) = &from.found else {
+        return Err(Errno::NOENT.into());
+    };
+    let folder = kind_of(found)? == FileType::Directory;
+    let exchanged = flags.contains(RenameFlags::EXCHANGE);
+    if to.slash && !folder {
+        return Err(Errno::NOTDIR.into());
+    }
+    context.decide(&from.path)?;
+    if context.rules.is_pinned(&from.path) || exchanged && context.rules.is_pinned(&to.path) {
+        // As the kernel answers where it is a mount.
+        return Err(Errno::BUSY.into());
+    }
+    if from.slash && !folder {
+        return Err(Errno::NOTDIR.into());
+    }
+    match context.rules.decide(&to.path) {
+        Verdict::Git(rule) if !folder => {
+            return checked(context, &from, &to, flags, Gate::Configuration(rule));
+        }
+        _ => context.decide(&to.path)?,
+    }
+    if folder {
+        may_take_name(context, &from, &to, exchanged)?;
+    } else {
+        let gate = context.gate(&to.path)?;
+        if gate != Gate::Free {
+            return checked(context, &from, &to, flags, gate);
+        }
+    }
+    if exchanged {
+        context.must_be_free(&from.path)?;
+    }
+    moves(context, &from, &to)?;
+    if exchanged {
+        moves(context, &to, &from)?;
+    }
+    renameat_with(&from.folder, &from.name, &to.folder, &to.name, flags)?;
+    Ok(Outcome::Done)
+}
+
+/// Whether a folder may have another name as far as git is concerned.
+fn may_take_name(
+    context: &Context<'_>,
+    from: &Side,
+    to: &Side,
+    exchanged: bool,
+) -> Result<(), Refused> {
+    let Some(rule) = context.rules.git(&from.path) else {
+        return Ok(());
+    };
+    let back = !exchanged || repository::may_move(&to.path, &from.path);
+    if !repository::may_move(&from.path, &to.path) || !back {
+        let reason = "what git keeps here would lead elsewhere";
+        return Err(Refused::by(rule, &from.path, reason));
+    }
+    if matches!(to.name.as_encoded_bytes(), b"objects" | b"refs") {
+        context.gate(&to.path)?;
+    }
+    Ok(())
+}
+
+fn side(context: &Context<'_>, at: (i32, u64)) -> Result<Side, Errno> {
+    match context.place(at, false)? {
+        Place::Entry {
+            folder,
+            name,
+            found,
+            slash,
+        } => {
+            let path = shown(folder.as_fd())?.join(&name);
+            Ok(Side {
+                folder,
+                name,
+                found,
+                path,
+                slash,
+            })
+        }
+        Place::Object(_) => Err(Errno::BUSY),
+    }
+}
+
+/// Whether what a folder holds may have the names that it would get.
+fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
+    let Some(folder) = &from.found else {
+        return Ok(());
+    };
+    match kind_of(folder)? {
+        FileType::Directory => {}
+        FileType::Symlink => return context.decide_link(&to.path),
+        _ => return Ok(()),
+    }
+    let inside = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+    if let Some(rule) = context.rules.git(&to.path)
+        && to.name == "hooks"
+        && to.path.parent().is_some_and(repository::is_repository_at)
+        && !repository::holds_only_samples(&inside.join("."))
+    {
+        return Err(Refused::by(rule, &to.path, "git would run what it holds"));
+    }
+    for (rule, tail) in context.rules.entering(&from.path, &to.path) {
+        if let Some(found) = exists(&inside, &tail)? {
+            return Err(Refused::Rule {
+                rule,
+                path: to.path.join(found),
+                reason: None,
+            });
+        }
+    }
+    if context.rules.must_look_through(&from.path, &to.path) {
+        let mut seen = 0;
+        patterns(context, &inside, Path::new(""), from, to, &mut seen)?;
+    }
+    Ok(())
+}
+
+/// What of a name with wildcards is there. What cannot be looked at is an error: it may be there.
+fn exists(folder: &Path, tail: &Path) -> Result<Option<PathBuf>, Errno> {
+    let mut parts = tail.components();
+    let Some(first) = parts.next().map(std::path::Component::as_os_str) else {
+        return Ok(None);
+    };
+    let rest = parts.as_path();
+    let names: Vec<OsString> = match first == "*" {
+        false => vec![first.to_owned()],
+        true => names_in(folder)?,
+    };
+    for name in names {
+        let path = folder.join(&name);
+        let kind = match fs::symlink_metadata(&path) {
+            Ok(meta) => meta.file_type(),
+            Err(error) if is_absent(&error) => continue,
+            Err(error) => return Err(errno(&error)),
+        };
+        // What a link leads to is protected by no name.
+        if rest.as_os_str().is_empty() || kind.is_symlink() {
+            return Ok(Some(name.into()));
+        }
+        // The wildcard stands for one name or more.
+        let more = (first == "*").then_some(tail);
+        for rest in [Some(rest), more].into_iter().flatten() {
+            if let Some(below) = exists(&path, rest)? {
+                return Ok(Some(Path::new(&name).join(below)));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The names in a folder; none where it is no folder.
+fn names_in(folder: &Path) -> Result<Vec<OsString>, Errno> {
+    let read = || -> std::io::Result<Vec<OsString>> {
+        fs::read_dir(folder)?
+            .map(|entry| Ok(entry?.file_name()))
+            .collect()
+    };
+    match read() {
+        Err(error) if is_absent(&error) => Ok(Vec::new()),
+        names => names.map_err(|error| errno(&error)),
+    }
+}
+
+fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
+fn errno(error: &std::io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+fn patterns(
+    context: &Context<'_>,
+    folder: &Path,
+    below: &Path,
+    from: &Side,
+    to: &Side,
+    seen: &mut usize,
+) -> Result<(), Refused> {
+    for name in names_in(folder)? {
+        *seen += 1;
+        if *seen > ENTRIES {
+            return Err(Errno::XDEV.into());
+        }
+        let kind = fs::symlink_metadata(folder.join(&name))
+            .map_err(|error| errno(&error))?
+            .file_type();
+        let inner = below.join(&name);
+        let (old, new) = (from.path.join(&inner), to.path.join(&inner));
+        if context.rules.decide(&old) == Verdict::Allow {
+            context.decide(&new)?;
+        }
+        if !kind.is_dir() && context.gate(&old)? == Gate::Free {
+            context.must_be_free(&new)?;
+        }
+        if kind.is_symlink() && context.rules.above(&old).is_none() {
+            context.decide_link(&new)?;
+        }
+        if kind.is_dir() {
+            patterns(context, &folder.join(&name), &inner, from, to, seen)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts a file of git in the place of another, if what it says is harmless. The program may still
+/// have its file open: a copy takes the place.
+fn checked(
+    context: &Context<'_>,
+    from: &Side,
+    to: &Side,
+    flags: RenameFlags,
+    gate: Gate,
+) -> Result<Outcome, Refused> {
+    let (Gate::Configuration(rule) | Gate::Leads(_, rule)) = gate else {
+        return Err(Errno::INVAL.into());
+    };
+    if flags.contains(RenameFlags::EXCHANGE) {
+        context.must_be_free(&to.path)?;
+    }
+    if to.found.is_some() && flags.contains(RenameFlags::NOREPLACE) {
+        return Err(Errno::EXIST.into());
+    }
+    let refused = |reason: String| Refused::by(rule, &to.path, reason);
+    let found = from.found.as_ref().ok_or(Errno::NOENT)?;
+    let (new, mode) = read(found)?.ok_or_else(|| refused("it is not a file of text".into()))?;
+    if let Gate::Leads(kind, _) = gate {
+        let folder = to.path.parent().unwrap_or(&to.path);
+        if !leads_well(kind, &new, folder) {
+            return Err(refused(
+                "it leads to a repository that is not protected".into(),
+            ));
+        }
+    } else {
+        let old = match &to.found {
+            None => context.rules.baseline(&to.path),
+            Some(found) => {
+                read(found)?
+                    .ok_or_else(|| refused("what it replaces is not a file of text".into()))?
+                    .0
+            }
+        };
+        git::accept(&old, &new, folder_of_module(&to.path))
+            .map_err(|objection| refused(objection.to_string()))?;
+    }
+    replace(&to.folder, &to.name, &new, mode)?;
+    unlinkat(&from.folder, &from.name, AtFlags::empty())?;
+    Ok(Outcome::Done)
+}
+
+/// Whether what lies in a folder as a configuration is harmless; a copy takes its place, because a
+/// program may still have it open.
+pub(super) fn renew(folder: &Path) -> bool {
+    let renewed = || -> Option<()> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(CWD, folder, flags, Mode::empty()).ok()?;
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = match openat(&folder, "config", flags, Mode::empty()) {
+            Err(Errno::NOENT) => return Some(()),
+            found => found.ok()?,
+        };
+        let (content, mode) = read(&found).ok()??;
+        git::accept(b"", &content, None).ok()?;
+        replace(&folder, OsStr::new("config"), &content, mode).ok()
+    };
+    renewed().is_some()
+}
+
+/// Makes a file, or puts it in the place of another, without that it is ever there in part.
+pub(super) fn replace(
+    folder: &OwnedFd,
+    name: &OsStr,
+    content: &[u8],
+    mode: Mode,
+) -> Result<(), Errno> {
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(".bailiwick");
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = openat(folder, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+    let written = fchmod(&file, mode)
+        .and_then(|()| File::from(file).write_all(content).map_err(|e| errno(&e)))
+        .and_then(|()| renameat(folder, &temporary, folder, name));
+    if written.is_err() {
+        let _ = unlinkat(folder, &temporary, AtFlags::empty());
+    }
+    written
+}
+
+/// The content and mode of a plain file of sensible length; none for anything else.
+fn read(found: &OwnedFd) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
+    let stat = fstat(found)?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
+        || stat.st_size.cast_unsigned() > CONFIGURATION
+    {
+        return Ok(None);
+    }
+    let link = format!("/proc/self/fd/{}", found.as_raw_fd());
+    let file = openat(CWD, link, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut content = Vec::new();
+    File::from(file)
+        .take(CONFIGURATION + 1)
+        .read_to_end(&mut content)
+        .map_err(|_| Errno::IO)?;
+    let long = content.len() as u64 > CONFIGURATION;
+    Ok((!long).then(|| (content, Mode::from_raw_mode(stat.st_mode & 0o777))))
+}
+
+#[cfg(test)]
+#[path = "rename_tests.rs"]
+mod tests;

@@ -1,0 +1,513 @@
+//! Which names a sandboxed program may not create or write, as the broker decides them: by the
+//! whole path, whatever exists. Pure, so that it can be tested with any path there is.
+
+use super::repository::{self, Meaning};
+use crate::paths;
+use crate::setup::{raw, raw_list};
+use bailiwick_event::RuleRef;
+use bailiwick_policy::{Effective, PathEntry, PathPattern};
+use globset::{GlobBuilder, GlobMatcher};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// One protected name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Name {
+    /// This path and everything below it.
+    Whole(#[serde(with = "raw")] PathBuf),
+    /// These components, one below the other, anywhere below `root`, and everything below them.
+    /// `*` stands for any names, at least one.
+    Anywhere {
+        #[serde(with = "raw")]
+        root: PathBuf,
+        components: Vec<String>,
+    },
+    /// What the glob matches below `root`, and everything below it.
+    Glob {
+        #[serde(with = "raw")]
+        root: PathBuf,
+        glob: String,
+    },
+}
+
+/// A rule and the names that it protects, as they travel to pid 1.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Rules {
+    /// With the number under which the supervisor knows the rule.
+    names: Vec<(u32, Name)>,
+    /// The rule that protects git's configuration; none where the policy leaves git alone.
+    git: Option<u32>,
+    /// The folders of the host that may be written: elsewhere git's files are nobody's concern.
+    #[serde(with = "raw_list")]
+    host: Vec<PathBuf>,
+    /// Folders of the product that this sandbox uses.
+    #[serde(with = "raw_list")]
+    exempt: Vec<PathBuf>,
+    /// Folders above what is protected, which no mount keeps from being moved.
+    #[serde(with = "raw_list")]
+    pinned: Vec<PathBuf>,
+    /// The number of the first rule that forbids reading as well, where the broker and not a mount
+    /// keeps those.
+    unreadable: Option<u32>,
+    /// Git's own files as they were at the start: what was taken away meanwhile is not forgotten.
+    #[serde(skip)]
+    baselines: Vec<(PathBuf, Vec<u8>)>,
+    #[serde(skip)]
+    globs: Vec<(u32, PathBuf, Option<GlobMatcher>)>,
+}
+
+/// What happens to an act on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Allow,
+    /// The rule of this number protects it.
+    Refuse(u32),
+    /// One of git's own files, which [`super::repository`] decides; the rule that would protect
+    /// it otherwise.
+    Git(u32),
+}
+
+impl PartialEq for Rules {
+    fn eq(&self, other: &Self) -> bool {
+        let all = |r: &Self| {
+            let lists = (r.names.clone(), r.host.clone(), r.exempt.clone());
+            (lists, r.pinned.clone(), r.git, r.unreadable)
+        };
+        all(self) == all(other)
+    }
+}
+impl Eq for Rules {}
+
+impl Rules {
+    /// The rules of a policy: each `protect` and each literal `deny`, numbered in that order.
+    pub(crate) fn of(policy: &Effective, host: &[PathBuf]) -> Self {
+        let files = &policy.filesystem;
+        let mut names = Vec::new();
+        let mut number = 0;
+        for entry in &files.protect {
+            names.extend(protected(entry, &policy.workspace).map(|name| (number, name)));
+            number += 1;
+        }
+        for entry in &files.deny {
+            // What a pattern denies and the sandbox makes itself is its own.
+            if let PathPattern::Path(path) = &entry.pattern {
+                names.push((number, Name::Whole(path.clone())));
+            }
+            number += 1;
+        }
+        let configuration = policy.workspace.join(".git/config");
+        let mut rules = Self {
+            names,
+            git: None,
+            host: host.to_vec(),
+            exempt: Vec::new(),
+            pinned: Vec::new(),
+            unreadable: None,
+            baselines: Vec::new(),
+            globs: Vec::new(),
+        }
+        .compiled();
+        let found = rules
+            .names
+            .iter()
+            .find(|(number, name)| rules.covers(*number, name, &configuration));
+        rules.git = found.map(|(number, _)| *number);
+        rules
+    }
+
+    /// The rules of a policy where there are no mounts to keep what exists: patterns that deny, the
+    /// files that links lead to, and reading.
+    pub(crate) fn without_mounts(
+        policy: &Effective,
+        host: &[PathBuf],
+        exempt: Vec<PathBuf>,
+        pinned: &[PathBuf],
+    ) -> Self {
+        let files = &policy.filesystem;
+        let mut rules = Self::of(policy, host);
+        rules.exempt = exempt;
+        rules.pinned = pinned.to_vec();
+        let first = u32::try_from(files.protect.len()).unwrap_or(u32::MAX);
+        rules.unreadable = Some(first);
+        for (number, entry) in (0..).zip(files.protect.iter().chain(&files.deny)) {
+            match &entry.pattern {
+                PathPattern::Path(path) => {
+                    let real = paths::resolve(path).map(|resolved| resolved.real);
+                    if let Some(real) = real.filter(|real| real != path) {
+                        rules.names.push((number, Name::Whole(real)));
+                    }
+                }
+                PathPattern::Glob { root, glob } if number >= first => {
+                    let (root, glob) = (root.clone(), glob.clone());
+                    rules.names.push((number, Name::Glob { root, glob }));
+                }
+                PathPattern::Glob { .. } => {}
+            }
+        }
+        rules.compiled()
+    }
+
+    /// What happens to an act that reads `path`, which has no links in it.
+    pub(crate) fn decide_read(&self, path: &Path) -> Verdict {
+        let Some(first) = self.unreadable else {
+            return Verdict::Allow;
+        };
+        let found = self
+            .names
+            .iter()
+            .find(|(number, name)| *number >= first && self.covers(*number, name, path));
+        found.map_or(Verdict::Allow, |(number, _)| Verdict::Refuse(*number))
+    }
+
+    /// Whether `path` lies where the policy lets a program write; for what Landlock does not know.
+    pub(crate) fn may_write_in(&self, path: &Path) -> bool {
+        let mut folders = self.host.iter().chain(&self.exempt);
+        folders.any(|folder| path.starts_with(folder))
+    }
+
+    /// Whether a folder must stay where it is, because of what is protected in it.
+    pub(crate) fn is_pinned(&self, path: &Path) -> bool {
+        self.pinned.iter().any(|pinned| pinned == path)
+    }
+
+    /// The rules as the record names them, by number.
+    pub(crate) fn named(policy: &Effective) -> Vec<RuleRef> {
+        let files = &policy.filesystem;
+        let named = |id: &'static str| {
+            move |entry: &PathEntry| RuleRef {
+                id: id.to_owned(),
+                origin: entry.origin.clone(),
+            }
+        };
+        let protect = files.protect.iter().map(named("filesystem.protect"));
+        protect
+            .chain(files.deny.iter().map(named("filesystem.deny")))
+            .collect()
+    }
+
+    /// With what git's own files in the folders of the host say now.
+    pub(crate) fn with_baselines(mut self) -> Self {
+        let files = self
+            .host
+            .iter()
+            .flat_map(|folder| [".git/config", ".gitmodules"].map(|name| folder.join(name)));
+        self.baselines = files
+            .filter_map(|path| Some((path.clone(), std::fs::read(path).ok()?)))
+            .collect();
+        self
+    }
+
+    /// What a file of git that is not there said at the start.
+    pub(crate) fn baseline(&self, path: &Path) -> Vec<u8> {
+        let found = self.baselines.iter().find(|(known, _)| known == path);
+        found
+            .map(|(_, content)| content.clone())
+            .unwrap_or_default()
+    }
+
+    /// With what does not travel.
+    pub(crate) fn compiled(mut self) -> Self {
+        self.globs = self
+            .names
+            .iter()
+            .filter_map(|(number, name)| match name {
+                Name::Glob { root, glob } => {
+                    let built = GlobBuilder::new(glob).literal_separator(true).build();
+                    Some((
+                        *number,
+                        root.clone(),
+                        built.ok().map(|g| g.compile_matcher()),
+                    ))
+                }
+                _ => None,
+            })
+            .collect();
+        self
+    }
+
+    /// What happens to an act that creates or writes `path`, which has no links in it.
+    pub(crate) fn decide(&self, path: &Path) -> Verdict {
+        let git = self.git(path).filter(|_| is_configuration(path));
+        for (number, name) in &self.names {
+            if !self.covers(*number, name, path) {
+                continue;
+            }
+            // The entry for git's configuration is the one that a closer look stands for.
+            if git.is_some() && names_exactly(name, path) {
+                continue;
+            }
+            return Verdict::Refuse(*number);
+        }
+        git.map_or(Verdict::Allow, Verdict::Git)
+    }
+
+    /// The rule by which a file of git at `path` is decided; none where git is left alone.
+    pub(crate) fn git(&self, path: &Path) -> Option<u32> {
+        let on_host = self.host.iter().any(|folder| path.starts_with(folder));
+        self.git.filter(|_| on_host)
+    }
+
+    /// What happens to an act that creates the folder `path`. Every new repository has a folder for
+    /// hooks.
+    pub(crate) fn decide_folder(&self, path: &Path) -> Verdict {
+        match path.file_name().is_some_and(|name| name == "hooks") && self.is_of_free_git(path) {
+            true => Verdict::Allow,
+            false => self.decide(path),
+        }
+    }
+
+    /// What happens to an act that creates or writes the file `path` by opening it. Every new
+    /// repository has sample hooks, whose names git does not run.
+    pub(crate) fn decide_file(&self, path: &Path) -> Verdict {
+        let folder = path.parent().and_then(Path::file_name);
+        let sample = path.extension().is_some_and(|e| e == "sample");
+        let of_git = path
+            .parent()
+            .is_some_and(|hooks| self.is_of_free_git(hooks));
+        match sample && folder.is_some_and(|name| name == "hooks") && of_git {
+            true => Verdict::Allow,
+            false => self.decide(path),
+        }
+    }
+
+    /// Whether a folder for hooks is git's, and nothing above it is protected.
+    fn is_of_free_git(&self, hooks: &Path) -> bool {
+        let above = hooks.parent().map(|above| self.decide(above));
+        is_in_git(hooks) && above == Some(Verdict::Allow)
+    }
+
+    fn covers(&self, number: u32, name: &Name, path: &Path) -> bool {
+        if self.exempt.iter().any(|folder| path.starts_with(folder)) {
+            return false;
+        }
+        match name {
+            Name::Whole(whole) => path.starts_with(whole),
+            Name::Anywhere { root, components } => path
+                .strip_prefix(root)
+                .is_ok_and(|below| !ends(below, components).is_empty()),
+            Name::Glob { root, .. } => path.strip_prefix(root).is_ok_and(|below| {
+                self.globs
+                    .iter()
+                    .filter(|(n, r, _)| *n == number && r == root)
+                    .any(|(.., glob)| match glob {
+                        Some(glob) => below
+                            .ancestors()
+                            .any(|part| !part.as_os_str().is_empty() && glob.is_match(part)),
+                        // A pattern that cannot be understood protects everything.
+                        None => true,
+                    })
+            }),
+        }
+    }
+
+    /// The names, relative to a folder, that would become protected if a folder were moved from
+    /// `from` to `to`, with the rules that protect them. `*` stands for any name. None of them may
+    /// exist in it.
+    pub(crate) fn entering(&self, from: &Path, to: &Path) -> Vec<(u32, PathBuf)> {
+        let mut found = Vec::new();
+        for (number, name) in &self.names {
+            match name {
+                Name::Whole(whole) => {
+                    if let Ok(below) = whole.strip_prefix(to) {
+                        found.push((*number, below.to_path_buf()));
+                    }
+                }
+                Name::Anywhere { root, components } => {
+                    let tails = |path: &Path| open_tails(path, root, components);
+                    let before = tails(from);
+                    found.extend(
+                        tails(to)
+                            .into_iter()
+                            .filter(|tail| !before.contains(tail))
+                            .map(|tail| (*number, tail)),
+                    );
+                }
+                // What a pattern matches below is asked for each entry.
+                Name::Glob { .. } => {}
+            }
+        }
+        found
+    }
+
+    /// The rule that protects a name below this path, if there is one. Git keeps no links of its
+    /// own, and what they lead to would be its as well.
+    pub(crate) fn above(&self, path: &Path) -> Option<u32> {
+        if let Some(rule) = self.git(path).filter(|_| repository::is_in_git(path)) {
+            return Some(rule);
+        }
+        let found = self.names.iter().find(|(_, name)| match name {
+            Name::Whole(whole) => whole != path && whole.starts_with(path),
+            Name::Anywhere { root, components } => !open_tails(path, root, components).is_empty(),
+            Name::Glob { root, glob } => leads_to_pattern(path, root, glob),
+        });
+        found.map(|(number, _)| *number)
+    }
+
+    /// Whether everything in a folder that is moved has to be looked at: a pattern looks below its
+    /// new place, it comes from where its names were not protected, or git reads other files
+    /// there.
+    pub(crate) fn must_look_through(&self, from: &Path, to: &Path) -> bool {
+        let of_git = repository::is_in_git(from) || repository::is_in_git(to);
+        if of_git && self.git(to).is_some() {
+            return true;
+        }
+        let comes_from_outside = |root: &Path| to.starts_with(root) && !from.starts_with(root);
+        self.names.iter().any(|(_, name)| match name {
+            Name::Whole(_) => false,
+            Name::Anywhere { root, .. } => comes_from_outside(root),
+            Name::Glob { root, .. } => to.starts_with(root) || root.starts_with(to),
+        })
+    }
+}
+
+/// The names that an entry protects. Control folders and files of the workspace (`.git/hooks`,
+/// `.mcp.json`) are obeyed in every folder of it, and so protected in every folder.
+fn protected(entry: &PathEntry, workspace: &Path) -> impl Iterator<Item = Name> {
+    let mut names = Vec::new();
+    match &entry.pattern {
+        PathPattern::Path(path) => {
+            names.push(Name::Whole(path.clone()));
+            if let Some(components) = control_name(path, workspace) {
+                names.push(Name::Anywhere {
+                    root: workspace.to_path_buf(),
+                    components,
+                });
+            }
+        }
+        PathPattern::Glob { root, glob } => match control_name(&root.join(glob), workspace) {
+            Some(components) if components.iter().all(|c| c == "*" || plain(c)) => {
+                names.push(Name::Anywhere {
+                    root: workspace.to_path_buf(),
+                    components,
+                });
+            }
+            _ => names.push(Name::Glob {
+                root: root.clone(),
+                glob: glob.clone(),
+            }),
+        },
+    }
+    names.into_iter()
+}
+
+fn plain(component: &str) -> bool {
+    !component.contains(['*', '?', '[', '{', '\\'])
+}
+
+/// The components below the workspace of a name that begins with a dot.
+fn control_name(path: &Path, workspace: &Path) -> Option<Vec<String>> {
+    let below = path.strip_prefix(workspace).ok()?;
+    let components: Option<Vec<String>> = below
+        .components()
+        .map(|c| Some(c.as_os_str().to_str()?.to_owned()))
+        .collect();
+    components.filter(|c| c.first().is_some_and(|first| first.starts_with('.')))
+}
+
+/// Whether two names mean one file in a folder that ignores case.
+fn same(name: &OsStr, component: &str) -> bool {
+    component == "*" || name.as_bytes().eq_ignore_ascii_case(component.as_bytes())
+}
+
+fn parts(path: &Path) -> Vec<&OsStr> {
+    path.components().map(Component::as_os_str).collect()
+}
+
+/// Every number of parts of `path` at which an occurrence of `components` ends.
+fn ends(path: &Path, components: &[String]) -> Vec<usize> {
+    fn from(parts: &[&OsStr], at: usize, components: &[String], found: &mut Vec<usize>) {
+        let Some((first, rest)) = components.split_first() else {
+            found.push(at);
+            return;
+        };
+        if at == parts.len() || !same(parts[at], first) {
+            return;
+        }
+        from(parts, at + 1, rest, found);
+        if first == "*" {
+            from(parts, at + 1, components, found);
+        }
+    }
+    let parts = parts(path);
+    let mut found = Vec::new();
+    for at in 0..parts.len() {
+        from(&parts, at, components, &mut found);
+    }
+    found
+}
+
+/// What is left of `components` after those with which `path` ends.
+fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec<PathBuf> {
+    let Ok(below) = path.strip_prefix(root) else {
+        return Vec::new();
+    };
+    let length = parts(below).len();
+    let mut tails = Vec::new();
+    for n in 1..components.len() {
+        let (head, tail) = components.split_at(n);
+        if ends(below, head).contains(&length) {
+            tails.push(tail.iter().collect());
+            if head.last().is_some_and(|last| last == "*") {
+                // More names may stand for it.
+                tails.push(
+                    std::iter::once("*")
+                        .chain(tail.iter().map(String::as_str))
+                        .collect(),
+                );
+            }
+        }
+    }
+    tails
+}
+
+/// Whether a match of the pattern could lie below `path`. What stands before a `**` is looked at: a
+/// pattern for every folder holds where a link leads as well.
+fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
+    let Ok(below) = path.strip_prefix(root) else {
+        return root.starts_with(path);
+    };
+    let parts = parts(below);
+    let pattern: Vec<&str> = glob.split('/').take_while(|part| *part != "**").collect();
+    parts.len() < pattern.len()
+        && parts.iter().zip(&pattern).all(|(part, pattern)| {
+            let built = GlobBuilder::new(pattern).build();
+            built.is_ok_and(|glob| glob.compile_matcher().is_match(part))
+        })
+}
+
+/// Whether the path is below a folder of git.
+fn is_in_git(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str() == ".git")
+}
+
+/// Whether git reads this file as configuration, whatever else is in its folder.
+fn is_configuration(path: &Path) -> bool {
+    repository::meaning(path, &|_| false) == Meaning::Configuration
+}
+
+/// The folder of a file of git, where it is that of a submodule.
+pub(super) fn folder_of_module(path: &Path) -> Option<&Path> {
+    let parts = parts(path);
+    let module = parts
+        .windows(2)
+        .position(|w| w[0].as_bytes() == b".git" && w[1].as_bytes() == b"modules")
+        .is_some_and(|at| parts.len() > at + 3);
+    path.parent().filter(|_| module)
+}
+
+/// Whether the name is this file's and not that of a folder above it.
+fn names_exactly(name: &Name, path: &Path) -> bool {
+    match name {
+        Name::Whole(whole) => whole == path,
+        Name::Anywhere { root, components } => path
+            .strip_prefix(root)
+            .is_ok_and(|below| ends(below, components).contains(&parts(below).len())),
+        Name::Glob { .. } => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

@@ -1,0 +1,184 @@
+use super::*;
+use bailiwick_event::Origin;
+use proptest::prelude::*;
+
+fn rules(names: &[&str]) -> Rules {
+    let entry = |name: &&str| PathEntry {
+        pattern: match name.contains(['*', '?']) {
+            true => PathPattern::Glob {
+                root: "/ws".into(),
+                glob: (*name).to_owned(),
+            },
+            false => PathPattern::Path(Path::new("/ws").join(name)),
+        },
+        origin: Origin::built_in(),
+    };
+    let mut list = Vec::new();
+    for (number, name) in names.iter().enumerate() {
+        list.extend(protected(&entry(name), Path::new("/ws")).map(|n| (number as u32, n)));
+    }
+    let mut rules = Rules {
+        names: list,
+        git: None,
+        host: vec!["/ws".into(), "/elsewhere".into()],
+        exempt: Vec::new(),
+        pinned: Vec::new(),
+        unreadable: None,
+        baselines: Vec::new(),
+        globs: Vec::new(),
+    }
+    .compiled();
+    rules.git = names
+        .iter()
+        .position(|n| *n == ".git/config")
+        .map(|n| n as u32);
+    rules
+}
+
+fn template() -> Rules {
+    rules(&[
+        ".git/hooks",
+        ".git/config",
+        ".git/modules/*/hooks",
+        ".git/modules/*/config",
+        ".gitmodules",
+        ".mcp.json",
+        ".vscode",
+        "bailiwick.toml",
+        "config/*.key",
+    ])
+}
+
+fn decide(path: &str) -> Verdict {
+    template().decide(Path::new(path))
+}
+
+#[test]
+fn control_names_are_protected_at_any_depth() {
+    use Verdict::{Allow, Git, Refuse};
+    for (path, verdict) in [
+        ("/ws/.git/hooks", Refuse(0)),
+        ("/ws/.git/hooks/pre-commit", Refuse(0)),
+        ("/ws/a/b/.git/hooks/pre-commit", Refuse(0)),
+        ("/ws/a/.GIT/Hooks/x", Refuse(0)),
+        ("/ws/.git/modules/a/hooks/x", Refuse(2)),
+        ("/ws/.git/modules/a/b/hooks/x", Refuse(2)),
+        ("/ws/.git/config", Git(1)),
+        ("/ws/deep/.git/config", Git(1)),
+        ("/ws/.git/modules/a/b/config", Git(1)),
+        ("/ws/.gitmodules", Git(1)),
+        ("/ws/.git/config.lock", Allow),
+        ("/ws/.git/config/x", Refuse(1)),
+        ("/ws/.git/index", Allow),
+        ("/ws/a/.mcp.json", Refuse(5)),
+        ("/ws/a/.vscode/tasks.json", Refuse(6)),
+        ("/ws/a/vscode/tasks.json", Allow),
+        ("/ws/bailiwick.toml", Refuse(7)),
+        ("/ws/a/bailiwick.toml", Allow),
+        ("/ws/config/tls.key", Refuse(8)),
+        ("/ws/config/tls.key/x", Refuse(8)),
+        ("/ws/config/a/tls.key", Allow),
+        ("/elsewhere/.vscode/x", Allow),
+        ("/elsewhere/.git/config", Git(1)),
+        ("/tmp/.git/config", Allow),
+        ("/ws", Allow),
+    ] {
+        assert_eq!(decide(path), verdict, "{path}");
+    }
+}
+
+#[test]
+fn a_folder_that_takes_a_control_name_must_not_hold_what_it_protects() {
+    let rules = template();
+    let entering = |from: &str, to: &str| -> Vec<String> {
+        let found = rules.entering(Path::new(from), Path::new(to));
+        found
+            .into_iter()
+            .map(|(_, p)| p.display().to_string())
+            .collect()
+    };
+    assert!(entering("/ws/x", "/ws/.git").contains(&"hooks".to_owned()));
+    assert!(entering("/ws/x", "/ws/.git").contains(&"config".to_owned()));
+    assert!(entering("/ws/x", "/ws/.git").contains(&"modules/*/hooks".to_owned()));
+    assert!(entering("/ws/x", "/ws/a/.git/modules").contains(&"*/hooks".to_owned()));
+    assert!(entering("/ws/x", "/ws/y").is_empty());
+    // A repository may move: what it holds was protected all along.
+    assert!(
+        entering("/ws/a/.git", "/ws/b/.git")
+            .iter()
+            .all(|tail| tail != "hooks")
+    );
+}
+
+#[test]
+fn a_link_above_a_protected_name_is_known() {
+    let rules = template();
+    for (path, known) in [
+        ("/ws/.git", true),
+        ("/ws/a/.git", true),
+        ("/ws/.git/modules", true),
+        ("/ws/.git/modules/x", true),
+        ("/ws/a", false),
+        ("/ws/git", false),
+        ("/ws/config", true),
+        ("/ws/config/x", false),
+        ("/", true),
+    ] {
+        assert_eq!(rules.above(Path::new(path)).is_some(), known, "{path}");
+    }
+}
+
+#[test]
+fn hooks_of_what_is_protected_as_a_whole_are_no_exception() {
+    use Verdict::{Allow, Refuse};
+    let rules = rules(&[".git", ".vscode"]);
+    let folder = |path: &str| rules.decide_folder(Path::new(path));
+    let file = |path: &str| rules.decide_file(Path::new(path));
+    assert_eq!(folder("/ws/.git/hooks"), Refuse(0));
+    assert_eq!(file("/ws/.git/hooks/a.sample"), Refuse(0));
+    assert_eq!(folder("/ws/.vscode/.git/hooks"), Refuse(0));
+    let rules = template();
+    assert_eq!(rules.decide_folder(Path::new("/ws/a/.git/hooks")), Allow);
+    assert_eq!(
+        rules.decide_folder(Path::new("/ws/.git/x/.vscode/hooks")),
+        Refuse(6)
+    );
+    let sample = Path::new("/ws/a/.git/hooks/x.sample");
+    assert_eq!(rules.decide_file(sample), Allow);
+}
+
+#[test]
+fn a_folder_from_elsewhere_is_asked_entry_by_entry() {
+    let rules = rules(&[".vscode"]);
+    let asks = |from: &str, to: &str| rules.must_look_through(Path::new(from), Path::new(to));
+    assert!(asks("/elsewhere/x", "/ws/y"));
+    assert!(!asks("/ws/x", "/ws/y"));
+    assert!(!asks("/elsewhere/x", "/elsewhere/y"));
+}
+
+#[test]
+fn a_pattern_for_every_name_does_not_protect_the_folder_itself() {
+    let rules = rules(&["*"]);
+    assert_eq!(rules.decide(Path::new("/ws")), Verdict::Allow);
+    assert_eq!(rules.decide(Path::new("/ws/a")), Verdict::Refuse(0));
+}
+
+proptest! {
+    /// Whatever stands around a control name, what is below it is protected.
+    #[test]
+    fn nothing_hides_a_control_name(
+        before in prop::collection::vec("[a-z.]{1,6}", 0..5),
+        after in prop::collection::vec("[a-z.]{1,6}", 0..5),
+        upper in any::<bool>(),
+    ) {
+        let dots = |part: &String| part.chars().all(|c| c == '.');
+        prop_assume!(!before.iter().any(dots) && !after.iter().any(dots));
+        let name = if upper { ".VSCODE" } else { ".vscode" };
+        let path: PathBuf = ["/ws"].into_iter()
+            .chain(before.iter().map(String::as_str))
+            .chain([name])
+            .chain(after.iter().map(String::as_str))
+            .collect();
+        prop_assert!(matches!(template().decide(&path), Verdict::Refuse(_)), "{path:?}");
+    }
+}

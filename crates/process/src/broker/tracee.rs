@@ -1,0 +1,155 @@
+//! What the broker reads about a program that waits for it. Everything here is the program's own
+//! word and can be anything; it is read once.
+
+use crate::kernel;
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
+use std::cell::OnceCell;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+/// The kernel's limit of a path, with the NUL at its end (`PATH_MAX`).
+const PATH_MAX: usize = 4096;
+
+/// A thread that waits for the broker.
+pub(super) struct Tracee {
+    thread: u32,
+    /// Reading it takes the kernel longer than most acts.
+    status: OnceCell<Status>,
+}
+
+impl Tracee {
+    /// The thread of this number, while it waits.
+    pub(super) fn new(thread: u32) -> Self {
+        Self {
+            thread,
+            status: OnceCell::new(),
+        }
+    }
+
+    /// The NUL-terminated text at an address.
+    pub(super) fn text(&self, address: u64) -> Result<OsString, Errno> {
+        const PAGE: u64 = 4096;
+        let mut text = Vec::new();
+        while text.len() < PATH_MAX {
+            let from = address.wrapping_add(text.len() as u64);
+            // Never across a page: the next one may not be there.
+            let length = (PAGE - from % PAGE) as usize;
+            let mut part = [0; PAGE as usize];
+            let read = match kernel::read_memory(self.thread, from, &mut part[..length]) {
+                Ok(0) => return Err(Errno::FAULT),
+                Ok(read) => read,
+                // Not to be looked at at all.
+                Err(error) if error.raw_os_error() == Some(libc::EPERM) => {
+                    return Err(Errno::ACCESS);
+                }
+                Err(_) => return Err(Errno::FAULT),
+            };
+            if let Some(end) = part[..read].iter().position(|&b| b == 0) {
+                text.extend_from_slice(&part[..end]);
+                if text.len() >= PATH_MAX {
+                    break;
+                }
+                return Ok(OsString::from_vec(text));
+            }
+            text.extend_from_slice(&part[..read]);
+        }
+        Err(Errno::NAMETOOLONG)
+    }
+
+    /// So many bytes at an address.
+    pub(super) fn bytes(&self, address: u64, length: usize) -> Result<Vec<u8>, Errno> {
+        let mut bytes = vec![0; length];
+        match kernel::read_memory(self.thread, address, &mut bytes) {
+            Ok(read) if read == length => Ok(bytes),
+            // Not to be looked at at all.
+            Err(error) if error.raw_os_error() == Some(libc::EPERM) => Err(Errno::ACCESS),
+            _ => Err(Errno::FAULT),
+        }
+    }
+
+    /// Reads memory; how many bytes.
+    pub(super) fn memory(&self, address: u64, into: &mut [u8]) -> std::io::Result<usize> {
+        kernel::read_memory(self.thread, address, into)
+    }
+
+    /// The folder that relative paths mean: a descriptor of the program's, or its working
+    /// directory.
+    pub(super) fn folder(&self, descriptor: i32) -> Result<OwnedFd, Errno> {
+        let path = match descriptor {
+            libc::AT_FDCWD => format!("/proc/{}/cwd", self.thread),
+            0.. => format!("/proc/{}/fd/{descriptor}", self.thread),
+            _ => return Err(Errno::BADF),
+        };
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        match openat(CWD, path, flags, Mode::empty()) {
+            Err(Errno::NOENT) => Err(Errno::BADF),
+            // A program that is not dumpable: its folder in /proc is the superuser's.
+            Err(Errno::ACCESS) if descriptor >= 0 => {
+                let process = self.status()?.process;
+                kernel::descriptor_of(process, descriptor).map_err(|_| Errno::ACCESS)
+            }
+            other => other,
+        }
+    }
+
+    /// Its process, its mode mask and its controlling terminal.
+    pub(super) fn status(&self) -> Result<Status, Errno> {
+        if let Some(status) = self.status.get() {
+            return Ok(*status);
+        }
+        let status = self.read_status()?;
+        Ok(*self.status.get_or_init(|| status))
+    }
+
+    fn read_status(&self) -> Result<Status, Errno> {
+        let read = |name: &str| {
+            std::fs::read(format!("/proc/{}/{name}", self.thread)).map_err(|_| Errno::SRCH)
+        };
+        let text = read("status")?;
+        let field = |name: &str| {
+            text.split(|&b| b == b'\n').find_map(|line| {
+                let rest = line.strip_prefix(name.as_bytes())?;
+                std::str::from_utf8(rest).ok().map(str::trim)
+            })
+        };
+        let process = field("Tgid:").and_then(|v| v.parse().ok());
+        let umask = field("Umask:").and_then(|v| u32::from_str_radix(v, 8).ok());
+        Ok(Status {
+            process: process.ok_or(Errno::SRCH)?,
+            thread: self.thread,
+            umask: Mode::from_bits_truncate(umask.ok_or(Errno::SRCH)?),
+        })
+    }
+
+    /// The number of its controlling terminal; none where it has none.
+    pub(super) fn terminal(&self) -> Option<u32> {
+        let text = std::fs::read(format!("/proc/{}/stat", self.thread)).ok()?;
+        // The name of the program stands in brackets and may contain anything.
+        let after = text.iter().rposition(|&b| b == b')')? + 1;
+        let rest = std::str::from_utf8(&text[after..]).ok()?;
+        let number: i64 = rest.split_ascii_whitespace().nth(4)?.parse().ok()?;
+        u32::try_from(number).ok().filter(|&number| number != 0)
+    }
+}
+
+/// Whether a signal waits that the thread has a handler for.
+pub(super) fn is_interrupted(thread: u32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
+    let set = |name: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name))
+            .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
+            .unwrap_or(0)
+    };
+    (set("SigPnd:") | set("ShdPnd:")) & !set("SigBlk:") & set("SigCgt:") != 0
+}
+
+/// See [`Tracee::status`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Status {
+    pub(super) process: u32,
+    pub(super) thread: u32,
+    pub(super) umask: Mode,
+}

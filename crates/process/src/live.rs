@@ -1,0 +1,434 @@
+//! What pid 1 does while commands run: it starts those that enter the sandbox, collects what ends,
+//! passes signals on, serves the write broker's calls, keeps the limits that no kernel keeps, and
+//! takes everything with it when the sandbox's own command has ended.
+
+use crate::bare;
+use crate::broker::{Broker, Rules};
+use crate::command::{self, Streams, Surroundings};
+use crate::disk::Disk;
+use crate::init::Init;
+use crate::kernel;
+use crate::leader::{self, Handed};
+use crate::limits::{self, Bounds};
+use crate::message::{Order, Report, channel, receive, send, tell};
+use crate::network;
+use crate::setup::{Command, unpack};
+use crate::watch::Watch;
+use bailiwick_event::LimitKind;
+use bailiwick_sandbox::OWN;
+use bailiwick_sandbox::startup::{self, Stage as Mark};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::Mode;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+use std::ffi::OsString;
+use std::io;
+use std::num::NonZeroI32;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long pid 1 leaves the end of a run that is over its time to the supervisor.
+const WALL_GRACE: Duration = Duration::from_millis(500);
+
+/// A sandbox whose layers are in force.
+pub(crate) struct Live {
+    init: Init,
+    bounds: Bounds,
+    /// Variables that every command here has.
+    variables: Vec<(OsString, OsString)>,
+    broker: Option<Broker>,
+    /// Whether calls of `connect` are made for the commands.
+    connects: bool,
+    watch: Option<Watch>,
+    /// When the limits were looked at.
+    looked: Instant,
+    /// When the run is over its time.
+    deadline: Option<Instant>,
+    jobs: Vec<Job>,
+}
+
+/// A command that runs.
+struct Job {
+    number: u32,
+    /// The process whose end is the command's.
+    pid: i32,
+    /// The process group that gets its signals.
+    group: i32,
+}
+
+/// How a command is started.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// As a child of pid 1.
+    Directly(Streams<'a>),
+    /// In a session of its own.
+    Led {
+        terminal: BorrowedFd<'a>,
+        streams: [BorrowedFd<'a>; 3],
+    },
+}
+
+impl Live {
+    /// What is kept for the commands to come.
+    pub(crate) fn new(
+        init: Init,
+        rules: Option<Rules>,
+        bounds: Bounds,
+        variables: Vec<(OsString, OsString)>,
+        connects: bool,
+    ) -> io::Result<Self> {
+        let broker = match rules {
+            None => None,
+            Some(rules) => {
+                // A file that is too long is an error for the broker, and no signal.
+                kernel::ignore_signal(libc::SIGXFSZ);
+                limits::apply_to_broker(&bounds)?;
+                let broker = Broker::new(rules, init.control.as_fd())?;
+                Some(match connects {
+                    true => broker.with_way_out(init.dial.try_clone()?),
+                    false => broker,
+                })
+            }
+        };
+        Ok(Self {
+            // Without a pid namespace the processes of others would be counted as well.
+            watch: Watch::new(&bounds).filter(|_| init.has_own_processes()),
+            looked: Instant::now(),
+            deadline: None,
+            jobs: Vec::new(),
+            init,
+            bounds,
+            variables,
+            broker,
+            connects,
+        })
+    }
+
+    /// Starts a command; where that fails, whoever asked is told.
+    pub(crate) fn start(&mut self, number: u32, mut command: Command, umask: Mode, way: Way<'_>) {
+        for (name, value) in &self.variables {
+            command.environment.retain(|(key, _)| key != name);
+            command.environment.push((name.clone(), value.clone()));
+        }
+        match self.spawn(number, &command, umask, way) {
+            Ok(job) => {
+                if number == OWN {
+                    self.deadline = self.bounds.wall.map(|wall| Instant::now() + wall);
+                }
+                self.jobs.push(job);
+            }
+            Err(error) => {
+                let errno = error.raw_os_error().unwrap_or(libc::EIO);
+                let job = number;
+                let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
+                if number == OWN {
+                    kernel::exit_now(125)
+                }
+            }
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        number: u32,
+        command: &Command,
+        umask: Mode,
+        way: Way<'_>,
+    ) -> io::Result<Job> {
+        let (handed, hand_in) = channel()?;
+        let surroundings = Surroundings {
+            job: number,
+            streams: match way {
+                Way::Directly(streams) => streams,
+                Way::Led { terminal, streams } => Streams::of_session(terminal, streams),
+            },
+            umask,
+            bounds: &self.bounds,
+            broker: self.broker.as_ref().map(|_| hand_in.as_fd()),
+            bare: !self.init.has_own_processes(),
+            connects: self.connects,
+        };
+        let control = self.init.control.as_fd();
+        let pid = match way {
+            Way::Directly(_) => kernel::spawn(&mut || {
+                let _ = tell(control, &command::become_command(command, &surroundings));
+                127
+            })?,
+            Way::Led { terminal, .. } => match kernel::fork()? {
+                0 => leader::lead(command, &surroundings, terminal, control, hand_in.as_fd()),
+                pid => pid,
+            },
+        };
+        drop(hand_in);
+        let mut job = Job {
+            number,
+            pid,
+            group: pid,
+        };
+        // Without a listener the command could not attach its filter, and has not started.
+        while let Some((handed, mut descriptors)) = receive::<Handed>(&handed)? {
+            match (handed, descriptors.pop(), &mut self.broker) {
+                (Handed::Listener, Some(listener), Some(broker)) => broker.listen(listener.into()),
+                (Handed::Leads(pid), ..) => job.group = pid,
+                _ => {}
+            }
+        }
+        Ok(job)
+    }
+
+    /// Waits for what ends, and for orders.
+    pub(crate) fn go_on(mut self, folders: Vec<PathBuf>) -> ! {
+        release_streams();
+        let Ok(signals) = kernel::signal_descriptor(&[libc::SIGCHLD]) else {
+            kernel::exit_now(125)
+        };
+        if let Some(limit) = self.bounds.disk {
+            self.keep(Disk::new(folders, limit));
+        }
+        loop {
+            self.collect();
+            if let Some(deadline) = self.deadline
+                && Instant::now() >= deadline + WALL_GRACE
+            {
+                // The supervisor, which ends the run in time, is stopped itself.
+                self.end_all();
+                while wait(WaitOptions::empty()).is_ok() {}
+                let _ = tell(&self.init.control, &Report::Exited { code: 137 });
+                kernel::exit_now(0)
+            }
+            let timeout = self.patience().map(|next| rustix::event::Timespec {
+                tv_sec: next.as_secs().cast_signed(),
+                tv_nsec: next.subsec_nanos().into(),
+            });
+            let mut fds = vec![
+                PollFd::new(&signals, PollFlags::IN),
+                PollFd::new(&self.init.control, PollFlags::IN),
+            ];
+            // Connections into a network of its own, or out of a sandbox that has none.
+            let way = match self.init.isolated {
+                true => Some(self.init.dial.as_fd()),
+                false => self.broker.as_ref().and_then(Broker::way_out),
+            };
+            fds.extend(way.map(|way| PollFd::from_borrowed_fd(way, PollFlags::IN)));
+            let first = fds.len();
+            let mut listeners = Vec::new();
+            for (number, listener) in self.broker.iter().flat_map(Broker::descriptors) {
+                listeners.push(number);
+                fds.push(PollFd::from_borrowed_fd(listener, PollFlags::IN));
+            }
+            let _ = poll(&mut fds, timeout.as_ref());
+            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            let (child, control, dial) = (ready[0], ready[1], ready[2..first].contains(&true));
+            if let Some(broker) = &mut self.broker {
+                for (number, _) in listeners.iter().zip(&ready[first..]).filter(|(_, r)| **r) {
+                    broker.serve(*number);
+                }
+                if dial && !self.init.isolated {
+                    broker.hear();
+                }
+                broker.retry();
+            }
+            if child {
+                let _ = rustix::io::read(&signals, &mut [0; 1024]);
+            }
+            if control {
+                self.obey();
+            }
+            if dial && self.init.isolated {
+                self.connect();
+            }
+            self.look();
+        }
+    }
+
+    /// How long nothing needs to be done.
+    fn patience(&self) -> Option<Duration> {
+        let waits = self.broker.as_ref().and_then(Broker::patience);
+        let look = self.watch.as_ref().map(Watch::interval);
+        waits.or(look).or(self.deadline.map(|_| WALL_GRACE))
+    }
+
+    /// Looks at the limits, where that is due.
+    fn look(&mut self) {
+        let looked = self.looked.elapsed();
+        let due = self
+            .watch
+            .as_mut()
+            .filter(|watch| looked >= watch.interval());
+        let Some(watch) = due else { return };
+        self.looked = Instant::now();
+        if let Some((kind, observed)) = watch.look() {
+            let _ = tell(&self.init.control, &Report::Limit { kind, observed });
+            if kind == LimitKind::Memory {
+                self.end_all();
+            }
+        }
+    }
+
+    /// Keeps the limit on disk space, in a thread of its own: adding up files takes long.
+    fn keep(&self, disk: Disk) {
+        let Ok(control) = self.init.control.try_clone() else {
+            kernel::exit_now(125)
+        };
+        let end = match self.init.has_own_processes() {
+            true => kill_everything,
+            false => bare::end_descendants,
+        };
+        let keep = move || disk.keep(&control, end);
+        // A limit that nobody keeps is none.
+        if std::thread::Builder::new().spawn(keep).is_err() {
+            kernel::exit_now(125)
+        }
+    }
+
+    /// Collects what ended; ends the sandbox with its own command.
+    fn collect(&mut self) {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        while let Ok(Some((pid, status))) = wait(options) {
+            let pid = pid.as_raw_nonzero().get();
+            let Some(at) = self.jobs.iter().position(|job| job.pid == pid) else {
+                continue;
+            };
+            let job = self.jobs[at].number;
+            if let Some(signal) = status.stopping_signal() {
+                let _ = tell(&self.init.control, &Report::Stopped { job, signal });
+                continue;
+            }
+            let code = shell_code(status);
+            if job == OWN {
+                self.end(code);
+            }
+            self.jobs.swap_remove(at);
+            let _ = tell(&self.init.control, &Report::Ended { job, code });
+        }
+    }
+
+    /// The sandbox's own command has ended.
+    fn end(&mut self, code: u8) -> ! {
+        // What a short program did between two looks.
+        if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::look) {
+            let _ = tell(&self.init.control, &Report::Limit { kind, observed });
+        }
+        // Nothing of the sandbox is left when the end is reported.
+        self.end_all();
+        while wait(WaitOptions::empty()).is_ok() {}
+        if let Some(broker) = &mut self.broker {
+            broker.finish();
+        }
+        startup::mark(Mark::Command);
+        let _ = tell(&self.init.control, &Report::Exited { code });
+        kernel::exit_now(0)
+    }
+
+    fn obey(&mut self) {
+        match receive::<Order>(&self.init.control) {
+            Ok(Some((Order::Signal { job, signal }, _))) => {
+                let meant = self.jobs.iter().find(|running| running.number == job);
+                let group = meant.and_then(|job| Pid::from_raw(job.group));
+                if let (Some(group), Some(signal)) = (group, NonZeroI32::new(signal)) {
+                    // SAFETY: the number is not 0; it is the kernel's to send, which refuses numbers
+                    // that are no signals, and no handler of this process is set by it.
+                    let signal = unsafe { Signal::from_raw_nonzero_unchecked(signal) };
+                    let _ = kill_process_group(group, signal);
+                }
+            }
+            Ok(Some((
+                Order::Enter {
+                    job,
+                    terminal,
+                    umask,
+                },
+                descriptors,
+            ))) => {
+                let umask = Mode::from_raw_mode(umask & 0o777);
+                if self.enter(job, terminal, umask, descriptors).is_none() {
+                    let errno = libc::EPROTO;
+                    let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
+                }
+            }
+            Ok(Some((Order::End, _))) => self.end_all(),
+            Ok(Some(_)) => {}
+            // The supervisor is gone: so is the sandbox.
+            _ => {
+                if !self.init.has_own_processes() {
+                    bare::end_descendants();
+                }
+                kernel::exit_now(125)
+            }
+        }
+    }
+
+    /// Starts a command that comes with its streams; none where something of it is missing.
+    fn enter(
+        &mut self,
+        job: u32,
+        terminal: bool,
+        umask: Mode,
+        mut descriptors: Vec<OwnedFd>,
+    ) -> Option<()> {
+        let streams: [OwnedFd; 3] = descriptors
+            .split_off(1.min(descriptors.len()))
+            .try_into()
+            .ok()?;
+        let command: Command = unpack(descriptors.first()?).ok()?;
+        if command.argv.is_empty() || self.jobs.iter().any(|running| running.number == job) {
+            return None;
+        }
+        let all = streams.each_ref().map(AsFd::as_fd);
+        let way = match leader::terminal_of(&streams).filter(|_| terminal) {
+            Some(terminal) => Way::Led {
+                terminal,
+                streams: all,
+            },
+            None => Way::Directly(Streams {
+                of: all.map(Some),
+                terminal: None,
+            }),
+        };
+        self.start(job, command, umask, way);
+        Some(())
+    }
+
+    /// Ends every process of the sandbox but this one.
+    fn end_all(&self) {
+        match self.init.has_own_processes() {
+            true => kill_everything(),
+            false => bare::end_descendants(),
+        }
+    }
+
+    fn connect(&self) {
+        let dial = &self.init.dial;
+        let Ok(Some((Order::Connect(port), _))) = receive::<Order>(dial) else {
+            return;
+        };
+        let _ = match network::dial(port) {
+            Ok(socket) => send(dial, &0_i32, &[socket]),
+            Err(error) => tell(dial, &error.raw_os_error().unwrap_or(libc::EIO)),
+        };
+    }
+}
+
+/// Ends every process of the namespace but this one.
+fn kill_everything() {
+    // SAFETY: numbers only; as pid 1 of a namespace, -1 means every other process in it.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Pid 1 must not keep the ends of the caller's pipes open.
+fn release_streams() {
+    let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC;
+    if let Ok(null) = rustix::fs::open("/dev/null", flags, Mode::empty()) {
+        let _ = rustix::stdio::dup2_stdin(null.as_fd());
+        let _ = rustix::stdio::dup2_stdout(null.as_fd());
+        let _ = rustix::stdio::dup2_stderr(null.as_fd());
+    }
+}
+
+pub(crate) fn shell_code(status: WaitStatus) -> u8 {
+    let code = status
+        .exit_status()
+        .or_else(|| status.terminating_signal().map(|signal| 128 + signal))
+        .unwrap_or(125);
+    u8::try_from(code).unwrap_or(125)
+}

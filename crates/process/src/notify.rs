@@ -1,0 +1,212 @@
+//! The kernel's side of the write broker: seccomp's user notification (seccomp_unotify(2)). As in
+//! [`crate::kernel`], no policy: calls come in, answers go out.
+
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use rustix::io::Errno;
+use std::io;
+
+/// A call that a program makes and waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    id: u64,
+    /// The calling thread, in this process's pid namespace.
+    pub(crate) thread: u32,
+    /// The number of the call.
+    pub(crate) number: i64,
+    /// Its arguments.
+    pub(crate) arguments: [u64; 6],
+}
+
+impl Call {
+    /// What the call does, in a word.
+    pub(crate) fn operation(&self) -> &'static str {
+        match self.number {
+            libc::SYS_openat => "open",
+            libc::SYS_mkdirat => "mkdir",
+            libc::SYS_mknodat => "mknod",
+            libc::SYS_renameat | libc::SYS_renameat2 => "rename",
+            libc::SYS_linkat => "link",
+            libc::SYS_symlinkat => "symlink",
+            libc::SYS_truncate => "truncate",
+            libc::SYS_unlinkat => "unlink",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open | libc::SYS_creat => "open",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mkdir => "mkdir",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_mknod => "mknod",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_rename => "rename",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_unlink | libc::SYS_rmdir => "unlink",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_link => "link",
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_symlink => "symlink",
+            _ => "write",
+        }
+    }
+}
+
+/// What a call returns.
+pub(crate) enum Answer<'a> {
+    Value(i64),
+    Error(Errno),
+    /// A new descriptor of the caller's, and whether it is closed at exec.
+    Descriptor(BorrowedFd<'a>, bool),
+}
+
+/// Where the calls of a program and all that it starts arrive.
+#[derive(Debug)]
+pub(crate) struct Listener(OwnedFd);
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl From<OwnedFd> for Listener {
+    fn from(descriptor: OwnedFd) -> Self {
+        Self(descriptor)
+    }
+}
+
+impl From<Listener> for OwnedFd {
+    fn from(listener: Listener) -> Self {
+        listener.0
+    }
+}
+
+// linux/seccomp.h; the numbers are the same on every architecture that we build for.
+const RECEIVE: libc::c_ulong = 0xc050_2100;
+const SEND: libc::c_ulong = 0xc018_2101;
+const ID_VALID: libc::c_ulong = 0x4008_2102;
+const ADD_DESCRIPTOR: libc::c_ulong = 0x4018_2103;
+const ADD_AND_SEND: u32 = 2;
+
+/// Attaches a filter whose notified calls arrive at the listener. A caller that is interrupted by
+/// a signal goes on waiting, where the kernel can do that (Linux 5.19): its call is being made.
+pub(crate) fn attach(program: &[libc::sock_filter]) -> io::Result<Listener> {
+    const NEW_LISTENER: libc::c_ulong = 8;
+    const WAIT_KILLABLE: libc::c_ulong = 32;
+    let filter = libc::sock_fprog {
+        len: u16::try_from(program.len()).map_err(io::Error::other)?,
+        filter: program.as_ptr().cast_mut(),
+    };
+    for flags in [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER] {
+        // SAFETY: `filter` points to `len` instructions that live through the call; the kernel
+        // copies and does not write them.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_seccomp,
+                libc::SECCOMP_SET_MODE_FILTER,
+                flags,
+                &raw const filter,
+            )
+        };
+        if let Ok(descriptor) = i32::try_from(result)
+            && descriptor >= 0
+        {
+            // SAFETY: with NEW_LISTENER the kernel returns a new descriptor.
+            return Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }));
+        }
+        if io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
+            break;
+        }
+    }
+    Err(io::Error::last_os_error())
+}
+
+impl Listener {
+    /// The next call; none where the caller is gone already.
+    pub(crate) fn receive(&self) -> io::Result<Option<Call>> {
+        // SAFETY: all-zero is a valid `seccomp_notif`, and the kernel demands it.
+        let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        // SAFETY: the request writes one `seccomp_notif`, which lives through the call.
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), RECEIVE, &raw mut raw) };
+        if result == 0 {
+            return Ok(Some(Call {
+                id: raw.id,
+                thread: raw.pid,
+                number: raw.data.nr.into(),
+                arguments: raw.data.args,
+            }));
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::ENOENT | libc::EINTR) => {
+                if self.is_closed() {
+                    return Err(error);
+                }
+                Ok(None)
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Whether nobody is left who could call.
+    fn is_closed(&self) -> bool {
+        let mut set = [rustix::event::PollFd::new(
+            &self.0,
+            rustix::event::PollFlags::IN,
+        )];
+        let now = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        rustix::event::poll(&mut set, Some(&now)).is_ok()
+            && set[0].revents().contains(rustix::event::PollFlags::HUP)
+    }
+
+    /// Whether the caller still waits, so that what was read about it is about it.
+    pub(crate) fn is_waiting(&self, call: &Call) -> bool {
+        // SAFETY: the request reads one 64-bit number, which lives through the call.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), ID_VALID, &raw const call.id) == 0 }
+    }
+
+    /// Lets the call return.
+    pub(crate) fn answer(&self, call: &Call, answer: &Answer<'_>) -> io::Result<()> {
+        let (value, error) = match answer {
+            Answer::Descriptor(file, close_on_exec) => match self.give(call, *file, *close_on_exec)
+            {
+                Ok(()) => return Ok(()),
+                Err(error) => (0, error.raw_os_error().unwrap_or(libc::EIO)),
+            },
+            Answer::Value(value) => (*value, 0),
+            Answer::Error(errno) => (0, errno.raw_os_error()),
+        };
+        let response = libc::seccomp_notif_resp {
+            id: call.id,
+            val: value,
+            error: -error,
+            flags: 0,
+        };
+        // SAFETY: the request reads one `seccomp_notif_resp`, which lives through the call.
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), SEND, &raw const response) };
+        match result {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    fn give(&self, call: &Call, file: BorrowedFd<'_>, close_on_exec: bool) -> io::Result<()> {
+        let request = libc::seccomp_notif_addfd {
+            id: call.id,
+            flags: ADD_AND_SEND,
+            srcfd: file.as_raw_fd().cast_unsigned(),
+            newfd: 0,
+            newfd_flags: if close_on_exec {
+                libc::O_CLOEXEC.cast_unsigned()
+            } else {
+                0
+            },
+        };
+        // SAFETY: the request reads one `seccomp_notif_addfd`, which lives through the call.
+        let result = unsafe { libc::ioctl(self.0.as_raw_fd(), ADD_DESCRIPTOR, &raw const request) };
+        match result {
+            0.. => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+}

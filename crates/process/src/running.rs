@@ -1,0 +1,336 @@
+//! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
+//! ends it.
+
+use crate::broker::Rules;
+use crate::cgroup::{self, Cgroup};
+use crate::identity;
+use crate::limits::Bounds;
+use crate::made::Made;
+use crate::message::{Order, Report, receive, send, tell};
+use crate::pty;
+use crate::setup::{Command, pack};
+use crate::sweep;
+use crate::switches::{Layer, without};
+use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef};
+use bailiwick_gate::Inside;
+use bailiwick_sandbox::{Entry, Launch, News, Running};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::process::{Signal, pidfd_send_signal};
+use std::collections::VecDeque;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// A sandbox that is set up or runs; dropping it ends it.
+pub(crate) struct ProcessSandbox {
+    pub(crate) pid: i32,
+    pidfd: OwnedFd,
+    pub(crate) control: OwnedFd,
+    /// Whether it is in namespaces of its own.
+    pub(crate) isolated: bool,
+    /// Whether pid 1 has reported the end: nothing is left but itself, on its way out.
+    ended: bool,
+    /// The broker's rules, by number.
+    pub(crate) refusals: Vec<RuleRef>,
+    /// What is to be looked at when everything has ended.
+    pub(crate) sweep: Option<Sweep>,
+    /// A folder of the host that goes with it.
+    scratch: Option<PathBuf>,
+    /// Where its pseudo-terminals are.
+    pub(crate) terminals: Option<OwnedFd>,
+    /// The id of what runs inside, where the host's root has another.
+    pub(crate) owner: Option<(u32, u32)>,
+    /// What it was made from, where it waits for its command.
+    pub(crate) made: Option<Made>,
+    /// News that were found and not told yet.
+    more: VecDeque<News>,
+    /// Its control group, and the descriptor that is readable when anything happens.
+    cgroup: Option<(Cgroup, OwnedFd)>,
+}
+
+/// What a sweep needs to know.
+pub(crate) struct Sweep {
+    pub(crate) rules: Rules,
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) since: sweep::Instant,
+    pub(crate) quarantine: PathBuf,
+}
+
+impl ProcessSandbox {
+    /// The decision that the broker made by the rule of this number.
+    fn refusal(&self, rule: u32, reason: Option<String>) -> Decision {
+        let known = self.refusals.get(rule as usize).cloned();
+        let rule = known.unwrap_or_else(|| RuleRef {
+            id: "filesystem.protect".to_owned(),
+            origin: Origin::built_in(),
+        });
+        let remedy = format!(
+            "use another name; if the command must write this one, leave the entry out of {} in {}",
+            rule.id, rule.origin
+        );
+        let reason = reason.unwrap_or_else(|| "the name is protected".to_owned());
+        Decision::deny(rule, reason, remedy)
+    }
+}
+
+impl ProcessSandbox {
+    /// Looks for what was created at protected names, where nobody kept it from being created.
+    fn swept(&mut self) {
+        let Some(sweep) = self.sweep.take() else {
+            return;
+        };
+        let found = sweep::sweep(&sweep.rules, &sweep.folders, sweep.since, &sweep.quarantine);
+        for found in found {
+            let act = Act::Write {
+                operation: "sweep".to_owned(),
+                path: found.path.as_os_str().into(),
+            };
+            let decision = self.refusal(found.rule, Some(found.note));
+            let news = News::Refused(Box::new((act, decision)));
+            self.more.push_back(news);
+        }
+    }
+}
+
+impl Running for ProcessSandbox {
+    fn news_fd(&self) -> BorrowedFd<'_> {
+        match &self.cgroup {
+            Some((_, watch)) => watch.as_fd(),
+            None => self.control.as_fd(),
+        }
+    }
+
+    fn news(&mut self) -> io::Result<Option<News>> {
+        self.hit();
+        if let Some(news) = self.more.pop_front() {
+            return Ok(Some(news));
+        }
+        if self.cgroup.is_some() && !self.is_told() {
+            return Ok(Some(News::Quiet));
+        }
+        Ok(match receive::<Report>(&self.control)? {
+            Some((Report::NoFolder { job, errno }, _)) => Some(News::NoFolder { job, errno }),
+            Some((Report::ExecFailed { job, errno }, _)) => Some(News::ExecFailed { job, errno }),
+            Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
+            Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
+            Some((Report::Exited { code }, _)) => {
+                self.ends(code);
+                self.more.pop_front()
+            }
+            Some((Report::Limit { kind, observed }, _)) => Some(News::Limit(kind, observed)),
+            Some((
+                Report::Refused {
+                    rule,
+                    path,
+                    operation,
+                    reason,
+                    lost,
+                },
+                _,
+            )) => {
+                let act = Act::Write {
+                    operation,
+                    path: path.into(),
+                };
+                let decision = self.refusal(rule, reason);
+                self.more
+                    .push_back(News::Refused(Box::new((act, decision))));
+                if lost > 0 {
+                    self.more.push_back(News::Lost(lost));
+                }
+                self.more.pop_front()
+            }
+            Some(_) => return Err(io::Error::other("an answer out of turn")),
+            // The kernel has ended everything, pid 1 included, because the memory was used up.
+            None if self.exhausted() => {
+                self.end();
+                self.ends(128 + 9);
+                self.more.pop_front()
+            }
+            None => None,
+        })
+    }
+
+    fn open_terminal(&mut self) -> io::Result<OwnedFd> {
+        match &self.terminals {
+            Some(terminals) => pty::open_in(terminals, self.owner),
+            None if !self.isolated => pty::open_on_host(),
+            None => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
+    fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        let command = pack(&Command::from(&entry.command))?;
+        if let Some((uid, gid)) = self.owner {
+            identity::own_pipes(&entry.streams, uid, gid)?;
+        }
+        let order = Order::Enter {
+            job: entry.job,
+            terminal: entry.terminal,
+            umask: entry.umask,
+        };
+        let [stdin, stdout, stderr] = entry.streams;
+        let all = [command.as_fd(), stdin, stdout, stderr];
+        send(&self.control, &order, &all)
+    }
+
+    fn fits(&self, launch: &Launch<'_>) -> Result<bool, Failure> {
+        let Some(made) = &self.made else {
+            return Ok(false);
+        };
+        made.is_still(launch)
+    }
+
+    fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {
+        tell(&self.control, &Order::Signal { job, signal })
+    }
+
+    fn kill(&mut self) {
+        let _ = match self.isolated && !without(Layer::Pid) {
+            true => pidfd_send_signal(&self.pidfd, Signal::KILL).map_err(io::Error::from),
+            // Nothing ends with this process but what it ends itself.
+            false => tell(&self.control, &Order::End),
+        };
+    }
+}
+
+impl Drop for ProcessSandbox {
+    fn drop(&mut self) {
+        // The kernel takes milliseconds to dissolve the namespaces; nobody needs to wait for it.
+        if !self.ended {
+            self.end();
+        }
+        if self.cgroup.is_some() {
+            // A control group can be removed when nobody is in it any more.
+            self.wait_for_end();
+        }
+        if let Some(scratch) = &self.scratch {
+            // What cannot be removed is in a folder of the product's own.
+            let _ = std::fs::remove_dir_all(scratch);
+        }
+    }
+}
+
+impl ProcessSandbox {
+    /// A sandbox that is being set up by this process.
+    pub(crate) fn new(pid: i32, pidfd: OwnedFd, control: OwnedFd, isolated: bool) -> Self {
+        Self {
+            pid,
+            pidfd,
+            control,
+            isolated,
+            ended: false,
+            refusals: Vec::new(),
+            sweep: None,
+            scratch: None,
+            terminals: None,
+            owner: None,
+            made: None,
+            more: VecDeque::new(),
+            cgroup: None,
+        }
+    }
+
+    /// Puts it under limits that the kernel keeps, where it can; says in them which those are.
+    pub(crate) fn contain(&mut self, bounds: &mut Bounds) -> Result<(), String> {
+        let cgroup = cgroup::contain(self.pid, bounds)?;
+        let watch = cgroup.events.watch(self.control.as_fd());
+        self.cgroup = Some((cgroup, watch.map_err(|error| error.to_string())?));
+        Ok(())
+    }
+
+    /// Whether anything was said by pid 1.
+    fn is_told(&self) -> bool {
+        let mut fds = [PollFd::new(&self.control, PollFlags::IN)];
+        poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Limits that the kernel says were hit.
+    fn hit(&mut self) {
+        while let Some((kind, limit)) = self.cgroup.as_mut().and_then(|(c, _)| c.events.take()) {
+            self.more.push_back(News::Limit(kind, limit));
+        }
+    }
+
+    /// Whether the memory limit has ended it. What the kernel says of it may have been heard in
+    /// part only, before systemd removed the group.
+    fn exhausted(&mut self) -> bool {
+        let Some((cgroup, _)) = &mut self.cgroup else {
+            return false;
+        };
+        let Some(limit) = cgroup.events.exhausted else {
+            return false;
+        };
+        if cgroup.events.tell(LimitKind::Memory) {
+            self.more.push_back(News::Limit(LimitKind::Memory, limit));
+        }
+        true
+    }
+
+    /// The end: nothing is left, and what is to be looked at then is looked at.
+    fn ends(&mut self, code: u8) {
+        self.ended = true;
+        self.hit();
+        self.swept();
+        self.more.push_back(News::Exited(code));
+    }
+
+    /// Makes a folder for temporary files that is removed with the sandbox.
+    pub(crate) fn make_scratch(&mut self, private: &Path) -> Result<PathBuf, Failure> {
+        let folder = private.join(format!("tmp/{}", self.pid));
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .map_err(|error| crate::plan::not_made(&folder, &error))?;
+        self.scratch = Some(folder.clone());
+        Ok(folder)
+    }
+
+    fn end(&mut self) {
+        self.kill();
+        if !self.isolated || without(Layer::Pid) {
+            // It ends everything and then itself, when nobody gives it orders any more.
+            let _ = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Write);
+        }
+        self.wait_for_end();
+    }
+
+    fn wait_for_end(&self) {
+        let id = rustix::process::WaitId::PidFd(self.pidfd.as_fd());
+        let _ = rustix::process::waitid(id, rustix::process::WaitIdOptions::EXITED);
+    }
+}
+
+/// Asks pid 1 for connections to the sandbox's loopback, one at a time.
+pub(crate) struct Dialler(Mutex<OwnedFd>);
+
+impl Dialler {
+    /// Asks on this socket.
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self(Mutex::new(socket))
+    }
+}
+
+impl Inside for Dialler {
+    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
+        let socket = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
+        tell(&*socket, &Order::Connect(port))?;
+        match receive::<i32>(&*socket)? {
+            Some((0, mut descriptors)) if !descriptors.is_empty() => Ok(descriptors.remove(0)),
+            Some((errno, _)) if errno != 0 => Err(io::Error::from_raw_os_error(errno)),
+            _ => Err(io::ErrorKind::ConnectionRefused.into()),
+        }
+    }
+}
+
+/// The loopback of a sandbox that has none.
+pub(crate) struct Nowhere;
+
+impl Inside for Nowhere {
+    fn connect(&self, _: u16) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::ConnectionRefused.into())
+    }
+}

@@ -1,0 +1,131 @@
+//! What pid 1 is told about the sandbox that it builds. It is forked before the policy is read, so
+//! that all of it comes as one message; a message larger than a packet is an anonymous file.
+
+use crate::bare::Bare;
+use crate::broker::Rules;
+use crate::identity::Identity;
+use crate::limits::Bounds;
+use crate::network;
+use crate::plan::Plan;
+use crate::skeleton::Skeleton;
+use crate::switches::{Layer, without};
+use bailiwick_event::Failure;
+use bailiwick_policy::ProtectAbsent;
+pub(crate) use bailiwick_sandbox::packet::{pack, raw, raw_list, unpack};
+use bailiwick_sandbox::{Invocation, Launch};
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The sandbox and the command that starts in it.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct SetUp {
+    pub(crate) plan: Plan,
+    pub(crate) skeleton: Skeleton,
+    pub(crate) bounds: Bounds,
+    /// What the write broker decides by; none where there is no broker.
+    pub(crate) rules: Option<Rules>,
+    /// Ports of the host's loopback that can be reached.
+    pub(crate) loopback: Vec<u16>,
+    /// The owners on disk whose idmappings come first with the message, in that order.
+    pub(crate) owners: Vec<(u32, u32)>,
+    /// What starts as soon as it may; none in a sandbox that waits for its command.
+    pub(crate) command: Option<Command>,
+    /// Whether other commands may enter it.
+    pub(crate) open: bool,
+    /// What a sandbox without namespaces needs; none where it must have them.
+    pub(crate) bare: Option<Bare>,
+    /// Whether Landlock may be missing.
+    pub(crate) without_landlock: bool,
+    /// Whether the system-call filter may be missing.
+    pub(crate) without_seccomp: bool,
+    /// Which of stdout and stderr come with the message, after the idmappings.
+    pub(crate) streams: [bool; 2],
+}
+
+impl SetUp {
+    /// What a launch needs here and now. `scratch` is the folder for temporary files of a sandbox
+    /// without namespaces.
+    pub(crate) fn of(
+        launch: &Launch<'_>,
+        identity: Identity,
+        scratch: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let policy = launch.policy;
+        let dispensable = |layer: &str| launch.best_effort || !policy.requires(layer);
+        let host: Vec<PathBuf> = Plan::writable_on_host(policy).collect();
+        let enforced =
+            policy.filesystem.protect_absent() == ProtectAbsent::Enforce && !without(Layer::Broker);
+        let mut rules = enforced.then(|| Rules::of(policy, &host));
+        let root = identity == Identity::Root && !without(Layer::Identity);
+        let plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
+        let bounds = match without(Layer::Limits) {
+            true => Bounds::default(),
+            false => Bounds::from(&policy.limits),
+        };
+        let bare = scratch.map(|scratch| Bare {
+            scratch: scratch.to_path_buf(),
+            network: network::grants_any(&policy.network),
+        });
+        if let Some(bare) = &bare {
+            let own = plan.private_folders().chain([bare.scratch.clone()]);
+            let host = &host;
+            rules = (!without(Layer::Broker))
+                .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
+        }
+        Ok(Self {
+            skeleton: Skeleton::new(policy, identity),
+            bounds,
+            rules,
+            loopback: network::granted_loopback_ports(&policy.network),
+            owners: Vec::new(),
+            command: launch.command.as_ref().map(Command::from),
+            open: launch.open,
+            plan,
+            bare,
+            without_landlock: dispensable("landlock"),
+            without_seccomp: dispensable("seccomp"),
+            streams: launch.streams.map(|stream| stream.is_some()),
+        })
+    }
+
+    /// Whether calls of `connect` are made for its commands.
+    pub(crate) fn connects(&self) -> bool {
+        self.bare.as_ref().is_some_and(|bare| bare.network)
+    }
+}
+
+/// A command, complete.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Command {
+    /// Its words; not empty.
+    pub(crate) argv: Vec<OsString>,
+    /// The folder in which it starts.
+    #[serde(with = "raw")]
+    pub(crate) cwd: PathBuf,
+    /// Its whole environment.
+    pub(crate) environment: Vec<(OsString, OsString)>,
+}
+
+impl From<&Invocation<'_>> for Command {
+    fn from(invocation: &Invocation<'_>) -> Self {
+        Self {
+            argv: invocation.argv.to_vec(),
+            cwd: invocation.cwd.to_path_buf(),
+            environment: environment(invocation),
+        }
+    }
+}
+
+/// The command's variables.
+fn environment(invocation: &Invocation<'_>) -> Vec<(OsString, OsString)> {
+    let mut all = invocation.environment.to_vec();
+    if without(Layer::Environment) {
+        all.extend(std::env::vars_os());
+    }
+    all
+}
+
+#[cfg(test)]
+#[path = "setup_tests.rs"]
+mod tests;

@@ -1,0 +1,95 @@
+//! `protect_absent = "sweep"`: protected names are not kept from being created; when everything in
+//! the sandbox has ended, what was created or changed at such a name is taken out of the way and
+//! reported. That is detection and not protection: until then it was there.
+
+use crate::broker::{self, Rules, Verdict};
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// Entries of folders that are looked at; what is beyond is told.
+const ENTRIES: usize = 1_000_000;
+
+/// What was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) rule: u32,
+    pub(crate) path: PathBuf,
+    /// What was done about it.
+    pub(crate) note: String,
+}
+
+/// A clock reading of files, in seconds and nanoseconds.
+pub(crate) type Instant = (i64, i64);
+
+/// Takes away what is protected below `tops` and was changed at or after `since`; it is moved below
+/// `quarantine`.
+pub(crate) fn sweep(
+    rules: &Rules,
+    tops: &[PathBuf],
+    since: Instant,
+    quarantine: &Path,
+) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut seen = 0;
+    let mut folders: Vec<PathBuf> = tops.to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > ENTRIES {
+                found.push(Found {
+                    rule: 0,
+                    path: folder,
+                    note: format!("more than {ENTRIES} entries: the rest was not swept"),
+                });
+                return found;
+            }
+            let path = entry.path();
+            let Ok(meta) = entry.metadata() else { continue };
+            let changed = (meta.ctime(), meta.ctime_nsec()) >= since;
+            let verdict = match meta.is_dir() {
+                true => rules.decide_folder(&path),
+                false => rules.decide_file(&path),
+            };
+            match verdict {
+                Verdict::Refuse(rule) if changed => {
+                    let note = match remove(&path, quarantine, found.len()) {
+                        Ok(to) => format!("it was created or changed; moved to {}", to.display()),
+                        Err(error) => format!("it was created or changed, and stays: {error}"),
+                    };
+                    found.push(Found { rule, path, note });
+                }
+                Verdict::Git(rule) if changed => {
+                    if let Err(objection) = broker::examine_configuration(&path) {
+                        let note = format!(
+                            "it was changed, and {objection}: read it before you use git here"
+                        );
+                        found.push(Found { rule, path, note });
+                    }
+                }
+                _ if meta.is_dir() => folders.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// Moves a path into the quarantine; where that lies on another file system, beside itself under
+/// a name that nobody obeys.
+fn remove(path: &Path, quarantine: &Path, number: usize) -> io::Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(quarantine)?;
+    let to = quarantine.join(format!("{number}-{name}"));
+    match fs::rename(path, &to) {
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            let to = path.with_file_name(format!("quarantine-{number}-{name}"));
+            fs::rename(path, &to).map(|()| to)
+        }
+        other => other.map(|()| to),
+    }
+}

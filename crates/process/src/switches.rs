@@ -1,0 +1,81 @@
+//! Which layers are left out, so that a test can show that each of them is what stops an escape: an
+//! escape that fails for another reason proves nothing.
+//!
+//! Decision: the product has no such switch. Without the feature `layer-switches` every question
+//! here is answered at compile time, and nothing of the variables' names is in the binary.
+
+/// What can be left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "layer-switches"),
+    allow(dead_code, reason = "each layer has its name in the test build only")
+)]
+pub(crate) enum Layer {
+    /// The private root, with all of its mounts.
+    Mounts,
+    /// Read-only mounts over protected names, masks over denied ones, pinned folders.
+    Protection,
+    /// That what may be read is mounted read-only.
+    ReadOnly,
+    /// That mounts hold no devices and no set-user-id programs.
+    NoSuid,
+    /// The pid namespace and its /proc.
+    Pid,
+    /// The network namespace and the gate.
+    Network,
+    /// The IPC namespace.
+    Ipc,
+    /// The UTS namespace.
+    Uts,
+    /// That host root is another user inside.
+    Identity,
+    /// That capabilities are given up.
+    Capabilities,
+    /// `no_new_privs`.
+    NoNewPrivs,
+    /// That pid 1 cannot be looked into.
+    Dumpable,
+    /// Landlock.
+    Landlock,
+    /// The system-call filter.
+    Seccomp,
+    /// The write broker.
+    Broker,
+    /// Every limit.
+    Limits,
+    /// The allow list of variables.
+    Environment,
+    /// That the caller's descriptors are closed.
+    Descriptors,
+    /// The terminal of the sandbox's own.
+    Terminal,
+}
+
+/// Whether a layer is left out.
+#[cfg(not(feature = "layer-switches"))]
+pub(crate) const fn without(_: Layer) -> bool {
+    false
+}
+
+/// The newest version of Landlock that may be used, if there is such a bound.
+#[cfg(not(feature = "layer-switches"))]
+pub(crate) const fn landlock_abi() -> Option<i64> {
+    None
+}
+
+/// Whether a layer is left out: `BAILIWICK_TEST_WITHOUT=seccomp,landlock`.
+#[cfg(feature = "layer-switches")]
+pub(crate) fn without(layer: Layer) -> bool {
+    let name = format!("{layer:?}").to_ascii_lowercase();
+    std::env::var("BAILIWICK_TEST_WITHOUT")
+        .is_ok_and(|list| list.split(',').any(|word| word == name))
+}
+
+/// The newest version of Landlock that may be used: `BAILIWICK_TEST_LANDLOCK_ABI=3`.
+#[cfg(feature = "layer-switches")]
+pub(crate) fn landlock_abi() -> Option<i64> {
+    std::env::var("BAILIWICK_TEST_LANDLOCK_ABI")
+        .ok()?
+        .parse()
+        .ok()
+}

@@ -1,0 +1,78 @@
+//! Entering a run that has a name, from another process of the same user.
+
+use crate::protocol::{Wanted, knock};
+use crate::record::door_of;
+use crate::session::Finished;
+use crate::visit::visit;
+use bailiwick_event::Failure;
+use bailiwick_ledger::{SessionState, Sessions, StateDir};
+use rustix::fs::Mode;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A command that is to enter a run.
+pub struct ExecRequest {
+    /// The run's name, or its session's id or the beginning of it.
+    pub session: String,
+    /// Variables that the caller adds.
+    pub environment: Vec<(OsString, OsString)>,
+    /// The command's words; not empty.
+    pub argv: Vec<OsString>,
+}
+
+/// Runs one more command in a sandbox that runs, with that sandbox's authority.
+///
+/// # Errors
+/// A [`Failure`] where there is no such run, or it cannot be entered.
+pub fn exec(request: ExecRequest) -> Result<Finished, Failure> {
+    let state = StateDir::from_environment()?;
+    let door = find(&state, &request.session)?;
+    let mut wanted = Wanted::new(request.argv, request.environment);
+    let socket = knock(&door).map_err(|_| {
+        Failure::usage(format!(
+            "the run {} cannot be entered: it was started without a name; start it with \
+             `bailiwick run --name NAME`",
+            request.session
+        ))
+    })?;
+    visit(&socket, &mut wanted)?
+        .ok_or_else(|| Failure::fault("the sandbox does not take this command"))
+}
+
+/// The door of a run.
+fn find(state: &StateDir, session: &str) -> Result<PathBuf, Failure> {
+    let sessions = Sessions::open(state);
+    if let Some(folder) = sessions.running(session)? {
+        return Ok(door_of(&folder));
+    }
+    let found = sessions.find(session)?;
+    if found.state == SessionState::Live {
+        return Ok(door_of(&found.directory));
+    }
+    Err(Failure::usage(format!(
+        "the run {session} has ended; `bailiwick sessions list` shows which go on"
+    )))
+}
+
+impl Wanted {
+    /// A command as this process would start it.
+    pub(crate) fn new(argv: Vec<OsString>, added: Vec<(OsString, OsString)>) -> Self {
+        Self {
+            argv,
+            cwd: std::env::current_dir().unwrap_or_else(|_| Path::new("/").into()),
+            caller: std::env::vars_os().collect(),
+            added,
+            umask: own_umask(),
+            terminal: false,
+            run: None,
+        }
+    }
+}
+
+/// This process's file mode creation mask, which can only be read by setting it; there is one
+/// thread.
+fn own_umask() -> u32 {
+    let mask = rustix::process::umask(Mode::empty());
+    rustix::process::umask(mask);
+    mask.as_raw_mode()
+}

@@ -1,0 +1,278 @@
+//! A sandbox that waits for its command. Everything that a start costs was paid before anybody
+//! asked; what remains is to see that the sandbox is still the one that is wanted, to record the
+//! run and to start the command. It is used once: nothing that one command left is seen by
+//! another.
+
+use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Started};
+use crate::door::{Door, give_terminal};
+use crate::environment;
+use crate::packet::{receive, tell, tell_now, unpack};
+use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
+use crate::record::{Beginning, Record};
+use crate::serve::{READY, ServeRequest, TAKEN};
+use crate::session::{guarded, private_folder, publish, say, start_folder};
+use crate::supervisor::Supervisor;
+use bailiwick_event::Failure;
+use bailiwick_ledger::StateDir;
+use bailiwick_policy::{Effective, Loaded, Request};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Makes one sandbox, waits for its command and runs it. The door is stdin, and whoever keeps the
+/// sandbox waiting is at stdout.
+///
+/// # Errors
+/// A [`Failure`] where it cannot be made.
+pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failure> {
+    let own = |e: rustix::io::Errno| Failure::fault(format!("streams: {e}"));
+    let door = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(own)?;
+    let keeper = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).map_err(own)?;
+    let null = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty());
+    let null = null.map_err(own)?;
+    rustix::stdio::dup2_stdin(&null).map_err(own)?;
+    rustix::stdio::dup2_stdout(&null).map_err(own)?;
+    let prepared = backend.prepare(None);
+    let state = StateDir::from_environment()?;
+    let policy = read(&request.policy, &state)?.effective;
+    let private = private_folder(&state, &policy);
+    let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
+    let layers = begun.layers();
+    let started = begun.ready()?;
+    let told = |word: u8| rustix::io::write(&keeper, &[word]).is_ok();
+    if !told(READY) {
+        return Ok(0);
+    }
+    let mut running = started.running;
+    let Some((guest, wanted, streams)) = wait(&door, &keeper, &mut *running)? else {
+        return Ok(0);
+    };
+    // By the end of the other side it is seen that this process has ended: it stays open until then.
+    told(TAKEN);
+    drop(door);
+    let started = Started { running, ..started };
+    let Some(run) = wanted.run.clone() else {
+        return Ok(2);
+    };
+    // Notices, and what goes wrong from here on, are the client's.
+    rustix::stdio::dup2_stderr(&streams[2]).map_err(own)?;
+    let waiting = Waiting {
+        backend,
+        state,
+        layers,
+        started,
+    };
+    match waiting.fit(&wanted, &run) {
+        Some((waiting, policy)) => waiting.go(guest, &wanted, run, streams, &policy),
+        None => {
+            let _ = tell(&guest, &Say::Unfit);
+            Ok(0)
+        }
+    }
+}
+
+/// The policy that a request means now.
+fn read(request: &Request, state: &StateDir) -> Result<Loaded, Failure> {
+    let loaded = bailiwick_policy::load(request)?;
+    let effective = guarded(loaded.effective, request, state);
+    Ok(Loaded {
+        effective,
+        ..loaded
+    })
+}
+
+fn launch<'a>(
+    policy: &'a Effective,
+    private: &'a std::path::Path,
+    best_effort: bool,
+) -> Launch<'a> {
+    Launch {
+        policy,
+        command: None,
+        open: true,
+        private,
+        best_effort,
+        streams: [None, None],
+    }
+}
+
+type Guest = (OwnedFd, Wanted, [OwnedFd; 3]);
+
+/// Waits for a client that sends a command; none where nobody waits with us any more.
+fn wait(
+    door: &OwnedFd,
+    keeper: &OwnedFd,
+    running: &mut dyn Running,
+) -> Result<Option<Guest>, Failure> {
+    loop {
+        let news = running.news_fd();
+        let mut fds = [
+            PollFd::new(door, PollFlags::IN),
+            PollFd::new(keeper, PollFlags::IN),
+            PollFd::new(&news, PollFlags::IN),
+        ];
+        match poll(&mut fds, None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
+        }
+        let [knock, kept, ended] = fds.map(|fd| !fd.revents().is_empty());
+        if kept || (ended && !matches!(running.news(), Ok(Some(News::Quiet)))) {
+            return Ok(None);
+        }
+        // Another waiting sandbox may have been quicker.
+        if knock
+            && let Some(client) = answer(door.as_fd())
+            && tell_now(&client, &Say::Here).is_ok()
+            && let Some((wanted, streams)) = hear(&client, running)
+        {
+            return Ok(Some((client, wanted, streams)));
+        }
+    }
+}
+
+/// How long a client that was let in may be silent.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Hears a client out; none where it goes away or falls silent without a command.
+fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<(Wanted, [OwnedFd; 3])> {
+    set_socket_timeout(client, Timeout::Recv, Some(PATIENCE)).ok()?;
+    loop {
+        match receive::<Ask>(client).ok()?? {
+            (Ask::Terminal, _) => give_terminal(client, running),
+            (Ask::Enter, mut descriptors) => {
+                let streams = descriptors.split_off(1.min(descriptors.len()));
+                let wanted: Wanted = unpack(descriptors.first()?).ok()?;
+                let fine = wanted.run.is_some() && !wanted.argv.is_empty();
+                return fine.then_some((wanted, streams.try_into().ok()?));
+            }
+            (Ask::Signal(_), _) => {}
+        }
+    }
+}
+
+/// A sandbox that somebody wants.
+struct Waiting<'a> {
+    backend: &'a dyn Backend,
+    state: StateDir,
+    layers: Vec<String>,
+    started: Started,
+}
+
+impl Waiting<'_> {
+    /// This sandbox, where it is what the run would make now, with the run's policy.
+    fn fit(mut self, wanted: &Wanted, run: &WantedRun) -> Option<(Self, Arc<Effective>)> {
+        let mut request = Request::new(
+            run.policies.clone(),
+            run.workspace.clone(),
+            wanted.cwd.clone(),
+            wanted.caller.iter().cloned().collect(),
+        );
+        request.allow_wide_workspace = run.allow_wide_workspace;
+        let Loaded {
+            effective, notices, ..
+        } = read(&request, &self.state).ok()?;
+        if effective.limits.output.is_some() {
+            // What it says is counted where it is passed on: by the run itself.
+            return None;
+        }
+        let private = private_folder(&self.state, &effective);
+        let launch = launch(&effective, &private, run.best_effort);
+        if !self.started.running.fits(&launch).ok()? {
+            return None;
+        }
+        self.started.sockets.publish = publish(&effective).ok()?;
+        notices.iter().for_each(|notice| say(notice));
+        Some((self, Arc::new(effective)))
+    }
+
+    /// Records the run, starts the command and watches it to its end.
+    fn go(
+        mut self,
+        guest: OwnedFd,
+        wanted: &Wanted,
+        run: WantedRun,
+        streams: [OwnedFd; 3],
+        policy: &Arc<Effective>,
+    ) -> Result<u8, Failure> {
+        let cwd = start_folder(policy, &wanted.cwd);
+        let record = Record::begin(Beginning {
+            state: &self.state,
+            policy,
+            name: run.name.as_deref(),
+            backend: self.backend.name(),
+            layers: std::mem::take(&mut self.layers),
+            argv: &wanted.argv,
+            cwd: &cwd,
+            monitor: run.monitor,
+            raw: wanted.terminal,
+        });
+        let record = match record {
+            Ok(record) => record,
+            Err(failure) => {
+                let say = Say::Ended {
+                    code: failure.exit_code(),
+                    line: Some(format!("bailiwick: {failure}")),
+                };
+                let _ = tell(&guest, &say);
+                return Ok(0);
+            }
+        };
+        let listener = match run.name {
+            Some(_) => {
+                let failed = |failure| record.fail(Duration::ZERO, failure);
+                Some(record.open_door().map_err(failed)?)
+            }
+            None => None,
+        };
+        self.started.notices.iter().for_each(|notice| say(notice));
+        let caller = wanted.caller.iter().cloned().collect();
+        let environment = environment::build(policy, &caller, &wanted.added, &cwd);
+        let entry = Entry {
+            job: OWN,
+            command: Invocation {
+                argv: &wanted.argv,
+                cwd: &cwd,
+                environment: &environment,
+            },
+            streams: streams.each_ref().map(AsFd::as_fd),
+            terminal: wanted.terminal,
+            umask: wanted.umask,
+        };
+        let mut running = self.started.running;
+        if let Err(error) = running.enter(&entry) {
+            let failure = Failure::fault(format!("the command cannot be handed over: {error}"));
+            let say = Say::Ended {
+                code: failure.exit_code(),
+                line: Some(format!("bailiwick: {failure}")),
+            };
+            let _ = tell(&guest, &say);
+            return Err(record.fail(Duration::ZERO, failure));
+        }
+        record
+            .keep_policy()
+            .map_err(|failure| record.fail(Duration::ZERO, failure))?;
+        drop(streams);
+        let mut door = Door::new(listener);
+        door.host(guest, wanted);
+        let mut supervisor = Supervisor {
+            running,
+            guard: Arc::clone(&record.guard),
+            front: None,
+            output: None,
+            reached: false,
+            door: Some(door),
+            sockets: Some(self.started.sockets),
+            inside: self.started.inside,
+            gate: None,
+            started: Instant::now(),
+            writing: false,
+        };
+        let end = supervisor.watch();
+        let path = wanted.variable("PATH");
+        let finished = supervisor.conclude(end, record, path, run.json)?;
+        Ok(finished.code)
+    }
+}

@@ -1,0 +1,38 @@
+//! A place to stop a run, for the tests that kill it there: what is left after a death is known
+//! only where the death can be put at any stage of a start. Only in a build with the feature
+//! `stop-at-stage`, which the product is not.
+//!
+//! The variable `BAILIWICK_STOP_AT` names a place. Whoever gets there, in whichever process, writes
+//! a byte to descriptor 8 and goes on when it reads one, or the end, from descriptor 9.
+
+use rustix::fd::BorrowedFd;
+use std::env;
+
+const REACHED: i32 = 8;
+const GO_ON: i32 = 9;
+
+/// Stops where the caller of this process asked for it.
+pub(crate) fn here(when: &str, lane: &str, stage: &str) {
+    let Some(wanted) = env::var_os("BAILIWICK_STOP_AT") else {
+        return;
+    };
+    if wanted.to_str() != Some(&format!("{when} {lane}/{stage}")) {
+        return;
+    }
+    let [reached, go_on] = both();
+    let _ = rustix::io::write(reached, b"!");
+    let _ = rustix::io::read(go_on, &mut [0; 1]);
+}
+
+/// The two descriptors.
+fn both() -> [BorrowedFd<'static>; 2] {
+    // SAFETY: whoever sets the variable opens both for the life of this process; where they are
+    // not open, the calls on them fail and nothing stops.
+    [REACHED, GO_ON].map(|fd| unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+/// What a process keeps open in which the run may be stopped.
+pub(crate) fn descriptors() -> impl Iterator<Item = BorrowedFd<'static>> {
+    let wanted = env::var_os("BAILIWICK_STOP_AT").is_some();
+    wanted.then(both).into_iter().flatten()
+}

@@ -1,0 +1,129 @@
+//! A client's side of a command that enters a sandbox: the command's terminal and signals are this
+//! process's, everything else is the sandbox's.
+
+use crate::backend::TerminalShape;
+use crate::front::Front;
+use crate::packet::{pack, receive, send, tell};
+use crate::protocol::{Ask, Say, Wanted};
+use crate::session::Finished;
+use crate::signals::Signals;
+use crate::terminal::{self, Terminal};
+use bailiwick_event::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
+use rustix::stdio::{stderr, stdin, stdout};
+use rustix::termios::{OptionalActions, tcsetattr, tcsetwinsize};
+use signal_hook::consts::signal::SIGCONT;
+use std::io;
+
+fn lost(error: io::Error) -> Failure {
+    Failure::fault(format!("the sandbox does not answer: {error}"))
+}
+
+fn gone() -> Failure {
+    Failure::fault("the sandbox ended without a word; it was killed from outside")
+}
+
+/// Sends a command in and waits for its end; none where the sandbox is not the one that is wanted.
+pub(crate) fn visit(socket: &OwnedFd, wanted: &mut Wanted) -> Result<Option<Finished>, Failure> {
+    let own = [stdin(), stdout(), stderr()];
+    let given = match terminal::shape() {
+        Some(shape) => Some((shape, ask_for_terminal(socket)?)),
+        None => None,
+    };
+    wanted.terminal = given.is_some();
+    let terminal = match given {
+        Some((shape, master)) => Some(enter_at_terminal(socket, wanted, &shape, master, own)?),
+        None => {
+            enter(socket, wanted, own)?;
+            None
+        }
+    };
+    let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
+    let mut front = Front::new(terminal, signals);
+    let end = wait(socket, &mut front);
+    front.finish();
+    end
+}
+
+/// A terminal of the sandbox's own. Where it has none to give the command does not enter: programs
+/// inside can use all of them up, and would read what is typed at the caller's ever after.
+fn ask_for_terminal(socket: &OwnedFd) -> Result<OwnedFd, Failure> {
+    tell(socket, &Ask::Terminal).map_err(lost)?;
+    match receive::<Say>(socket).map_err(lost)? {
+        Some((Say::Terminal, mut descriptors)) => descriptors.pop().ok_or_else(|| {
+            Failure::fault(
+                "the sandbox has no terminal left for this command, and the caller's own is not \
+                 given to it; remedy: `bailiwick exec ... </dev/null 2>&1 | cat`",
+            )
+        }),
+        _ => Err(gone()),
+    }
+}
+
+fn enter(socket: &OwnedFd, wanted: &Wanted, streams: [BorrowedFd<'_>; 3]) -> Result<(), Failure> {
+    let message = pack(wanted).map_err(lost)?;
+    let [stdin, stdout, stderr] = streams;
+    let all = [message.as_fd(), stdin, stdout, stderr];
+    send(socket, &Ask::Enter, &all).map_err(lost)
+}
+
+/// Sends the command in with a terminal that looks like this process's.
+fn enter_at_terminal(
+    socket: &OwnedFd,
+    wanted: &Wanted,
+    shape: &TerminalShape,
+    master: OwnedFd,
+    own: [BorrowedFd<'_>; 3],
+) -> Result<Terminal, Failure> {
+    let unusable = |e: io::Error| Failure::fault(format!("the terminal cannot be used: {e}"));
+    let open = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let slave = ioctl_tiocgptpeer(&master, open).map_err(|e| unusable(e.into()))?;
+    tcsetattr(&slave, OptionalActions::Now, &shape.modes).map_err(|e| unusable(e.into()))?;
+    tcsetwinsize(&slave, shape.size).map_err(|e| unusable(e.into()))?;
+    let mut streams = own;
+    for (stream, is_terminal) in streams.iter_mut().zip(shape.streams) {
+        if is_terminal {
+            *stream = slave.as_fd();
+        }
+    }
+    enter(socket, wanted, streams)?;
+    Terminal::new(master, shape, None).map_err(unusable)
+}
+
+/// Waits for the command's end.
+fn wait(socket: &OwnedFd, front: &mut Front) -> Result<Option<Finished>, Failure> {
+    loop {
+        let mut fds = vec![PollFd::new(socket, PollFlags::IN)];
+        fds.extend(front.interest());
+        let patience = front.patience().map(|t| Timespec {
+            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: t.subsec_nanos().into(),
+        });
+        match poll(&mut fds, patience.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
+        }
+        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        front.serve(&ready[1..], |signal| tell(socket, &Ask::Signal(signal)));
+        if !ready[0] {
+            continue;
+        }
+        match receive::<Say>(socket).map_err(lost)? {
+            Some((Say::Ended { code, line }, _)) => {
+                return Ok(Some(Finished {
+                    code,
+                    last_line: line,
+                }));
+            }
+            Some((Say::Unfit, _)) => return Ok(None),
+            Some((Say::Stopped, _)) => {
+                front.stop();
+                tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?;
+            }
+            Some((Say::Terminal | Say::Here, _)) => {}
+            None => return Err(gone()),
+        }
+    }
+}
