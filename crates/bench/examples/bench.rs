@@ -1,7 +1,7 @@
 //! The suite without the product's command line: to develop it, and to measure a program that
 //! stands in for the product. It takes the arguments that the product takes after its name.
 
-use bailiwick_bench::{OverheadOptions, compare, inside, overhead};
+use bailiwick_bench::{OverheadOptions, act, compare, count, inside, overhead};
 use bailiwick_event::Failure;
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,6 +28,13 @@ fn dispatch(arguments: &[OsString]) -> Result<bool, Failure> {
                 .map_err(|_| Failure::usage("--runs is not a number"))?;
             inside(runs, &arguments[5..]).map(|()| true)
         }
+        ["bench", "count", kind, "--", ..] => count(kind, &arguments[4..]).map(|()| true),
+        ["bench", "act", kind, times, _] => {
+            let times = times
+                .parse()
+                .map_err(|_| Failure::usage("bench act: not a number"))?;
+            act(kind, times, &arguments[4]).map(|()| true)
+        }
         ["bench", "compare", a, b] => {
             print!("{}", compare(Path::new(a), Path::new(b))?);
             Ok(true)
@@ -39,7 +46,7 @@ fn dispatch(arguments: &[OsString]) -> Result<bool, Failure> {
         }
         _ => Err(Failure::usage(
             "usage: bench bench overhead --binary FILE [--out DIR] [--runs N] [--quick] \
-             [--network] [--peers A,B]\n       bench bench compare A B",
+             [--network] [--peers A,B] [--rows A,B] [--counters]\n       bench bench compare A B",
         )),
     }
 }
@@ -52,12 +59,15 @@ fn options(flags: &[&str]) -> Result<OverheadOptions, Failure> {
         out: "benchmarks".into(),
         network: false,
         peers: None,
+        rows: Vec::new(),
+        counters: false,
     };
     let mut rest = flags.iter();
     while let Some(flag) = rest.next() {
         match *flag {
             "--quick" => options.quick = true,
             "--network" => options.network = true,
+            "--counters" => options.counters = true,
             _ => {
                 let value = rest
                     .next()
@@ -70,6 +80,7 @@ fn options(flags: &[&str]) -> Result<OverheadOptions, Failure> {
                             .parse()
                             .map_err(|_| Failure::usage("--runs is not a number"))?;
                     }
+                    "--rows" => options.rows = value.split(',').map(str::to_owned).collect(),
                     "--peers" => {
                         options.peers = Some(value.split(',').map(str::to_owned).collect());
                     }

@@ -52,6 +52,13 @@ fn a_run_is_no_different_from_itself() {
 }
 
 #[test]
+fn files_of_counts_alone_have_no_times_to_compare() {
+    let mut counts = evidence(1, 1);
+    counts.rows.clear();
+    assert!(message(&counts, &counts).contains("timed row"));
+}
+
+#[test]
 fn half_the_time_is_faster_and_twice_is_slower() {
     let (a, b) = (
         evidence(1_000_000, 6_000_000),

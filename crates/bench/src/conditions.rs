@@ -36,10 +36,13 @@ impl Conditions {
         if facts.samples == 0 {
             return Verdict::Inconclusive("there are no samples".to_owned());
         }
-        if !facts.quick && facts.samples < self.runs as usize {
+        let least = facts
+            .most_runs
+            .map_or(self.runs, |most| most.min(self.runs));
+        if !facts.quick && facts.samples < least as usize {
             return Verdict::Inconclusive(format!(
-                "{} runs are too few; a published row has at least {}",
-                facts.samples, self.runs
+                "{} runs are too few; a published row has at least {least}",
+                facts.samples
             ));
         }
         match facts.contention {
@@ -66,6 +69,8 @@ impl Conditions {
 pub(crate) struct Facts {
     /// How many there are.
     pub samples: usize,
+    /// So many are enough, where one takes longer than some seconds.
+    pub most_runs: Option<u32>,
     /// Nanoseconds waited over nanoseconds run; none where the kernel does not say.
     pub contention: Option<f64>,
     /// Load average per CPU before the start.

@@ -3,6 +3,7 @@ use super::*;
 fn facts() -> Facts {
     Facts {
         samples: 50,
+        most_runs: None,
         contention: Some(0.02),
         load: 0.1,
         quick: false,
@@ -63,4 +64,18 @@ fn a_contended_or_loaded_or_unknown_machine_is_inconclusive() {
     assert!(reason(with(None, 0.1)).contains("schedstat"));
     assert!(reason(with(Some(0.0), 1.5)).contains("load"));
     assert!(reason(with(Some(0.0), f64::INFINITY)).contains("load"));
+}
+
+#[test]
+fn a_row_of_long_runs_has_fewer_but_not_none() {
+    let of = |samples| Facts {
+        samples,
+        most_runs: Some(5),
+        ..facts()
+    };
+    assert_eq!(
+        Conditions::published().unwrap().judge(&of(5)),
+        Verdict::Pass
+    );
+    assert!(reason(of(4)).contains("at least 5"));
 }

@@ -2,6 +2,7 @@
 //! sample and the exact command line, so that a reader can compute the table again and object.
 //! It is read back as the work of a stranger: `compare` trusts its samples, not its medians.
 
+use crate::counters::CounterRecord;
 use crate::environment::Environment;
 use crate::in_force::InForce;
 use crate::statistics::Estimate;
@@ -34,6 +35,9 @@ pub(crate) struct Evidence {
     pub systems: Vec<SystemRecord>,
     pub rows: Vec<RowRecord>,
     pub limits: Vec<LimitRecord>,
+    /// What was counted, in runs that are in no row.
+    #[serde(default)]
+    pub counters: Vec<CounterRecord>,
     /// The name of the raw log beside this file.
     pub log: String,
 }
@@ -89,6 +93,9 @@ pub(crate) struct RowRecord {
     pub workload: String,
     /// What a sample includes.
     pub includes: String,
+    /// How many acts a sample is made of, where it is one act again and again.
+    #[serde(default)]
+    pub acts: Option<usize>,
     pub verifier: String,
     /// Whether the positive control of the in-force check succeeded outside a sandbox.
     pub control: String,

@@ -11,8 +11,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// Files that the row of that name creates.
-pub(crate) const CREATED_FILES: usize = 1000;
 /// Files of the searched tree that have a match.
 pub(crate) const MATCHING_FILES: usize = 109;
 /// Matches in all of them.
@@ -66,7 +64,11 @@ impl Fixture {
         write_repository(&self.repository())
     }
 
-    /// The workspace of every sandbox.
+    /// The folder of everything.
+    pub(crate) fn base(&self) -> &Path {
+        &self.base
+    }
+    /// The workspace of every sandbox, but for rows that have one of their own.
     pub(crate) fn workspace(&self) -> PathBuf {
         self.base.join("workspace")
     }
@@ -78,13 +80,26 @@ impl Fixture {
     pub(crate) fn tree(&self) -> PathBuf {
         self.workspace().join("tree")
     }
+    /// A file that is read again and again, in the workspace.
+    pub(crate) fn read_file(&self) -> PathBuf {
+        self.tree().join("module-01/part-001.txt")
+    }
+    /// How much of it one read gets.
+    pub(crate) fn read_file_bytes(&self) -> usize {
+        let length = self.read_file().metadata().map_or(0, |meta| meta.len());
+        usize::try_from(length).unwrap_or(usize::MAX).min(4096)
+    }
     /// Where a row creates files, in the workspace.
     pub(crate) fn created(&self) -> PathBuf {
         self.workspace().join("created")
     }
     /// The copy of this program, in the workspace.
     pub(crate) fn helper(&self) -> PathBuf {
-        self.workspace().join("bench-helper")
+        Self::helper_in(&self.workspace())
+    }
+    /// The copy of this program in another workspace.
+    pub(crate) fn helper_in(workspace: &Path) -> PathBuf {
+        workspace.join("bench-helper")
     }
     /// What must stay untouched, outside the workspace.
     pub(crate) fn outside(&self) -> PathBuf {

@@ -50,7 +50,8 @@ fn serve(runs: u32, argv: &[OsString]) -> Result<(), Failure> {
     Ok(())
 }
 
-fn print(value: &impl serde::Serialize) -> Result<(), Failure> {
+/// Prints a helper's answer, one line.
+pub(crate) fn print(value: &impl serde::Serialize) -> Result<(), Failure> {
     let mut line = serde_json::to_vec(value)
         .map_err(|error| Failure::fault(format!("bench inside: {error}")))?;
     line.push(b'\n');

@@ -4,34 +4,48 @@
 //! first prove that it holds, every doubt about the machine makes a result inconclusive; a fast
 //! program that does nothing must never win a row.
 
+mod act;
+mod catalogue;
+mod companion;
 mod compare;
 mod comparison;
 mod conditions;
+mod count;
+mod counter_table;
+mod counters;
 mod environment;
 mod evidence;
+mod extra;
 mod fixture;
 mod in_force;
 mod inside;
 mod inside_session;
 mod limit;
 mod measure;
+mod opening;
 mod outcome;
 mod overhead;
 mod peer;
+mod profile;
 mod program;
 mod row;
+mod row_limit;
 mod runc_bundle;
+mod selection;
 mod server;
 mod statistics;
 mod suite;
 mod system;
 #[cfg(test)]
 mod testing;
+mod tracer;
 mod verdict;
 mod workload;
 
+pub use act::act;
 pub use compare::compare;
 pub use comparison::{Change, Comparison, ComparisonRow};
+pub use count::count;
 pub use inside::inside;
 pub use outcome::{Outcome, RowVerdict};
 pub use overhead::{OverheadOptions, overhead};

@@ -3,28 +3,32 @@
 //! not shown, as everywhere.
 
 use crate::conditions::Facts;
-use crate::evidence::{LimitRecord, RowRecord, recorded};
+use crate::evidence::{LimitRecord, recorded};
 use crate::measure;
-use crate::statistics::{median, ratio};
+use crate::profile::Profile;
+use crate::statistics::median;
 use crate::suite::Suite;
-use crate::system::COLD;
 use crate::verdict::Verdict;
+
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// The names of the limits here.
+pub(crate) const MEMORY: &str = "supervisor's resident memory";
+/// The same.
+pub(crate) const VERSION: &str = "--version";
 /// The highest resident memory of the supervisor in a plain run, in MiB.
 const MEMORY_MIB: f64 = 16.0;
 /// The time of `--version`, in milliseconds.
 const VERSION_MS: f64 = 5.0;
-/// The time of a whole run of `true` over that of bwrap.
-const BWRAP_RATIO: f64 = 1.5;
-
 /// The supervisor's memory: `VmHWM` of `BINARY run -- sleep 0.3`, read while it runs.
 pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
-    let argv = suite
-        .product
-        .run(false, &["sleep", "0.3"].map(OsString::from));
+    let argv = suite.product.run(
+        Profile::Default,
+        &suite.fixture.workspace(),
+        &["sleep", "0.3"].map(OsString::from),
+    );
     let mut samples = Vec::new();
     let mut broken = None;
     for _ in 0..suite.runs {
@@ -40,13 +44,14 @@ pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
     let verdict = broken.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
             samples: samples.len(),
+            most_runs: None,
             contention: Some(0.0),
             load: 0.0,
             quick: suite.quick,
         })
     });
     LimitRecord {
-        name: "supervisor's resident memory".to_owned(),
+        name: MEMORY.to_owned(),
         includes: "VmHWM of the process of `run -- sleep 0.3`, at the end of its life; not the \
                    command's, nor that of other processes"
             .to_owned(),
@@ -140,13 +145,14 @@ pub(crate) fn version(suite: &Suite<'_>) -> LimitRecord {
     let verdict = broken.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
             samples: samples.len(),
+            most_runs: None,
             contention: (ran > 0).then(|| waited as f64 / ran as f64),
             load: suite.load,
             quick: suite.quick,
         })
     });
     LimitRecord {
-        name: "--version".to_owned(),
+        name: VERSION.to_owned(),
         includes: "fork, exec, printing the version, and exit".to_owned(),
         argv: recorded(&argv),
         unit: "ms".to_owned(),
@@ -157,33 +163,6 @@ pub(crate) fn version(suite: &Suite<'_>) -> LimitRecord {
         met: None,
     }
     .decided()
-}
-
-/// A whole run of `true` over that of `bwrap --unshare-all --ro-bind / / true`, out of the row
-/// that has both.
-pub(crate) fn against_bwrap(rows: &[RowRecord]) -> LimitRecord {
-    let row = rows.iter().find(|row| row.name == "true");
-    let cell = |system| row.and_then(|row| row.cell(system));
-    let verdict = match (cell(COLD), cell("bwrap")) {
-        (_, None) => Verdict::Absent("bwrap was not measured".to_owned()),
-        (None, _) => Verdict::Absent("the product was not measured".to_owned()),
-        (Some(cold), Some(bwrap)) => cold.verdict.clone().worse(bwrap.verdict.clone()),
-    };
-    let value = cell(COLD)
-        .and_then(|c| c.passed_samples())
-        .zip(cell("bwrap").and_then(|c| c.passed_samples()))
-        .and_then(|(cold, bwrap)| ratio(&cold, &bwrap));
-    LimitRecord {
-        name: "true: bailiwick cold over bwrap".to_owned(),
-        includes: "the medians of row \"true\"".to_owned(),
-        argv: Vec::new(),
-        unit: "×".to_owned(),
-        limit: BWRAP_RATIO,
-        samples: Vec::new(),
-        verdict,
-        value,
-        met: value.map(|v| v.value <= BWRAP_RATIO),
-    }
 }
 
 impl LimitRecord {

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// After this a run is killed: no row has a command that takes a tenth of it.
+/// After this a run is killed: no command takes a tenth of it, but for rows that say otherwise.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 /// More output than this is not kept: no workload prints a hundredth of it.
 const OUTPUT_LIMIT: u64 = 1 << 20;
@@ -70,10 +70,23 @@ pub(crate) fn run(
     cwd: &Path,
     environment: &[(OsString, OsString)],
 ) -> io::Result<Sample> {
+    run_within(TIMEOUT, argv, cwd, environment)
+}
+
+/// The same, with another limit of time.
+///
+/// # Errors
+/// When the program cannot be started or waited for.
+pub(crate) fn run_within(
+    limit: Duration,
+    argv: &[OsString],
+    cwd: &Path,
+    environment: &[(OsString, OsString)],
+) -> io::Result<Sample> {
     let (program, arguments) = argv
         .split_first()
         .ok_or_else(|| io::Error::other("the command is empty"))?;
-    let (stdout, stderr) = (memory("stdout")?, memory("stderr")?);
+    let (stdout, stderr) = outputs()?;
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -87,7 +100,7 @@ pub(crate) fn run(
     let start = Instant::now();
     let child = command.spawn()?;
     let pid = Pid::from_child(&child);
-    let late = wait_until_ended(pid)?;
+    let late = wait_until_ended(pid, limit)?;
     let ns = nanoseconds(start.elapsed());
 
     let (run_ns, wait_ns) = schedstat(pid).unwrap_or((0, 0));
@@ -108,11 +121,14 @@ pub(crate) fn run(
     })
 }
 
-fn memory(name: &str) -> io::Result<File> {
-    Ok(File::from(memfd_create(name, MemfdFlags::CLOEXEC)?))
+/// Files in memory for what a command prints.
+pub(crate) fn outputs() -> io::Result<(File, File)> {
+    let memory = |name| memfd_create(name, MemfdFlags::CLOEXEC).map(File::from);
+    Ok((memory("stdout")?, memory("stderr")?))
 }
 
-fn contents(mut file: File) -> io::Result<Text> {
+/// What was printed to one of them.
+pub(crate) fn contents(mut file: File) -> io::Result<Text> {
     let mut bytes = Vec::new();
     file.rewind()?;
     file.take(OUTPUT_LIMIT).read_to_end(&mut bytes)?;
@@ -121,12 +137,12 @@ fn contents(mut file: File) -> io::Result<Text> {
 
 /// Waits for the end of `pid` and leaves it as a zombie, so that its scheduler statistics can
 /// still be read. True when it had to be killed.
-fn wait_until_ended(pid: Pid) -> io::Result<bool> {
+fn wait_until_ended(pid: Pid, limit: Duration) -> io::Result<bool> {
     let mut late = false;
     // Where the kernel or an outer sandbox has no pidfd there is no time limit, only the wait.
     if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
         let limit = Timespec {
-            tv_sec: i64::try_from(TIMEOUT.as_secs()).unwrap_or(i64::MAX),
+            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: 0,
         };
         let mut set = [PollFd::new(&handle, PollFlags::IN)];
@@ -168,26 +184,28 @@ fn parse_schedstat(text: &str) -> Option<(u64, u64)> {
 }
 
 fn reap(pid: Pid) -> io::Result<(i32, libc::rusage)> {
+    match wait_for(pid.as_raw_nonzero().get())? {
+        Some((_, status, usage)) => Ok((status, usage)),
+        None => Err(io::Error::from_raw_os_error(libc::ECHILD)),
+    }
+}
+
+/// Waits for the end of a child, or of any where `pid` is -1. None where there is no child.
+pub(crate) fn wait_for(pid: i32) -> io::Result<Option<(i32, i32, libc::rusage)>> {
     let mut status = 0;
     // SAFETY: rusage is a C structure of integers, for which all bits zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     loop {
-        // SAFETY: both pointers are to live locals of the right type; the pid is that of a child
-        // of this process that nobody else waits for.
-        let ended = unsafe {
-            libc::wait4(
-                pid.as_raw_nonzero().get(),
-                &raw mut status,
-                0,
-                &raw mut usage,
-            )
-        };
+        // SAFETY: both pointers are to live locals of the right type.
+        let ended = unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) };
         if ended >= 0 {
-            return Ok((status, usage));
+            return Ok(Some((ended, status, usage)));
         }
         let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::ECHILD) => return Ok(None),
+            _ => return Err(error),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! What a person sees of a run. A cell is a figure or the word that stands in its place, never
 //! both, and every word's reason follows below the table.
 
+use crate::counter_table;
 use crate::evidence::{CellRecord, Evidence, LimitRecord};
 use crate::statistics::Estimate;
-use crate::system::PLAIN;
+use crate::system::{PLAIN, is_own};
 use crate::verdict::Verdict;
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use std::fmt::{self, Write as _};
@@ -14,8 +15,8 @@ use std::path::PathBuf;
 pub struct Outcome {
     /// The evidence file. The raw log lies beside it.
     pub evidence: PathBuf,
-    /// One verdict per row and per limit, in the table's order: of rows, the worse of the plain
-    /// column's and the product's.
+    /// One verdict per row, per limit and per counted run of ours, in the table's order: of rows,
+    /// the worse of the plain column's and the product's.
     pub rows: Vec<RowVerdict>,
     /// Whether the product passed every row whose program is installed, and met every limit that
     /// could be measured. What peers do does not count.
@@ -46,6 +47,14 @@ impl Outcome {
         rows.extend(evidence.limits.iter().map(|limit| RowVerdict {
             name: limit.name.clone(),
             verdict: limit.outcome(),
+        }));
+        let counted = evidence
+            .counters
+            .iter()
+            .filter(|record| is_own(&record.system));
+        rows.extend(counted.map(|record| RowVerdict {
+            name: format!("counters of {}, {}", record.row, record.system),
+            verdict: record.verdict(),
         }));
         let fine = |v: &Verdict| matches!(v, Verdict::Pass | Verdict::Absent(_));
         Self {
@@ -85,15 +94,20 @@ fn text(evidence: &Evidence) -> String {
     let _ = writeln!(
         text,
         "overhead {}: {} runs per system and row, {kind}\n\
-         {} on {}, {}\n\
-         median wall time, and the factor over plain [95 % confidence interval]",
+         {} on {}, {}",
         evidence.run_id,
         parameters.runs,
         evidence.product.version,
         evidence.environment.cpu_model,
         evidence.environment.class,
     );
-    let _ = writeln!(text, "{}", rows(evidence));
+    if !evidence.rows.is_empty() {
+        let _ = writeln!(
+            text,
+            "median wall time, and the factor over plain [95 % confidence interval]\n{}",
+            rows(evidence)
+        );
+    }
     for limit in &evidence.limits {
         let _ = writeln!(text, "{}", limit_line(limit));
     }
@@ -108,6 +122,9 @@ fn text(evidence: &Evidence) -> String {
     }
     for reason in reasons(evidence) {
         let _ = writeln!(text, "{reason}");
+    }
+    if let Some(table) = counter_table::table(&evidence.counters) {
+        let _ = writeln!(text, "{table}");
     }
     text
 }
@@ -186,21 +203,32 @@ fn limit_line(limit: &LimitRecord) -> String {
 
 /// Why cells have no figure: each reason once, with the places it stands for.
 fn reasons(evidence: &Evidence) -> Vec<String> {
-    let mut found: Vec<(&Verdict, Vec<String>)> = Vec::new();
+    let mut places: Vec<(&Verdict, String)> = Vec::new();
     for row in &evidence.rows {
-        for cell in row.cells.iter().filter(|cell| !cell.verdict.passed()) {
+        for cell in &row.cells {
             let waited = match (&cell.verdict, cell.contention) {
                 (Verdict::Inconclusive(_), Some(share)) => format!(" ({:.0} %)", share * 100.0),
                 _ => String::new(),
             };
-            let place = format!("{} / {}{waited}", row.name, cell.system);
-            match found
-                .iter_mut()
-                .find(|(verdict, _)| *verdict == &cell.verdict)
-            {
-                Some((_, places)) => places.push(place),
-                None => found.push((&cell.verdict, vec![place])),
-            }
+            places.push((
+                &cell.verdict,
+                format!("{} / {}{waited}", row.name, cell.system),
+            ));
+        }
+    }
+    for record in &evidence.counters {
+        let place = format!("counters of {} / {}", record.row, record.system);
+        places.push((&record.traced, place.clone()));
+        if record.accounted != record.traced {
+            places.push((&record.accounted, place));
+        }
+    }
+    let mut found: Vec<(&Verdict, Vec<String>)> = Vec::new();
+    for (verdict, place) in places {
+        match found.iter_mut().find(|(known, _)| *known == verdict) {
+            _ if verdict.passed() => {}
+            Some((_, places)) => places.push(place),
+            None => found.push((verdict, vec![place])),
         }
     }
     found

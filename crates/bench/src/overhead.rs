@@ -4,16 +4,18 @@
 
 use crate::conditions::Conditions;
 use crate::environment::{self, Environment};
-use crate::evidence::{Authority, Evidence, Parameters, ProductRecord, SCHEMA, SystemRecord};
+use crate::evidence::{Evidence, Parameters, ProductRecord, SCHEMA, SystemRecord};
 use crate::fixture::Fixture;
 use crate::in_force::Yard;
 use crate::outcome::Outcome;
 use crate::peer::{self, PEERS, Peer};
+use crate::profile::Profiles;
+use crate::selection::Selection;
 use crate::server::Server;
 use crate::suite::{RawLog, Suite};
 use crate::system::{Product, System};
 use crate::workload::{Job, Workload};
-use crate::{limit, measure, program, row, system};
+use crate::{catalogue, counters, limit, measure, program, row, row_limit, system};
 use bailiwick_event::{Failure, SessionId, Text};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -22,7 +24,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A quick run takes at most this many samples.
 const QUICK_RUNS: u32 = 10;
-const POLICY: &str = "extends = [\"default\"]\n";
 
 /// What `bench overhead` is to do.
 #[derive(Clone, Debug)]
@@ -39,6 +40,11 @@ pub struct OverheadOptions {
     pub network: bool,
     /// Which other sandboxes to measure; none: every one that is on PATH.
     pub peers: Option<Vec<String>>,
+    /// Only rows and limits whose name contains one of these; none: all.
+    pub rows: Vec<String>,
+    /// Whether to count programs, calls, switches and faults as well, in further runs; then `runs`
+    /// may be 0.
+    pub counters: bool,
 }
 
 /// Runs the suite.
@@ -70,8 +76,10 @@ pub(crate) fn overhead_under(
         true => options.runs.min(QUICK_RUNS),
         false => options.runs,
     };
-    if runs == 0 {
-        return Err(Failure::usage("--runs 0 measures nothing; give at least 1"));
+    if runs == 0 && !options.counters {
+        return Err(Failure::usage(
+            "--runs 0 measures nothing; give at least 1, or --counters to count alone",
+        ));
     }
     let run_id = run_id();
     let out = std::fs::create_dir_all(&options.out)
@@ -90,7 +98,15 @@ pub(crate) fn overhead_under(
         .then(Server::start)
         .transpose()
         .map_err(|error| Failure::fault(format!("no server on loopback: {error}")))?;
-    let (policies, authority) = policies(&fixture, server.as_ref())?;
+    let (profiles, authority) = Profiles::write(&fixture, server.as_ref())
+        .map_err(|error| at(&fixture.policies(), &error))?;
+    let selection = Selection::new(&options.rows);
+    let all = catalogue::rows(
+        &fixture,
+        server.as_ref().map(Server::address),
+        options.quick,
+    );
+    let workloads = selection.of(all)?;
 
     let yard = Yard::new(fixture.outside())
         .map_err(|error| Failure::fault(format!("no server on loopback: {error}")))?;
@@ -99,15 +115,10 @@ pub(crate) fn overhead_under(
     let log = out.join(&log_name);
     let mut suite = Suite {
         conditions,
-        product: Product {
-            binary,
-            policy: policies.0,
-            network_policy: policies.1,
-            workspace: fixture.workspace(),
-        },
+        product: Product { binary, profiles },
         fixture: &fixture,
         yard,
-        systems: vec![System::Plain, System::Cold, System::Inside],
+        systems: own_systems(&workloads),
         variables: vec![("XDG_STATE_HOME".into(), fixture.state().into())],
         runs,
         quick: options.quick,
@@ -122,21 +133,33 @@ pub(crate) fn overhead_under(
         &product.version,
     )?;
 
-    let mut rows = Vec::new();
-    for workload in Workload::all(&fixture, server.as_ref().map(Server::address)) {
-        progress(&format!(
-            "{}: {runs} runs of {} systems",
-            workload.name,
-            suite.systems.len()
-        ));
-        rows.push(row::measure(&mut suite, &workload)?);
+    let (mut rows, mut limits) = (Vec::new(), Vec::new());
+    if runs > 0 {
+        for workload in &workloads {
+            progress(&format!(
+                "{}: {} runs of {} systems",
+                workload.name,
+                workload.runs(runs),
+                suite.systems.iter().filter(|s| workload.has(s)).count()
+            ));
+            rows.push(row::measure(&mut suite, workload)?);
+        }
+        progress("limits");
+        if selection.has(limit::MEMORY) {
+            limits.push(limit::memory(&suite));
+        }
+        if selection.has(limit::VERSION) {
+            limits.push(limit::version(&suite));
+        }
+        limits.append(&mut row_limit::of(&rows));
     }
-    progress("limits");
-    let limits = vec![
-        limit::memory(&suite),
-        limit::version(&suite),
-        limit::against_bwrap(&rows),
-    ];
+    let mut counters = Vec::new();
+    if options.counters {
+        for workload in workloads.iter().filter(|workload| workload.counted) {
+            progress(&format!("{}: counting", workload.name));
+            counters.append(&mut counters::count(&suite, workload)?);
+        }
+    }
     drop(suite);
     drop(server);
     environment.load_after = environment::load();
@@ -163,12 +186,26 @@ pub(crate) fn overhead_under(
         systems,
         rows,
         limits,
+        counters,
         log: log_name,
     };
     let path = out.join(format!("overhead-{run_id}.json"));
     write(&path, &evidence)?;
     fixture.remove()?;
     Ok(Outcome::new(&evidence, path))
+}
+
+/// The columns without the other sandboxes. That of the sweep is there for a row that has it.
+fn own_systems(workloads: &[Workload]) -> Vec<System> {
+    let mut systems = vec![System::Plain, System::Cold, System::Inside];
+    systems.extend([System::Exec, System::Warm]);
+    if workloads
+        .iter()
+        .any(|workload| workload.has(&System::Sweep))
+    {
+        systems.push(System::Sweep);
+    }
+    systems
 }
 
 fn at(path: &Path, error: &std::io::Error) -> Failure {
@@ -266,7 +303,7 @@ fn run_id() -> String {
 }
 
 fn tools(cwd: &Path) -> BTreeMap<String, String> {
-    ["python3", "node", "git", "rg", "curl"]
+    ["python3", "node", "git", "rg", "curl", "cc"]
         .into_iter()
         .map(|name| {
             let version = program::find(name)
@@ -275,41 +312,6 @@ fn tools(cwd: &Path) -> BTreeMap<String, String> {
             (name.to_owned(), version.unwrap_or_else(absent))
         })
         .collect()
-}
-
-/// The policy of most rows and that of the network's, written and as evidence.
-fn policies(
-    fixture: &Fixture,
-    server: Option<&Server>,
-) -> Result<((PathBuf, PathBuf), Vec<Authority>), Failure> {
-    let mut authority = Vec::new();
-    let mut write = |name: &str, rows: &str, text: String| {
-        let path = fixture.policies().join(name);
-        std::fs::write(&path, &text).map_err(|error| at(&path, &error))?;
-        authority.push(Authority {
-            rows: rows.to_owned(),
-            hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
-            text,
-        });
-        Ok(path)
-    };
-    let plain = write(
-        "overhead.toml",
-        "all rows without a network",
-        POLICY.to_owned(),
-    )?;
-    let network = match server {
-        None => plain.clone(),
-        Some(server) => write(
-            "network.toml",
-            "rows with a network",
-            format!(
-                "{POLICY}\n[network.hosts]\n\"bench.test\" = \"{}\"\n",
-                server.address()
-            ),
-        )?,
-    };
-    Ok(((plain, network), authority))
 }
 
 /// The positive control: a check that would also pass without a sandbox proves nothing.

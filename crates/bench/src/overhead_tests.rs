@@ -1,19 +1,18 @@
 use super::*;
-use crate::testing::{BWRAP, Good, folder, good, lenient, needs_bwrap, options, run, script};
+use crate::profile::POLICY;
+use crate::testing::{
+    BWRAP, Good, folder, good, lenient, needs_bwrap, options, run, script, stand_in,
+};
 use crate::verdict::Verdict;
 
-const NOTHING: &str = r#"#!/bin/sh
-case "$1" in --version) echo "bailiwick 0.0.0 (release)"; exit 0;; esac
-shift 6
-exec "$@"
-"#;
+const NOTHING: &str = stand_in!("exec \"$@\"\n");
 
 #[test]
 fn a_sandbox_that_holds_passes_every_row_whose_program_is_installed() {
     let Good {
         outcome, evidence, ..
     } = good();
-    assert_eq!(evidence.rows.len(), 7);
+    assert_eq!(evidence.rows.len(), 14);
     for row in &evidence.rows {
         let installed = !matches!(row.cells[0].verdict, Verdict::Absent(_));
         assert_eq!(
@@ -48,7 +47,7 @@ fn the_evidence_says_what_ran_and_under_which_policy() {
         .map(ToString::to_string)
         .collect();
     assert_eq!(argv[1..3], ["run", "--policy"]);
-    assert_eq!(argv[6..], ["--", "true"]);
+    assert_eq!(argv[6..], ["--cold", "--", "true"]);
     let policy = &evidence.authority[0];
     assert_eq!(policy.text, POLICY);
     assert_eq!(
@@ -140,7 +139,6 @@ fn a_sandbox_that_opens_the_whole_network_fails_the_network_row_alone() {
          exec bwrap --unshare-all $net",
     );
     // The policy is the third word only before the shift.
-    let open = open.replace("ws=$5; shift 6\n", "ws=$5; policy=$3; shift 6\n");
     let open = open.replace("\"$3\")", "\"$policy\")");
     let (_directory, _, evidence) = run(&open, |o| o.network = true).unwrap();
     let row = evidence.rows.last().unwrap();
@@ -157,7 +155,13 @@ fn a_sandbox_that_opens_the_whole_network_fails_the_network_row_alone() {
         "{}",
         evidence.rows[0].verdict
     );
-    assert_eq!(evidence.authority.len(), 2);
+    let networks: Vec<&str> = evidence
+        .authority
+        .iter()
+        .filter(|policy| policy.text.contains("bench.test"))
+        .map(|policy| policy.rows.as_str())
+        .collect();
+    assert_eq!(networks, ["rows with a network"]);
 }
 
 fn refusal(text: &str, change: impl FnOnce(&mut OverheadOptions)) -> String {
@@ -206,6 +210,100 @@ fn an_unknown_peer_is_refused_with_the_known_ones() {
         message.contains("\"bwrp\"") && message.contains("bwrap, fence"),
         "{message}"
     );
+}
+
+#[test]
+fn a_run_of_some_rows_has_those_and_their_limits_alone() {
+    needs_bwrap();
+    let rows = vec!["starts of".to_owned(), "ech".to_owned()];
+    let (_directory, _, evidence) = run(BWRAP, |o| o.rows = rows).unwrap();
+    let names: Vec<&str> = evidence.rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["echo", "3 starts of true"]);
+    let limits: Vec<&str> = evidence.limits.iter().map(|l| l.name.as_str()).collect();
+    assert_eq!(limits, ["3 starts of true: bailiwick inside over plain"]);
+    assert!(evidence.counters.is_empty());
+}
+
+#[test]
+fn a_row_that_there_is_not_is_refused_with_those_that_there_are() {
+    let message = refusal(BWRAP, |o| {
+        o.rows = vec!["true".to_owned(), "ture".to_owned()]
+    });
+    assert!(
+        message.contains("\"ture\"") && message.contains("git status"),
+        "{message}"
+    );
+    // The build is no part of a quick run.
+    let message = refusal(BWRAP, |o| {
+        o.quick = true;
+        o.rows = vec!["compiler".to_owned()];
+    });
+    assert!(message.contains("\"compiler\""), "{message}");
+}
+
+#[test]
+fn counted_runs_are_no_rows_and_timed_runs_are_not_counted() {
+    needs_bwrap();
+    let (_directory, outcome, evidence) = run(BWRAP, |o| {
+        o.runs = 0;
+        o.counters = true;
+        o.rows = vec!["echo".to_owned()];
+        o.peers = Some(vec!["bwrap".to_owned()]);
+    })
+    .unwrap();
+    assert!(outcome.all_passed, "{outcome}");
+    assert!(evidence.rows.is_empty() && evidence.limits.is_empty() && !evidence.publishable);
+    let of = |system: &str| {
+        let record = evidence.counters.iter().find(|r| r.system == system);
+        record.unwrap_or_else(|| panic!("{system} was not counted"))
+    };
+    let (plain, cold, bwrap) = (of("plain"), of("bailiwick cold"), of("bwrap"));
+    assert_eq!(plain.execs, [1; 5]);
+    assert!(plain.calls.iter().all(|calls| (10..300).contains(calls)));
+    // A shell that looks into the policy, and then bwrap, which starts the command.
+    assert_eq!(cold.execs, [4; 5]);
+    assert_eq!(bwrap.execs, [2; 5]);
+    assert!(bwrap.calls[0] > plain.calls[0] && cold.calls[0] > bwrap.calls[0]);
+    assert!(bwrap.minor.iter().min() > plain.minor.iter().max());
+    for record in [plain, cold, bwrap] {
+        assert_eq!(record.in_force.is_some(), record.system != "plain");
+        assert!(record.in_force.iter().all(|check| check.holds));
+    }
+    assert!(
+        !evidence
+            .counters
+            .iter()
+            .any(|r| r.system == "bailiwick inside")
+    );
+}
+
+#[test]
+fn what_does_not_hold_or_does_not_work_has_no_counts() {
+    let counters = |text: &str| {
+        let (_directory, outcome, evidence) = run(text, |o| {
+            o.runs = 0;
+            o.counters = true;
+            o.rows = vec!["echo".to_owned()];
+        })
+        .unwrap();
+        assert!(!outcome.all_passed);
+        evidence.counters[1].clone()
+    };
+    let open = counters(NOTHING);
+    assert!(open.traced.reason().starts_with("not in force"), "{open:?}");
+    needs_bwrap();
+    let wrong = BWRAP.replace(
+        "exec bwrap",
+        "for w; do [ \"$w\" = echo ] && { echo wrong; exit 0; }; done\nexec bwrap",
+    );
+    let wrong = counters(&wrong);
+    assert!(
+        wrong.traced.reason().contains("printed \"wrong"),
+        "{wrong:?}"
+    );
+    for record in [open, wrong] {
+        assert!(record.execs.is_empty() && record.minor.is_empty());
+    }
 }
 
 #[test]

@@ -86,11 +86,9 @@ fn refusal(name: &'static str, forms: &'static [Form]) -> Option<Verdict> {
     let system = System::peer(peer, &fixture, &job(&["true"]));
     let product = crate::system::Product {
         binary: "/x".into(),
-        policy: "/x".into(),
-        network_policy: "/x".into(),
-        workspace: fixture.workspace(),
+        profiles: crate::profile::Profiles::write(&fixture, None).unwrap().0,
     };
-    let rows = crate::workload::Workload::all(&fixture, None);
+    let rows = crate::catalogue::rows(&fixture, None, true);
     system.argv(&product, &rows[0], &job(&["true"])).err()
 }
 

@@ -2,16 +2,18 @@
 //! meanwhile happens to all of them alike; a system that fails its verifier once is out, because a
 //! median over the runs that happened to work is a lie.
 
+use crate::companion::Companion;
 use crate::conditions::Facts;
 use crate::evidence::{CellRecord, RowRecord, recorded};
 use crate::in_force::InForce;
 use crate::inside_session::InsideSession;
 use crate::measure::{self, Sample};
+use crate::opening::{Opening, fault};
 use crate::statistics::{mann_whitney, median, ratio};
 use crate::suite::Suite;
-use crate::system::{COLD, INSIDE, PLAIN, System};
+use crate::system::{COLD, PLAIN, System, is_own};
 use crate::verdict::Verdict;
-use crate::workload::{Job, Workload};
+use crate::workload::Workload;
 use bailiwick_event::Failure;
 use std::ffi::OsString;
 
@@ -21,6 +23,8 @@ struct Cell {
     in_force: Option<InForce>,
     /// Where the commands are timed, when that is inside the sandbox.
     session: Option<InsideSession>,
+    /// What the commands enter.
+    _companion: Option<Companion>,
     samples: Vec<Sample>,
     /// Why the system is out.
     out: Option<Verdict>,
@@ -31,8 +35,13 @@ struct Cell {
 /// # Errors
 /// [`Failure::Fault`] when the bench itself cannot go on; what a system does wrong is a verdict.
 pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowRecord, Failure> {
+    if let Some(extra) = workload.extra {
+        extra
+            .generate(suite.fixture)
+            .map_err(|error| fault(workload, &error))?;
+    }
     let mut cells = Vec::with_capacity(suite.systems.len());
-    for system in &suite.systems {
+    for system in suite.systems.iter().filter(|s| workload.has(s)) {
         let same: Option<&Cell> = match system {
             System::Inside => cells.iter().find(|cell: &&Cell| cell.system == COLD),
             _ => None,
@@ -40,7 +49,7 @@ pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowR
         let known = same.and_then(|cell| cell.in_force.clone());
         cells.push(open(suite, workload, system, known)?);
     }
-    for run in 0..=suite.runs {
+    for run in 0..=workload.runs(suite.runs) {
         for cell in &mut cells {
             if cell.out.is_none() {
                 take(suite, workload, cell, run)?;
@@ -51,89 +60,42 @@ pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowR
     Ok(record(suite, workload, cells))
 }
 
-fn fault(workload: &Workload, error: &std::io::Error) -> Failure {
-    Failure::fault(format!("row \"{}\": {error}", workload.name))
-}
-
-/// Builds the command line and has the sandbox prove itself.
+/// Builds the command line, has the sandbox prove itself, and starts what runs all the time.
 fn open(
     suite: &Suite<'_>,
     workload: &Workload,
     system: &System,
     known: Option<InForce>,
 ) -> Result<Cell, Failure> {
+    let companion = system
+        .companion(&suite.product, workload)
+        .map(|argv| Companion::start(&argv, &workload.workspace, &suite.variables));
+    let (companion, broken) = match companion {
+        Some(Err(reason)) => (None, Some(Verdict::Fail(reason))),
+        other => (other.and_then(Result::ok), None),
+    };
+    let Opening {
+        argv,
+        in_force,
+        out,
+    } = Opening::of(suite, workload, system, known)?;
+    let out = broken.or(out);
     let mut cell = Cell {
         system: system.name(),
-        argv: Vec::new(),
-        in_force: None,
+        argv,
+        in_force,
         session: None,
+        _companion: companion,
         samples: Vec::new(),
-        out: None,
+        out,
     };
-    let job = match (&workload.job, &workload.plain, system) {
-        (Err(missing), _, _) => {
-            cell.out = Some(Verdict::Absent(missing.clone()));
-            return Ok(cell);
-        }
-        (Ok(_), Some(plain), System::Plain) => plain.clone(),
-        (Ok(job), _, System::Inside) => timed_inside(suite, job),
-        (Ok(job), _, _) => job.clone(),
-    };
-    match system.argv(&suite.product, workload, &job) {
-        Ok(argv) => cell.argv = argv,
-        Err(verdict) => {
-            cell.out = Some(verdict);
-            return Ok(cell);
-        }
-    }
-    if !matches!(system, System::Plain) {
-        let found = match known {
-            Some(found) => found,
-            None => prove(suite, workload, system)?,
-        };
-        if !found.holds {
-            cell.out = Some(Verdict::Fail(format!("not in force: {}", found.detail)));
-        }
-        cell.in_force = Some(found);
-    }
     if cell.out.is_none() && matches!(system, System::Inside) {
-        let workspace = suite.fixture.workspace();
-        match InsideSession::start(&cell.argv, &workspace, &suite.variables) {
+        match InsideSession::start(&cell.argv, &workload.workspace, &suite.variables) {
             Ok(session) => cell.session = Some(session),
             Err(reason) => cell.out = Some(Verdict::Fail(reason)),
         }
     }
     Ok(cell)
-}
-
-/// The helper that runs `job` once per turn, and once more to warm up.
-fn timed_inside(suite: &Suite<'_>, job: &Job) -> Job {
-    let path = suite.fixture.helper();
-    let runs = (suite.runs + 1).to_string();
-    let mut argv: Vec<OsString> = vec![path.clone().into()];
-    argv.extend(["bench", "inside", "--runs", &runs, "--"].map(OsString::from));
-    argv.extend(job.argv.iter().cloned());
-    Job { argv, path }
-}
-
-fn prove(suite: &Suite<'_>, workload: &Workload, system: &System) -> Result<InForce, Failure> {
-    let helper = suite.fixture.helper();
-    let attempt = Job {
-        argv: suite.yard.command(&helper),
-        path: helper,
-    };
-    let workspace = suite.fixture.workspace();
-    match system.argv(&suite.product, workload, &attempt) {
-        Ok(argv) => suite
-            .yard
-            .check(&argv, &workspace, &suite.variables)
-            .map_err(|error| fault(workload, &error)),
-        Err(verdict) => Ok(InForce {
-            checks: crate::in_force::CHECKS.to_owned(),
-            holds: false,
-            detail: verdict.to_string(),
-        }),
-    }
 }
 
 /// One turn of one system.
@@ -148,8 +110,13 @@ fn take(
         .map_err(|error| fault(workload, &error))?;
     let taken = match &mut cell.session {
         Some(session) => session.step(),
-        None => measure::run(&cell.argv, &suite.fixture.workspace(), &suite.variables)
-            .map_err(|error| error.to_string()),
+        None => measure::run_within(
+            workload.time_limit,
+            &cell.argv,
+            &workload.workspace,
+            &suite.variables,
+        )
+        .map_err(|error| error.to_string()),
     };
     let sample = match taken {
         Ok(sample) => sample,
@@ -173,7 +140,10 @@ fn take(
 }
 
 fn record(suite: &Suite<'_>, workload: &Workload, cells: Vec<Cell>) -> RowRecord {
-    let mut cells: Vec<CellRecord> = cells.into_iter().map(|cell| judge(suite, cell)).collect();
+    let mut cells: Vec<CellRecord> = cells
+        .into_iter()
+        .map(|cell| judge(suite, workload, cell))
+        .collect();
     let samples = |system: &str| {
         cells
             .iter()
@@ -191,19 +161,21 @@ fn record(suite: &Suite<'_>, workload: &Workload, cells: Vec<Cell>) -> RowRecord
             cell.p_against_cold = cold.as_ref().map(|cold| mann_whitney(&own, cold));
         }
     }
-    let verdict = cells
-        .iter()
-        .filter(|cell| [PLAIN, COLD, INSIDE].contains(&cell.system.as_str()))
-        .fold(Verdict::Pass, |worst, cell| {
-            worst.worse(match &cell.verdict {
-                Verdict::Fail(reason) => Verdict::Fail(format!("{}: {reason}", cell.system)),
-                other => other.clone(),
-            })
-        });
+    let verdict =
+        cells
+            .iter()
+            .filter(|cell| is_own(&cell.system))
+            .fold(Verdict::Pass, |worst, cell| {
+                worst.worse(match &cell.verdict {
+                    Verdict::Fail(reason) => Verdict::Fail(format!("{}: {reason}", cell.system)),
+                    other => other.clone(),
+                })
+            });
     RowRecord {
         name: workload.name.clone(),
         workload: workload.definition.clone(),
         includes: workload.includes.to_owned(),
+        acts: workload.acts,
         verifier: workload.verifier.clone(),
         control: suite.control.clone(),
         verdict,
@@ -211,13 +183,19 @@ fn record(suite: &Suite<'_>, workload: &Workload, cells: Vec<Cell>) -> RowRecord
     }
 }
 
-fn judge(suite: &Suite<'_>, cell: Cell) -> CellRecord {
+fn judge(suite: &Suite<'_>, workload: &Workload, cell: Cell) -> CellRecord {
     let ran: u64 = cell.samples.iter().map(|s| s.run_ns).sum();
     let waited: u64 = cell.samples.iter().map(|s| s.wait_ns).sum();
-    let contention = (ran > 0).then(|| waited as f64 / ran as f64);
+    // What is timed of a pipeline is a shell that only waits; its members share the CPUs among
+    // themselves, and the load before the start tells of others.
+    let contention = match workload.piped {
+        true => Some(0.0),
+        false => (ran > 0).then(|| waited as f64 / ran as f64),
+    };
     let verdict = cell.out.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
             samples: cell.samples.len(),
+            most_runs: workload.most_runs,
             contention,
             load: suite.load,
             quick: suite.quick,

@@ -5,6 +5,7 @@
 use crate::fixture::Fixture;
 use crate::measure;
 use crate::peer::{Peer, Place};
+use crate::profile::{Profile, Profiles};
 use crate::program::Program;
 use crate::verdict::Verdict;
 use crate::workload::{Job, Workload};
@@ -19,30 +20,56 @@ pub(crate) const COLD: &str = "bailiwick cold";
 /// The name of the column of commands that a process inside the sandbox starts.
 pub(crate) const INSIDE: &str = "bailiwick inside";
 
+/// The name of the column of whole runs without the write broker.
+pub(crate) const SWEEP: &str = "bailiwick sweep";
+
+/// The name of the column of commands that enter a run (`bailiwick exec`).
+pub(crate) const EXEC: &str = "bailiwick exec";
+/// The name of the column of whole runs that find a sandbox waiting (`bailiwick serve`).
+pub(crate) const WARM: &str = "bailiwick warm";
+
+/// Whether a column stands for the suite's own verdict: the product, or no sandbox at all.
+pub(crate) fn is_own(system: &str) -> bool {
+    [PLAIN, COLD, INSIDE, SWEEP, EXEC, WARM].contains(&system)
+}
+
 /// The product under test.
 pub(crate) struct Product {
     /// Its program.
     pub binary: PathBuf,
-    /// The policy of every row but the network's.
-    pub policy: PathBuf,
-    /// The policy of the row that reaches a server.
-    pub network_policy: PathBuf,
-    /// The workspace.
-    pub workspace: PathBuf,
+    /// The files of the policies.
+    pub profiles: Profiles,
 }
 
 impl Product {
-    /// `BINARY run --policy FILE --workspace WS -- CMD`.
-    pub(crate) fn run(&self, network: bool, argv: &[OsString]) -> Vec<OsString> {
-        let policy = match network {
-            true => &self.network_policy,
-            false => &self.policy,
-        };
-        let mut whole: Vec<OsString> = vec![self.binary.clone().into(), "run".into()];
+    /// `BINARY run --policy FILE --workspace WS --cold -- CMD`.
+    pub(crate) fn run(
+        &self,
+        profile: Profile,
+        workspace: &Path,
+        argv: &[OsString],
+    ) -> Vec<OsString> {
+        self.words(profile, workspace, "run", &["--cold"], Some(argv))
+    }
+
+    /// `BINARY SUBCOMMAND --policy FILE --workspace WS WORDS [-- CMD]`.
+    fn words(
+        &self,
+        profile: Profile,
+        workspace: &Path,
+        subcommand: &str,
+        words: &[&str],
+        argv: Option<&[OsString]>,
+    ) -> Vec<OsString> {
+        let policy = self.profiles.path(profile);
+        let mut whole: Vec<OsString> = vec![self.binary.clone().into(), subcommand.into()];
         whole.extend(["--policy".into(), policy.into()]);
-        whole.extend(["--workspace".into(), self.workspace.clone().into()]);
-        whole.push("--".into());
-        whole.extend(argv.iter().cloned());
+        whole.extend(["--workspace".into(), workspace.into()]);
+        whole.extend(words.iter().map(OsString::from));
+        if let Some(argv) = argv {
+            whole.push("--".into());
+            whole.extend(argv.iter().cloned());
+        }
         whole
     }
 }
@@ -64,6 +91,12 @@ pub(crate) enum System {
     Cold,
     /// A command that a process inside the product's sandbox starts.
     Inside,
+    /// A whole run that sweeps instead of keeping absent names.
+    Sweep,
+    /// A command that enters a run of the product.
+    Exec,
+    /// A whole run that finds a sandbox waiting.
+    Warm,
     /// Another sandbox.
     Peer(FoundPeer),
 }
@@ -109,13 +142,24 @@ impl System {
             Self::Plain => PLAIN,
             Self::Cold => COLD,
             Self::Inside => INSIDE,
+            Self::Sweep => SWEEP,
+            Self::Exec => EXEC,
+            Self::Warm => WARM,
             Self::Peer(found) => found.peer.name,
+        }
+    }
+
+    /// The file of its program, of another sandbox that is installed.
+    pub(crate) fn program(&self) -> Option<&Path> {
+        match self {
+            Self::Peer(found) => Some(&found.program.as_ref()?.path),
+            _ => None,
         }
     }
 
     /// Whether it is the product, for whose sake the bench exists.
     pub(crate) fn is_product(&self) -> bool {
-        matches!(self, Self::Cold | Self::Inside)
+        !matches!(self, Self::Plain | Self::Peer(_))
     }
 
     /// The first line that its program prints about its version.
@@ -137,18 +181,55 @@ impl System {
     ) -> Result<Vec<OsString>, Verdict> {
         match self {
             Self::Plain => Ok(job.argv.clone()),
-            Self::Cold | Self::Inside => Ok(product.run(workload.network, &job.argv)),
+            Self::Cold | Self::Inside => {
+                Ok(product.run(workload.profile, &workload.workspace, &job.argv))
+            }
+            Self::Sweep => Ok(product.run(Profile::Sweep, &workload.workspace, &job.argv)),
+            Self::Exec => {
+                let mut argv: Vec<OsString> = vec![product.binary.clone().into()];
+                argv.extend(["exec", ENTERED, "--"].map(OsString::from));
+                argv.extend(job.argv.iter().cloned());
+                Ok(argv)
+            }
+            Self::Warm => Ok(product.words(
+                workload.profile,
+                &workload.workspace,
+                "run",
+                &[],
+                Some(&job.argv),
+            )),
             Self::Peer(found) => found.argv(workload, job),
         }
     }
+
+    /// What has to go on while it is measured.
+    pub(crate) fn companion(
+        &self,
+        product: &Product,
+        workload: &Workload,
+    ) -> Option<Vec<OsString>> {
+        let (profile, workspace) = (workload.profile, &workload.workspace);
+        match self {
+            Self::Exec => {
+                let wait = ["sh", "-c", "echo ready; cat"].map(OsString::from);
+                let words = ["--cold", "--name", ENTERED];
+                Some(product.words(profile, workspace, "run", &words, Some(&wait)))
+            }
+            Self::Warm => Some(product.words(profile, workspace, "serve", &[], None)),
+            _ => None,
+        }
+    }
 }
+
+/// The name of the run that is entered.
+const ENTERED: &str = "bench-entered";
 
 impl FoundPeer {
     fn argv(&self, workload: &Workload, job: &Job) -> Result<Vec<OsString>, Verdict> {
         if let Some(refusal) = &self.refusal {
             return Err(refusal.clone());
         }
-        if workload.network {
+        if workload.profile == Profile::Network {
             return Err(Verdict::NotApplicable(self.peer.no_network.to_owned()));
         }
         let Some(program) = &self.program else {

@@ -11,13 +11,37 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// A program that takes the product's command line and lets bwrap do the work.
-pub(crate) const BWRAP: &str = r#"#!/bin/sh
-case "$1" in --version) echo "bailiwick 0.0.0 (release)"; exit 0;; esac
-ws=$5; shift 6
+/// How a program begins that takes the product's command line: what is left is the command.
+macro_rules! stand_in {
+    ($rest:literal) => {
+        concat!(
+            r#"#!/bin/sh
+case "$1" in
+    --version) echo "bailiwick 0.0.0 (release)"; exit 0;;
+    serve) echo ready; exec cat;;
+    exec) read -r policy ws < "$0.entered"; shift 3;;
+    run)
+        policy=$3; ws=$5
+        case "$6 $7" in *--name*) echo "$policy $ws" > "$0.entered";; esac
+        while [ "$1" != -- ]; do shift; done
+        shift;;
+esac
+"#,
+            $rest
+        )
+    };
+}
+pub(crate) use stand_in;
+
+/// One that lets bwrap do the work.
+pub(crate) const BWRAP: &str = stand_in!(
+    r#"if grep -q '^deny' "$policy"; then
+    for file in $(find "$ws" -name '*.secret'); do set -- --ro-bind /dev/null "$file" "$@"; done
+fi
 exec bwrap --unshare-all --die-with-parent --ro-bind / / --dev /dev --proc /proc \
     --bind "$ws" "$ws" --chdir "$ws" "$@"
-"#;
+"#
+);
 
 /// The example of this crate, which knows `bench inside`.
 pub(crate) fn helper() -> PathBuf {
@@ -72,6 +96,8 @@ pub(crate) fn options(directory: &Path, binary: PathBuf) -> OverheadOptions {
         out: directory.join("out"),
         network: false,
         peers: Some(Vec::new()),
+        rows: Vec::new(),
+        counters: false,
     }
 }
 

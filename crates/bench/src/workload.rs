@@ -1,24 +1,53 @@
-//! The commands of the suite and what each must have done. A row is an act that agents perform all
-//! day; its verifier knows the exact result, so that a command that failed fast, ran on an empty
-//! folder, or was answered by somebody else, is never a sample.
+//! What a row is, and what its command must have done. A verifier knows the exact result, so that
+//! a command that failed fast, ran on an empty folder, or was answered by somebody else, is never
+//! a sample.
 
-use crate::fixture::{CREATED_FILES, Fixture, MATCHES, MATCHING_FILES, status_text};
-use crate::measure::Sample;
+use crate::act::file_name;
+use crate::extra::{self, Extra};
+use crate::fixture::Fixture;
+use crate::measure::{self, Sample};
+use crate::profile::Profile;
 use crate::program::{self, Program};
-use crate::server::BODY;
+use crate::system::System;
 use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What has to be true after a run, besides exit code 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Expected {
+pub(crate) enum Expected {
     /// Standard output is exactly this.
     Output(String),
     /// `path:count` lines with these sums.
     Counts { files: usize, matches: u64 },
-    /// This folder holds the created files with their contents, and nothing else.
-    Created(PathBuf),
+    /// This folder holds so many files with their contents, and nothing else.
+    Created {
+        folder: PathBuf,
+        files: usize,
+        content: Content,
+    },
+    /// Every source of this project has its object file.
+    Built(PathBuf),
+}
+
+/// What is in created files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Nothing.
+    Empty,
+    /// A line with the file's number.
+    Line,
+}
+
+/// Which columns a row has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Columns {
+    /// All but that of the sweep.
+    All,
+    /// Without a sandbox and whole runs: what is measured no other system has.
+    Whole,
+    /// Without a sandbox, and whole runs with each way of keeping absent names.
+    Protections,
 }
 
 /// A command, as one system runs it.
@@ -42,40 +71,40 @@ pub(crate) struct Workload {
     pub verifier: String,
     /// Whether it is the one row of a command without files, where a peer needs no mounts.
     pub bare: bool,
-    /// Whether it needs the policy with the server in it.
-    pub network: bool,
+    /// Which policy the product runs it under.
+    pub profile: Profile,
+    /// Its columns.
+    pub columns: Columns,
+    /// The workspace.
+    pub workspace: PathBuf,
+    /// Files that it alone needs.
+    pub extra: Option<Extra>,
+    /// A row whose runs take longer than some seconds has at most so many of them.
+    pub most_runs: Option<u32>,
+    /// After this a run is killed.
+    pub time_limit: Duration,
+    /// Whether what it does is counted where that is asked for. A build makes millions of calls.
+    pub counted: bool,
+    /// How many acts a run is made of, where it is one act again and again.
+    pub acts: Option<usize>,
+    /// Whether the sandbox, or without one the command, stands in the middle of a pipeline.
+    pub piped: bool,
     /// The command in a sandbox; the name of the missing program where it is not installed.
     pub job: Result<Job, String>,
     /// The command without a sandbox, where that differs.
     pub plain: Option<Job>,
-    expected: Expected,
+    pub expected: Expected,
 }
 
 impl Workload {
-    /// The suite's rows, in the table's order.
-    pub(crate) fn all(fixture: &Fixture, server: Option<SocketAddr>) -> Vec<Self> {
-        let nothing = || Expected::Output(String::new());
-        let mut rows = vec![
-            Self::new("true", "true", &[], nothing()).bare(),
-            Self::new(
-                "echo",
-                "echo",
-                &["bailiwick"],
-                Expected::Output("bailiwick\n".to_owned()),
-            ),
-            Self::new("python3 -c pass", "python3", &["-c", "pass"], nothing()),
-            Self::new("node -e ''", "node", &["-e", ""], nothing()),
-            git_status(fixture),
-            search(fixture),
-            create_files(fixture),
-        ];
-        if let Some(address) = server {
-            rows.push(fetch(address));
-        }
-        rows
-    }
-
-    fn new(name: &str, program: &str, arguments: &[&str], expected: Expected) -> Self {
+    /// A row in the common workspace, in every column.
+    pub(crate) fn new(
+        fixture: &Fixture,
+        name: &str,
+        program: &str,
+        arguments: &[&str],
+        expected: Expected,
+    ) -> Self {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
         Self {
             name: name.to_owned(),
@@ -86,33 +115,79 @@ impl Workload {
                 Expected::Counts { files, matches } => {
                     format!("exit code 0; {matches} matches in {files} files")
                 }
-                Expected::Created(_) => {
-                    format!("exit code 0; {CREATED_FILES} files exist with their contents")
+                Expected::Created { files, .. } => {
+                    format!("exit code 0; {files} files exist with their contents")
+                }
+                Expected::Built(_) => {
+                    format!("exit code 0; {} object files exist", extra::SOURCES)
                 }
             },
             bare: false,
-            network: false,
+            profile: Profile::Default,
+            columns: Columns::All,
+            workspace: fixture.workspace(),
+            extra: None,
+            most_runs: None,
+            time_limit: measure::TIMEOUT,
+            counted: true,
+            acts: None,
+            piped: false,
             job: job(program, arguments),
             plain: None,
             expected,
         }
     }
 
-    fn bare(self) -> Self {
-        Self { bare: true, ..self }
+    /// The same, defined by other words than its name.
+    pub(crate) fn defined_as(self, definition: String) -> Self {
+        Self { definition, ..self }
     }
 
-    fn defined_as(self, definition: String) -> Self {
-        Self { definition, ..self }
+    /// Whether it has this column.
+    pub(crate) fn has(&self, system: &System) -> bool {
+        match (self.columns, system) {
+            (Columns::All, System::Sweep) => false,
+            // A run with a network is entered no differently.
+            (Columns::All, System::Exec | System::Warm) => self.profile == Profile::Default,
+            (Columns::All, _) | (_, System::Plain | System::Cold) => true,
+            (Columns::Protections, System::Sweep) => true,
+            (Columns::Whole | Columns::Protections, _) => false,
+        }
+    }
+
+    /// The copy of this program in its workspace.
+    pub(crate) fn helper(&self) -> PathBuf {
+        Fixture::helper_in(&self.workspace)
+    }
+
+    /// How many runs it has, where the caller wants `runs`.
+    pub(crate) fn runs(&self, runs: u32) -> u32 {
+        self.most_runs.map_or(runs, |most| most.min(runs))
+    }
+
+    /// The whole line to be timed, where `argv` is the command with what stands around it.
+    pub(crate) fn line(&self, argv: Vec<OsString>) -> Vec<OsString> {
+        if !self.piped {
+            return argv;
+        }
+        let script = crate::catalogue::pipeline();
+        let mut line: Vec<OsString> = ["sh", "-c", &script, "sh"].map(OsString::from).into();
+        line.extend(argv);
+        line
     }
 
     /// Puts the workspace into the state in which every run begins.
     pub(crate) fn prepare(&self) -> std::io::Result<()> {
-        if let Expected::Created(directory) = &self.expected {
-            if directory.exists() {
-                std::fs::remove_dir_all(directory)?;
+        let folders = match &self.expected {
+            Expected::Created { folder, .. } => vec![folder.clone()],
+            Expected::Built(project) => vec![project.join("obj"), project.join("tmp")],
+            Expected::Output(_) | Expected::Counts { .. } => Vec::new(),
+        };
+        for folder in folders {
+            if folder.exists() {
+                std::fs::remove_dir_all(&folder)?;
             }
-            std::fs::create_dir(directory)?;
+            std::fs::create_dir(folder)?;
         }
         Ok(())
     }
@@ -142,108 +217,23 @@ impl Workload {
                     ))
                 }
             }
-            Expected::Created(directory) => created(directory),
+            Expected::Created {
+                folder,
+                files,
+                content,
+            } => created(folder, *files, *content),
+            Expected::Built(project) => extra::built(project),
         }
     }
 }
 
-fn job(program: &str, arguments: Vec<OsString>) -> Result<Job, String> {
+/// The command of an installed program; its name where it is not.
+pub(crate) fn job(program: &str, arguments: Vec<OsString>) -> Result<Job, String> {
     let Program { word, path } =
         program::find(program).ok_or_else(|| format!("{program} is not installed"))?;
     let mut argv = vec![word];
     argv.extend(arguments);
     Ok(Job { argv, path })
-}
-
-fn git_status(fixture: &Fixture) -> Workload {
-    let repository = fixture.repository();
-    let repository = repository.to_string_lossy();
-    let arguments = [
-        "-c",
-        "core.fsmonitor=false",
-        "-c",
-        "core.untrackedCache=false",
-        "--no-optional-locks",
-        "-C",
-        &repository,
-        "status",
-        "--porcelain",
-        "--untracked-files=normal",
-    ];
-    Workload::new(
-        "git status",
-        "git",
-        &arguments,
-        Expected::Output(status_text()),
-    )
-    .defined_as("git status --porcelain of 200 files, 3 modified, 2 untracked".to_owned())
-}
-
-fn search(fixture: &Fixture) -> Workload {
-    let tree = fixture.tree();
-    let tree = tree.to_string_lossy();
-    let expected = Expected::Counts {
-        files: MATCHING_FILES,
-        matches: MATCHES,
-    };
-    if program::find("rg").is_some() {
-        let arguments = [
-            "--no-config",
-            "--no-ignore",
-            "--count-matches",
-            "needle",
-            &tree,
-        ];
-        Workload::new("rg, 763 files", "rg", &arguments, expected)
-            .defined_as("rg --count-matches over 763 generated files".to_owned())
-    } else {
-        Workload::new(
-            "grep -r, 763 files (rg is absent)",
-            "grep",
-            &["-rc", "needle", &tree],
-            expected,
-        )
-        .defined_as("grep -rc over 763 generated files".to_owned())
-    }
-}
-
-fn create_files(fixture: &Fixture) -> Workload {
-    let directory = fixture.created();
-    let script = format!(
-        "i=0; while [ $i -lt {CREATED_FILES} ]; do echo \"file $i\" >\"$1/f$i\"; i=$((i+1)); done"
-    );
-    let arguments = ["-c", &script, "sh", &directory.to_string_lossy()];
-    Workload::new(
-        "create 1,000 files",
-        "sh",
-        &arguments,
-        Expected::Created(directory.clone()),
-    )
-    .defined_as(format!("sh creates {CREATED_FILES} files of one line"))
-}
-
-fn fetch(address: SocketAddr) -> Workload {
-    const URL: &str = "http://bench.test/";
-    let plain = [
-        "-sS",
-        "--noproxy",
-        "*",
-        "--connect-to",
-        &format!("bench.test:80:{address}"),
-        URL,
-    ];
-    Workload {
-        network: true,
-        includes: "fork, exec, the command with one plain HTTP request to a server on the host's \
-                   loopback, and its exit",
-        plain: job("curl", plain.iter().map(OsString::from).collect()).ok(),
-        ..Workload::new(
-            "curl, loopback",
-            "curl",
-            &["-sS", URL],
-            Expected::Output(BODY.to_owned()),
-        )
-    }
 }
 
 /// The files with a match and the matches, of `path:count` lines.
@@ -257,18 +247,21 @@ fn count(output: &str) -> Option<(usize, u64)> {
     Some((files, matches))
 }
 
-fn created(directory: &std::path::Path) -> Result<(), String> {
-    let entries = std::fs::read_dir(directory)
-        .map_err(|error| format!("{}: {error}", directory.display()))?
+fn created(folder: &Path, files: usize, content: Content) -> Result<(), String> {
+    let entries = std::fs::read_dir(folder)
+        .map_err(|error| format!("{}: {error}", folder.display()))?
         .count();
-    if entries != CREATED_FILES {
-        return Err(format!("{entries} files exist instead of {CREATED_FILES}"));
+    if entries != files {
+        return Err(format!("{entries} files exist instead of {files}"));
     }
-    for i in 0..CREATED_FILES {
-        let file = directory.join(format!("f{i}"));
-        let content =
-            std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        if content != format!("file {i}\n").into_bytes() {
+    for i in 0..files {
+        let file = folder.join(file_name(i));
+        let found = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let wanted = match content {
+            Content::Empty => String::new(),
+            Content::Line => format!("file {i}\n"),
+        };
+        if found != wanted.into_bytes() {
             return Err(format!("{} has the wrong content", file.display()));
         }
     }
