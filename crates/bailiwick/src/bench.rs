@@ -17,6 +17,8 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             out,
             network,
             peer,
+            row,
+            counters,
         } => {
             let own = || {
                 std::env::current_exe()
@@ -29,6 +31,8 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
                 out,
                 network,
                 peers: (!peer.is_empty()).then_some(peer),
+                rows: row,
+                counters,
             };
             let outcome = bailiwick_bench::overhead(&options, &mut |line| {
                 let _ = writeln!(std::io::stderr().lock(), "{line}");
@@ -47,6 +51,14 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
         }
         BenchCommand::Inside { runs, command } => {
             bailiwick_bench::inside(runs, &command)?;
+            Ok(0)
+        }
+        BenchCommand::Count { kind, command } => {
+            bailiwick_bench::count(&kind, &command)?;
+            Ok(0)
+        }
+        BenchCommand::Act { kind, count, path } => {
+            bailiwick_bench::act(&kind, count, &path)?;
             Ok(0)
         }
     }

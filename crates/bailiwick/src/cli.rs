@@ -2,7 +2,7 @@
 //! `docs/cli.md` are made from it and from nothing else.
 
 use bailiwick_event::Boundary;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -24,22 +24,50 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// Reads `run …` or `exec …` alone: the table of every subcommand takes longer to build than such a line to
+/// read. None where the line is another or has mistakes, which the whole table explains.
+pub(crate) fn quickly(words: impl Iterator<Item = OsString>) -> Option<Cli> {
+    let words = words.skip(1);
+    let mut words = words.peekable();
+    let command = match words.peek()?.to_str()? {
+        "run" => Command::Run(read("run", words)?),
+        "exec" => Command::Exec(read("exec", words)?),
+        _ => return None,
+    };
+    Some(Cli { command })
+}
+
+/// Reads the arguments of one subcommand.
+fn read<T: Args>(name: &'static str, words: impl Iterator<Item = OsString>) -> Option<T> {
+    let table = T::augment_args(clap::Command::new(name)).disable_help_flag(true);
+    let matches = table.try_get_matches_from(words).ok()?;
+    T::from_arg_matches(&matches).ok()
+}
+
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Run a command with exactly the authority that its policy gives
     Run(RunArguments),
     /// Start your shell in a sandbox
     Shell(Common),
+    /// Run one more command in a sandbox that runs, with that sandbox's authority
+    Exec(ExecArguments),
+    /// Keep sandboxes waiting, so that `run` with this policy and workspace starts at once
+    Serve(ServeArguments),
     /// Show what a session tried and what was decided
     Log(LogArguments),
     /// Explain one row of the log
     Why(WhyArguments),
     /// List, show and remove sessions
     Sessions(SessionsArguments),
-    /// Check, show, start and trust policies
+    /// Check, show, start, import and trust policies
     Policy(PolicyArguments),
     /// Show which layers this machine can give, and how to mend those that it cannot
     Doctor,
+    /// Change what only root can change, so that every layer and limit is to be had
+    ///
+    /// Without root it shows what would be done.
+    Setup(SetupArguments),
     /// Measure what a sandbox costs, with evidence
     Bench(BenchArguments),
     /// Print completions for a shell
@@ -52,7 +80,7 @@ pub(crate) enum Command {
 }
 
 /// Where a sandbox's authority comes from.
-#[derive(Args, Clone)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
     /// A policy file, or the name of a template; may be given again [default: template `default`]
     #[arg(long, short, value_name = "FILE|TEMPLATE")]
@@ -60,7 +88,7 @@ pub(crate) struct Common {
     /// The folder that the policy's relative paths mean [default: the current folder]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// A name for the session
+    /// A name for the session, by which `bailiwick exec` finds it
     #[arg(long, value_name = "N")]
     pub(crate) name: Option<String>,
     /// Set a variable inside; may be given again
@@ -72,12 +100,21 @@ pub(crate) struct Common {
     /// Print the last line of the run as JSON (on stderr)
     #[arg(long)]
     pub(crate) json: bool,
+    /// Do without the layers that this machine does not have; what is missing is said and recorded
+    #[arg(long)]
+    pub(crate) best_effort: bool,
+    /// Print the stages of the start and their times on stderr, after the run
+    #[arg(long)]
+    pub(crate) trace_startup: bool,
+    /// Make a sandbox even where one waits (see `bailiwick serve`)
+    #[arg(long)]
+    pub(crate) cold: bool,
     /// Accept a workspace that is the home directory or holds bailiwick's own files
     #[arg(long)]
     pub(crate) allow_wide_workspace: bool,
 }
 
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) common: Common,
@@ -87,6 +124,39 @@ pub(crate) struct RunArguments {
     /// The command and its arguments
     #[arg(required_unless_present = "line", last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct ExecArguments {
+    /// The run's name (`run --name`), or its session's id or the beginning of it
+    pub(crate) session: String,
+    /// Set a variable inside; may be given again
+    #[arg(long, short, value_name = "K=V", value_parser = parse_variable)]
+    pub(crate) env: Vec<(OsString, OsString)>,
+    /// Run this line of shell (`sh -c`)
+    #[arg(short = 'c', value_name = "STRING", conflicts_with = "command")]
+    pub(crate) line: Option<OsString>,
+    /// The command and its arguments
+    #[arg(required_unless_present = "line", last = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    #[command(flatten)]
+    pub(crate) source: PolicySource,
+    /// How many sandboxes wait at a time
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) keep: u16,
+    /// Do without the layers that this machine does not have, for runs that do
+    #[arg(long)]
+    pub(crate) best_effort: bool,
+    /// Accept a workspace that is the home directory or holds bailiwick's own files
+    #[arg(long)]
+    pub(crate) allow_wide_workspace: bool,
+    /// Be one of the sandboxes that wait
+    #[arg(long, hide = true)]
+    pub(crate) spare: bool,
 }
 
 #[derive(Args)]
@@ -183,6 +253,16 @@ pub(crate) enum PolicyCommand {
         #[arg(long, short, default_value = "bailiwick.toml")]
         output: PathBuf,
     },
+    /// Write a policy from another tool's configuration; what is not carried over stands on stderr
+    Import {
+        /// Whose configuration it is
+        tool: ImportTool,
+        /// The configuration
+        file: PathBuf,
+        /// The policy file, which must not exist [default: stdout]
+        #[arg(long, short, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
     /// Print the JSON schema of policy files
     Schema,
     /// Trust the project's policy as it stands, after showing what changed
@@ -195,6 +275,19 @@ pub(crate) enum PolicyCommand {
     },
 }
 
+/// The tools whose configuration can be imported.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ImportTool {
+    /// Fence: fence.json, fence.jsonc
+    Fence,
+    /// Claude Code: settings.json
+    Claude,
+    /// The sandbox runtime srt: .srt-settings.json
+    Srt,
+    /// Codex: config.toml
+    Codex,
+}
+
 #[derive(Args)]
 pub(crate) struct PolicySource {
     /// A policy file, or the name of a template; may be given again
@@ -203,6 +296,27 @@ pub(crate) struct PolicySource {
     /// The workspace [default: the current folder]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct SetupArguments {
+    /// What to change
+    pub(crate) what: SetupWhat,
+    /// Take the change back
+    #[arg(long)]
+    pub(crate) remove: bool,
+    /// Only show the file and the command
+    #[arg(long)]
+    pub(crate) print: bool,
+}
+
+/// What `setup` can change.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum SetupWhat {
+    /// A profile that lets this binary make user namespaces (Ubuntu 23.10 and later)
+    Apparmor,
+    /// Controllers for the users' own control groups, so that their limits are exact
+    Delegate,
 }
 
 #[derive(Args)]
@@ -235,6 +349,13 @@ pub(crate) enum BenchCommand {
         /// Only these other sandboxes; may be given again [default: all on PATH]
         #[arg(long, value_name = "NAME")]
         peer: Vec<String>,
+        /// Only rows and limits with this in their name; may be given again [default: all]
+        #[arg(long, value_name = "NAME")]
+        row: Vec<String>,
+        /// Count programs, system calls, context switches and page faults as well, in further runs
+        /// that are not timed; with --runs 0 count alone
+        #[arg(long)]
+        counters: bool,
     },
     /// Compare two evidence files
     Compare {
@@ -252,6 +373,25 @@ pub(crate) enum BenchCommand {
         /// The command
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
+    },
+    /// Count what a command does (used by `bench overhead --counters`)
+    #[command(hide = true)]
+    Count {
+        /// `calls` or `switches`
+        kind: String,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+    /// Do one act many times (used by `bench overhead`)
+    #[command(hide = true)]
+    Act {
+        /// `read` or `create`
+        kind: String,
+        /// How often
+        count: usize,
+        /// The file that is read, or the folder of what is created
+        path: OsString,
     },
 }
 

@@ -61,3 +61,55 @@ fn a_variable_needs_a_name() {
     assert!(parse_variable("=x").is_err() && parse_variable("x").is_err());
     assert_eq!(parse_variable("A=b=c"), Ok(("A".into(), "b=c".into())));
 }
+
+#[test]
+fn a_line_that_is_read_quickly_means_what_the_whole_table_says() {
+    let both = |words: &[&str]| {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        let whole = Cli::try_parse_from(&words).ok();
+        (quickly(words.into_iter()), whole)
+    };
+    for words in [
+        &["bailiwick", "run", "--", "true"][..],
+        &[
+            "bailiwick",
+            "run",
+            "-p",
+            "agent",
+            "--policy=x",
+            "-e",
+            "A=b",
+            "-c",
+            "a b",
+        ],
+        &[
+            "bailiwick",
+            "run",
+            "--name",
+            "n",
+            "--json",
+            "--monitor",
+            "--",
+            "--help",
+            "run",
+        ],
+    ] {
+        let (Some(quick), Some(whole)) = both(words) else {
+            panic!("{words:?}: not read");
+        };
+        let (Command::Run(quick), Command::Run(whole)) = (quick.command, whole.command) else {
+            panic!("{words:?}: another command");
+        };
+        assert_eq!(format!("{quick:?}"), format!("{whole:?}"));
+    }
+    for words in [
+        &["bailiwick"][..],
+        &["bailiwick", "log"],
+        &["bailiwick", "run"],
+        &["bailiwick", "run", "--help"],
+        &["bailiwick", "run", "--no-such", "--", "true"],
+        &["bailiwick", "--version"],
+    ] {
+        assert!(both(words).0.is_none(), "{words:?}");
+    }
+}

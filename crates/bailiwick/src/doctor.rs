@@ -2,27 +2,46 @@
 
 use crate::Done;
 use crate::output;
+use bailiwick_process::State;
 
 /// Tries every layer and says what was found.
 pub(crate) fn doctor() -> Done {
     let mut missing = 0;
+    let mut isolated = true;
     let mut text = String::new();
     for finding in bailiwick_process::examine() {
-        match finding.problem {
-            None => text += &format!("{:<28} works\n", finding.layer),
-            Some(problem) => {
+        let (word, problem) = match finding.state {
+            State::Works => ("works", String::new()),
+            State::Weaker(problem) => ("WEAKER", problem),
+            State::Missing(problem) => {
                 missing += 1;
-                text += &format!(
-                    "{:<28} MISSING\n  {}\n",
-                    finding.layer,
-                    problem.replace('\n', "\n  ")
-                );
+                isolated &= !finding.isolates;
+                ("MISSING", problem)
             }
+        };
+        text += &format!("{:<28} {word}\n", finding.layer);
+        if !problem.is_empty() {
+            text += &format!("  {}\n", problem.replace('\n', "\n  "));
         }
+    }
+    if !isolated {
+        text += "a run that does without namespaces (--best-effort) cannot stop these:\n";
+        for what in bailiwick_process::WITHOUT_NAMESPACES {
+            text += &format!("  - {what}\n");
+        }
+    }
+    if (1..bailiwick_process::LANDLOCK_OF_SIGNALS).contains(&bailiwick_process::landlock_version())
+    {
+        text += "this kernel's Landlock is older than Linux 6.12: without namespaces (--best-effort) \
+                 a program can send signals to other processes of the user\n";
     }
     text += match missing {
         0 => "every layer of the process backend works here\n",
-        _ => "a run that needs a missing layer is not started\n",
+        _ => {
+            "a run that needs a missing layer is not started; [require] layers in a policy, or \
+             --best-effort, does without it (docs/security.md says what then holds); without \
+             namespaces the network is TCP to what the policy grants, without UDP and servers\n"
+        }
     };
     text += "TLS is not inspected: a host that serves several names (a content network) can be \
              used to reach another of its names\n";

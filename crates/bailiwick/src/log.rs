@@ -51,9 +51,13 @@ fn header(info: &SessionInfo, reader: &SessionReader) -> String {
         .damage()
         .map(|d| format!("\nrecord damaged: {d}"))
         .unwrap_or_default();
+    let lost = match info.lost {
+        0 => String::new(),
+        lost => format!("\nlost: {lost} rows could not be kept"),
+    };
     format!(
         "session {} ({}), {} UTC: {}\nfile reads: enforced, not recorded (`bailiwick policy show \
-         --explain PATH` answers){damage}\n\n",
+         --explain PATH` answers){damage}{lost}\n\n",
         info.id,
         info.state.name(),
         time(info.started_ns),

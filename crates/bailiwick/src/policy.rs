@@ -1,20 +1,21 @@
 //! `bailiwick policy`.
 
 use crate::Done;
-use crate::cli::{PolicyArguments, PolicyCommand, PolicySource};
+use crate::cli::{ImportTool, PolicyArguments, PolicyCommand, PolicySource};
 use crate::output;
 use bailiwick_event::Failure;
-use bailiwick_policy::Request;
+use bailiwick_policy::{Request, Tool};
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
-/// Checks, shows, starts and trusts policies.
+/// Checks, shows, starts, imports and trusts policies.
 pub(crate) fn policy(arguments: PolicyArguments) -> Done {
     match arguments.command {
         PolicyCommand::Check { files } => check(&files),
         PolicyCommand::Show { source, explain } => show(source, explain.as_deref()),
         PolicyCommand::New { template, output } => new(&template, &output),
+        PolicyCommand::Import { tool, file, out } => import(tool, &file, out.as_deref()),
         PolicyCommand::Schema => {
             output::print(&format!("{:#}\n", bailiwick_policy::schema()))?;
             Ok(0)
@@ -75,24 +76,58 @@ fn new(template: &str, path: &Path) -> Done {
         output::print(&text)?;
         return Ok(0);
     }
-    let written = std::fs::OpenOptions::new()
+    write_new(path, &text, "--output")?;
+    output::print(&format!(
+        "{} written; it extends `{template}`\n",
+        path.display()
+    ))?;
+    Ok(0)
+}
+
+/// Writes a file that must not exist.
+fn write_new(path: &Path, text: &str, flag: &str) -> Result<(), Failure> {
+    std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .open(path)
-        .and_then(|mut file| file.write_all(text.as_bytes()));
-    match written {
-        Ok(()) => {
-            output::print(&format!(
-                "{} written; it extends `{template}`\n",
+        .and_then(|mut file| file.write_all(text.as_bytes()))
+        .map_err(|e| {
+            Failure::usage(format!(
+                "{} cannot be written: {e}; choose another file with {flag}",
                 path.display()
-            ))?;
-            Ok(0)
+            ))
+        })
+}
+
+fn import(tool: ImportTool, file: &Path, out: Option<&Path>) -> Done {
+    let tool = match tool {
+        ImportTool::Fence => Tool::Fence,
+        ImportTool::Claude => Tool::Claude,
+        ImportTool::Srt => Tool::Srt,
+        ImportTool::Codex => Tool::Codex,
+    };
+    let request = Request::from_environment(Vec::new(), ".".into());
+    let imported = bailiwick_policy::import(tool, file, &request)?;
+    match out {
+        Some(path) => {
+            write_new(path, &imported.policy, "--out")?;
+            bailiwick_policy::check(path)?;
         }
-        Err(e) => Err(Failure::usage(format!(
-            "{} cannot be written: {e}; choose another file with --output",
-            path.display()
-        ))),
+        None => output::print(&imported.policy)?,
     }
+    let mut told = String::new();
+    for left in &imported.left_out {
+        told.push_str(&format!("{left}\n"));
+    }
+    let count = imported.left_out.len();
+    told.push_str(&format!(
+        "{count} not carried over, or narrower; docs/importing.md says more\n"
+    ));
+    let _ = std::io::stderr().lock().write_all(told.as_bytes());
+    if let Some(path) = out {
+        output::print(&format!("{} written\n", path.display()))?;
+    }
+    Ok(0)
 }
 
 fn trust(source: PolicySource, yes: bool) -> Done {

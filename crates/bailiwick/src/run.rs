@@ -1,30 +1,94 @@
-//! `bailiwick run` and `bailiwick shell`.
+//! `bailiwick run` and `bailiwick shell`, `bailiwick exec`, and `bailiwick serve`.
 
 use crate::Done;
-use crate::cli::{Common, RunArguments};
+use crate::cli::{Common, ExecArguments, RunArguments, ServeArguments};
+use bailiwick_event::Failure;
 use bailiwick_policy::Request;
 use bailiwick_process::ProcessBackend;
-use bailiwick_sandbox::RunRequest;
+use bailiwick_sandbox::startup::{self, Stage};
+use bailiwick_sandbox::{Early, ExecRequest, Finished, RunRequest, ServeRequest};
 use std::ffi::OsString;
 use std::io::Write;
 
+/// Begins the sandbox of a `run` before its command line is read. Where that has mistakes, the
+/// sandbox is dropped.
+pub(crate) fn early() -> Option<Early> {
+    let mut words = std::env::args_os().skip(1);
+    if words.next()? != "run" {
+        return None;
+    }
+    let words: Vec<_> = words.take_while(|word| word != "--").collect();
+    let has = |flag: &str| words.iter().any(|word| word == flag);
+    if has("--trace-startup") {
+        // Told again, with the reason, when the line was read.
+        startup::enable().ok()?;
+    }
+    Early::begin(&ProcessBackend, has("--cold") || has("--trace-startup"))
+}
+
 /// Runs a command in a sandbox.
-pub(crate) fn run(arguments: RunArguments) -> Done {
-    let argv = match arguments.line {
-        Some(line) => vec!["sh".into(), "-c".into(), line],
-        None => arguments.command,
+pub(crate) fn run(arguments: RunArguments, early: Option<Early>) -> Done {
+    let argv = words(arguments.line, arguments.command);
+    start(arguments.common, argv, early)
+}
+
+/// Runs one more command in a sandbox that runs.
+pub(crate) fn exec(arguments: ExecArguments) -> Done {
+    let finished = bailiwick_sandbox::exec(ExecRequest {
+        session: arguments.session,
+        environment: arguments.env,
+        argv: words(arguments.line, arguments.command),
+    })?;
+    Ok(conclude(finished))
+}
+
+/// Keeps sandboxes waiting.
+pub(crate) fn serve(arguments: ServeArguments) -> Done {
+    let workspace = arguments.source.workspace.unwrap_or_else(|| ".".into());
+    let mut policy = Request::from_environment(arguments.source.policy, workspace);
+    policy.allow_wide_workspace = arguments.allow_wide_workspace;
+    let mut spare: Vec<OsString> = std::env::args_os().skip(1).collect();
+    spare.push("--spare".into());
+    let request = ServeRequest {
+        policy,
+        best_effort: arguments.best_effort,
+        keep: arguments.keep.into(),
+        spare,
     };
-    start(arguments.common, argv)
+    if arguments.spare {
+        return bailiwick_sandbox::spare(&ProcessBackend, &request);
+    }
+    bailiwick_sandbox::serve(&request)
+}
+
+/// The command: a line of shell, or words.
+fn words(line: Option<OsString>, words: Vec<OsString>) -> Vec<OsString> {
+    match line {
+        Some(line) => vec!["sh".into(), "-c".into(), line],
+        None => words,
+    }
 }
 
 /// Runs the user's shell in a sandbox.
 pub(crate) fn shell(common: Common) -> Done {
     let shell = std::env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
-    start(common, vec![shell])
+    start(common, vec![shell], None)
 }
 
-fn start(common: Common, argv: Vec<OsString>) -> Done {
+fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
+    if common.trace_startup {
+        startup::enable().map_err(|e| Failure::fault(format!("--trace-startup: {e}")))?;
+        startup::mark(Stage::Arguments);
+    }
     let workspace = common.workspace.unwrap_or_else(|| ".".into());
+    if workspace.is_relative()
+        && let Err(error) = std::env::current_dir()
+    {
+        return Err(Failure::usage(format!(
+            "the current folder cannot be used: {error}\nhelp: go to a folder that exists, or give \
+             --workspace with a full path"
+        )));
+    }
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
     let finished = bailiwick_sandbox::run(
@@ -35,11 +99,23 @@ fn start(common: Common, argv: Vec<OsString>) -> Done {
             environment: common.env,
             monitor: common.monitor,
             json: common.json,
+            best_effort: common.best_effort,
+            warm: !common.cold && !common.trace_startup,
+            early,
             argv,
         },
     )?;
+    let code = conclude(finished);
+    if let Some(table) = startup::table() {
+        let _ = writeln!(std::io::stderr().lock(), "{table}");
+    }
+    Ok(code)
+}
+
+/// Says what is to be said of a run that ended; its exit code.
+fn conclude(finished: Finished) -> u8 {
     if let Some(line) = finished.last_line {
         let _ = writeln!(std::io::stderr().lock(), "{line}");
     }
-    Ok(finished.code)
+    finished.code
 }

@@ -24,7 +24,10 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
             );
             text += &format!(
                 "\nthe policy that was in force:\n{}\n",
-                reader.policy_lock()?
+                reader.policy_lock()?.unwrap_or_else(|| {
+                    "# not kept: the run was killed in its first moment; the record has its hash"
+                        .to_owned()
+                })
             );
             output::print(&text)?;
         }

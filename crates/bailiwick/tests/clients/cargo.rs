@@ -32,6 +32,11 @@ fn cargo_fetches_as_it_does_without_a_sandbox() {
 }
 
 #[test]
+fn cargo_fetches_without_namespaces() {
+    CARGO.works_without_namespaces();
+}
+
+#[test]
 fn cargo_is_refused_a_download_host_that_is_not_in_the_policy() {
     CARGO.is_refused_a_host_that_is_not_in_the_policy("files.crates.test");
 }

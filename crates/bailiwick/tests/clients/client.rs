@@ -49,10 +49,20 @@ impl Client {
     /// name in the ledger.
     #[track_caller]
     pub(crate) fn works_as_it_does_without_a_sandbox(&self) {
+        self.works(|sandbox| sandbox);
+    }
+
+    /// The same on a machine that gives no namespaces.
+    #[track_caller]
+    pub(crate) fn works_without_namespaces(&self) {
+        self.works(Sandbox::without_namespaces);
+    }
+
+    #[track_caller]
+    fn works(&self, on: fn(Sandbox) -> Sandbox) {
         let registry = self.registry();
         let plain = self.plain(&registry);
-        let outcome = self
-            .sandbox(&registry)
+        let outcome = on(self.sandbox(&registry))
             .policy(&registry.policy(self, self.hosts))
             .run(self.script);
 

@@ -25,6 +25,11 @@ fn git_clones_as_it_does_without_a_sandbox() {
 }
 
 #[test]
+fn git_clones_without_namespaces() {
+    GIT.works_without_namespaces();
+}
+
+#[test]
 fn git_is_refused_a_host_that_is_not_in_the_policy() {
     GIT.is_refused_a_host_that_is_not_in_the_policy("git.test");
 }

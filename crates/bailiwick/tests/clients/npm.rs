@@ -32,6 +32,11 @@ fn npm_installs_as_it_does_without_a_sandbox() {
 }
 
 #[test]
+fn npm_installs_without_namespaces() {
+    NPM.works_without_namespaces();
+}
+
+#[test]
 fn npm_is_refused_a_download_host_that_is_not_in_the_policy() {
     NPM.is_refused_a_host_that_is_not_in_the_policy("files.npm.test");
 }

@@ -27,6 +27,11 @@ fn pip_installs_as_it_does_without_a_sandbox() {
 }
 
 #[test]
+fn pip_installs_without_namespaces() {
+    PIP.works_without_namespaces();
+}
+
+#[test]
 fn pip_is_refused_a_download_host_that_is_not_in_the_policy() {
     PIP.is_refused_a_host_that_is_not_in_the_policy("files.pypi.test");
 }

@@ -37,6 +37,16 @@ fn a_command_that_only_the_host_has_is_named_with_the_remedy() {
 }
 
 #[test]
+fn a_folder_that_the_policy_does_not_grant_is_named_and_not_the_command() {
+    let sandbox = Sandbox::new().policy("[filesystem]\nread = [\"/usr\", \"/lib\", \"/lib64\"]\n");
+    sandbox
+        .exec(["/usr/bin/true"])
+        .code(126)
+        .stderr_has("cannot start in this folder")
+        .stderr_lacks("true: ");
+}
+
+#[test]
 fn wrong_usage_is_2_and_says_how() {
     let sandbox = Sandbox::new();
     sandbox.bailiwick(["run"]).code(2).stderr_has("Usage");
@@ -226,4 +236,41 @@ fn a_sandbox_in_a_sandbox_says_what_it_is() {
         .run("mkdir w && cd w && XDG_STATE_HOME=$PWD/../state ../bailiwick run -- true")
         .code(125)
         .stderr_has("this is a sandbox already");
+}
+
+#[test]
+fn a_traced_start_names_every_stage_and_sums_to_the_whole() {
+    let sandbox = Sandbox::new();
+    let traced = sandbox.bailiwick(["run", "--trace-startup", "--", "true"]);
+    let text = traced.code(0).stderr();
+    for stage in [
+        "load",
+        "parse",
+        "policy",
+        "plan",
+        "namespaces",
+        "mounts",
+        "gate",
+        "Landlock",
+        "seccomp",
+        "ledger",
+        "exec",
+        "command",
+    ] {
+        assert!(
+            text.lines().any(|l| l.starts_with(stage)),
+            "{stage}: {text}"
+        );
+    }
+    let number = |line: &str, column: usize| -> f64 {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words[words.len() - column].parse().unwrap_or(0.0)
+    };
+    let (total, stages) = text
+        .trim_end()
+        .rsplit_once('\n')
+        .map(|(a, b)| (b, a))
+        .unwrap();
+    let sum: f64 = stages.lines().skip(1).map(|line| number(line, 1)).sum();
+    assert!((sum - number(total, 2)).abs() < 30.0, "{sum}: {text}");
 }

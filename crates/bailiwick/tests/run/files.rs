@@ -40,6 +40,19 @@ fn the_system_is_readable_and_not_writable() {
 }
 
 #[test]
+fn the_root_and_what_every_sandbox_has_of_its_own_cannot_be_granted() {
+    for path in ["/", "/proc", "/proc/sys", "/dev"] {
+        let policy = format!("extends = [\"default\"]\n[filesystem]\nread = [\"{path}\"]\n");
+        Sandbox::new()
+            .policy(&policy)
+            .run("true")
+            .code(126)
+            .stderr_has("cannot be shown")
+            .stderr_has("policy-1.toml:3:");
+    }
+}
+
+#[test]
 fn the_rest_of_the_home_directory_does_not_exist() {
     let sandbox = Sandbox::new()
         .home_file(".ssh/id_ed25519", "the key\n")

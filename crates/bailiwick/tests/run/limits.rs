@@ -152,3 +152,141 @@ fn a_stopped_supervisor_does_not_stop_the_clock() {
     assert_eq!(still, last, "it ran on");
     assert_eq!(child.wait().unwrap().code(), Some(137));
 }
+
+#[test]
+fn a_workspace_that_grows_over_its_limit_ends_the_run() {
+    let policy = format!("{DEFAULT}[limits]\ndisk = \"20MiB\"\n");
+    let sandbox = Sandbox::new()
+        .file("before", vec![1; 30 << 20])
+        .policy(&policy)
+        .within(Duration::from_secs(30));
+    sandbox
+        .run(
+            "i=0; while [ $i -lt 600 ]; do dd if=/dev/zero of=f$i bs=1M count=1 status=none; \
+              i=$((i+1)); sleep 0.01; done",
+        )
+        .code(137)
+        .refused_by("limits.disk")
+        .stderr_has("policy-1.toml:3:");
+    let bytes: u64 = sandbox
+        .host("du -sk f* | awk '{s+=$1} END {print s}'")
+        .trim()
+        .parse()
+        .unwrap();
+    assert!((20 << 10..100 << 10).contains(&bytes), "{bytes} KiB");
+    sandbox
+        .run("rm f*; dd if=/dev/zero of=g bs=1M count=10 status=none")
+        .success();
+}
+
+/// Says something without end, and goes on saying it when nobody listens.
+const CHATTER: &str = "trap '' PIPE; while :; do echo 0123456789 || :; done";
+
+#[test]
+fn output_over_its_size_is_cut_there_and_ends_the_run() {
+    let policy = format!("{DEFAULT}[limits]\noutput = \"100KB\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let outcome = sandbox.run(CHATTER);
+    outcome
+        .code(137)
+        .refused_by("limits.output")
+        .stderr_has("policy-1.toml:3:");
+    assert_eq!(outcome.stdout_bytes().len(), 100_000);
+    // Both streams count, and a command that ends by itself before it can be ended is no success.
+    for _ in 0..10 {
+        let both = sandbox
+            .run("head -c 60000 /dev/zero | tr '\\0' x >&2; head -c 60000 /dev/zero | tr '\\0' y");
+        both.code(137).refused_by("limits.output");
+        let ours = both.stderr().matches('x').count() + both.stdout_bytes().len();
+        assert!((100_000..100_010).contains(&ours), "{ours}");
+    }
+}
+
+#[test]
+fn output_within_its_size_is_as_without_a_limit() {
+    let policy = format!("{DEFAULT}[limits]\noutput = \"100KB\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let outcome = sandbox.run("head -c 99990 /dev/zero; echo error >&2; exit 3");
+    outcome.code(3).nothing_refused().stderr_has("error\n");
+    assert_eq!(outcome.stdout_bytes().len(), 99_990);
+}
+
+#[test]
+fn counted_output_keeps_its_order_and_its_reader() {
+    let policy = format!("{DEFAULT}[limits]\noutput = \"100MB\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let script = "b() { \"$B\" run --policy \"$P\" -c \"$1\"; }
+        b 'echo 1; echo 2 >&2; echo 3; echo 4 >/dev/stderr' > both 2>&1
+        b 'yes; echo $? >&2' | head -n 1";
+    let shell = std::process::Command::new("sh")
+        .args(["-c", script])
+        .env("B", crate::support::binary())
+        .env("P", sandbox.scratch().root().join("policy-1.toml"))
+        .current_dir(sandbox.workspace())
+        .envs(
+            sandbox
+                .command()
+                .get_envs()
+                .filter_map(|(k, v)| Some((k, v?))),
+        )
+        .output()
+        .unwrap();
+    // Two streams that are one file stay one.
+    let both = std::fs::read_to_string(sandbox.workspace().join("both")).unwrap();
+    assert_eq!(both, "1\n2\n3\n4\n");
+    // A reader who goes away ends the writer, as always.
+    let said = String::from_utf8_lossy(&shell.stderr);
+    assert_eq!(String::from_utf8_lossy(&shell.stdout), "y\n", "{said}");
+    assert!(
+        ["141\n", "1\n"].iter().any(|code| said.ends_with(code)),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_reader_who_does_not_read_does_not_stop_the_clock() {
+    let policy = format!("{DEFAULT}[limits]\noutput = \"10MB\"\nwall = \"1s\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let policy = sandbox.scratch().root().join("policy-1.toml");
+    let mut child = sandbox
+        .command()
+        .args(["run", "--policy", policy.to_str().unwrap(), "-c", "yes"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(137));
+}
+
+#[test]
+fn the_record_says_whether_limits_are_exact_as_doctor_does() {
+    let policy = format!("{DEFAULT}[limits]\nmemory = \"512MiB\"\ncpu = 1.0\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let doctor = sandbox.bailiwick(["doctor"]).stdout();
+    let row = doctor.lines().find(|line| line.starts_with("exact limits"));
+    let exact = row.unwrap().ends_with(" works");
+    let layers = |outcome: &crate::support::Outcome| {
+        outcome.success();
+        match outcome.events().remove(0).act {
+            bailiwick_event::Act::SessionStart { layers, .. } => layers,
+            other => panic!("{other:?}"),
+        }
+    };
+    let with = layers(&sandbox.run("true"));
+    let said = with.iter().find(|l| l.starts_with("limits (")).unwrap();
+    match exact {
+        true => assert!(
+            said.starts_with("limits (exact: memory processes cpu"),
+            "{said}"
+        ),
+        false => assert!(
+            said.starts_with("limits (not exact: memory whole cpus; no control"),
+            "{said}"
+        ),
+    }
+    // What costs something is not there where nothing asks for it.
+    let without = layers(&Sandbox::new().run("true"));
+    assert!(
+        !without.iter().any(|l| l.starts_with("limits (")),
+        "{without:?}"
+    );
+}

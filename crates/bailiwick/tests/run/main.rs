@@ -9,14 +9,29 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bad_host;
+mod bad_places;
+mod bare;
+mod bare_network;
+mod bench;
+mod bombs;
+mod broker;
 mod command;
+mod container;
 mod crates;
 mod death;
+mod enter;
 mod escapes;
 mod files;
+mod full_disk;
+mod import;
 mod limits;
 mod network;
 mod policy;
 mod record;
+mod repositories;
+mod setup;
+mod stages;
 mod terminal;
 mod toolchains;
+mod waiting;

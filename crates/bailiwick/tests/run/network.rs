@@ -9,13 +9,13 @@ use std::time::Duration;
 
 /// A server of the host: answers every connection with a fixed HTTP response, and remembers what
 /// it was sent.
-struct Host {
-    port: u16,
+pub(crate) struct Host {
+    pub(crate) port: u16,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Host {
-    fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -28,7 +28,7 @@ impl Host {
         });
         Self { port, heard }
     }
-    fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
 }

@@ -1,6 +1,6 @@
 //! A terminal inside behaves as the one outside. Each test is a person at a pseudo-terminal.
 
-use crate::support::Sandbox;
+use crate::support::{Background, Sandbox};
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
@@ -124,17 +124,13 @@ const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const CTRL_Z: &str = "\x1a";
 
-#[test]
-fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
-    let mut person = Person::sits_down(Sandbox::new().host_env("SHELL", "/bin/bash"));
-    person
-        .types("PS1='inner> ' $B run --env 'PS1=inner> ' -- bash --norc --noprofile -i\n")
-        .sees("inner> ");
-    person
-        .types("tty; echo done\n")
-        .sees("/dev/pts/")
-        .sees("done")
-        .sees("inner> ");
+/// Has a shell that `start` starts inside, and sees that it controls its jobs.
+fn has_job_control(person: &mut Person, start: &str) {
+    let shell = format!("{start} --env 'PS1=inner> ' -- bash --norc --noprofile -i\n");
+    person.types(&shell).sees("inner> ");
+    // The line that was typed holds the prompt as well.
+    person.types("tty; echo done\n");
+    person.sees("/dev/pts/").sees("done").sees("inner> ");
     person.types("sleep 100\n");
     std::thread::sleep(Duration::from_millis(200));
     person.types(CTRL_Z).sees("Stopped").sees("inner> ");
@@ -143,7 +139,70 @@ fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
     std::thread::sleep(Duration::from_millis(100));
     person.types(CTRL_C).sees("inner> ");
     person.types("exit 9\n").sees("outer> ");
-    person.types("echo code=$?\n").sees("code=9");
+    person
+        .types("echo code=$?\n")
+        .sees("code=9")
+        .sees("outer> ");
+}
+
+#[test]
+fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
+    let mut person = Person::sits_down(Sandbox::new().host_env("SHELL", "/bin/bash"));
+    has_job_control(&mut person, "$B run");
+}
+
+#[test]
+fn a_shell_that_enters_a_run_has_job_control() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "--name", "box", "-c", "echo up; cat"];
+    let _run = Background::start(&sandbox, words, "up");
+    let mut person = Person::sits_down(sandbox);
+    has_job_control(&mut person, "$B exec box");
+}
+
+#[test]
+fn a_shell_in_a_sandbox_that_waited_has_job_control() {
+    let sandbox = Sandbox::new();
+    let _serve = Background::start(&sandbox, ["serve"], "wait for runs");
+    let mut person = Person::sits_down(sandbox);
+    has_job_control(&mut person, "$B run");
+}
+
+#[test]
+fn a_command_that_entered_is_stopped_and_goes_on_with_its_client() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "--name", "box", "-c", "echo up; cat"];
+    let _run = Background::start(&sandbox, words, "up");
+    let mut person = Person::sits_down(sandbox);
+    person.types("$B exec box -- sh -c 'echo begun; read x; echo got $x'\n");
+    person
+        .sees("begun\r\n")
+        .types(CTRL_Z)
+        .sees("Stopped")
+        .sees("outer> ");
+    person
+        .types("fg\n")
+        .types("word\n")
+        .sees("got word\r\n")
+        .sees("outer> ");
+}
+
+#[test]
+fn a_sandbox_that_used_up_its_terminals_does_not_get_the_callers() {
+    let sandbox = Sandbox::new().file(
+        "hog.py",
+        "import os, sys\n\
+         try:\n\
+         \x20   while True: os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY)\n\
+         except OSError as error: print(error.strerror, flush=True)\n\
+         sys.stdin.read()\n",
+    );
+    let words = ["run", "--name", "box", "--", "python3", "hog.py"];
+    let _run = Background::start(&sandbox, words, "No space left");
+    let mut person = Person::sits_down(sandbox);
+    person.types("$B exec box -- sh -c 'echo it en''tered'; echo code $?\n");
+    person.sees("the caller's own is not given to it");
+    person.sees("code 125\r\n");
 }
 
 #[test]
@@ -180,7 +239,7 @@ fn ctrl_z_stops_the_run_and_fg_goes_on() {
 #[test]
 fn a_new_window_size_reaches_the_command() {
     let mut person = Person::sits_down(Sandbox::new());
-    person.types("$B run -- sh -c 'stty size; trap \"stty size; exit\" WINCH; while :; do sleep 0.05; done'\n");
+    person.types("$B run -- sh -c 'trap \"stty size; exit\" WINCH; stty size; while :; do sleep 0.05; done'\n");
     person.sees("24 80");
     tcsetwinsize(&person.master, size(40, 100)).unwrap();
     person.sees("40 100").sees("outer> ");
@@ -212,7 +271,8 @@ fn vim_edits_a_file_and_the_screen_is_restored() {
     person.types("ihello from vim\x1b");
     person.types(":wq\n").sees("outer> ");
     assert_eq!(std::fs::read_to_string(file).unwrap(), "hello from vim\n");
-    person.types("echo back\n").sees("back\r\n");
+    // The shell has taken the terminal into its line editor's modes once its prompt stands there.
+    person.types("echo back\n").sees("back\r\n").sees("outer> ");
     assert_eq!(tcgetattr(&person.master).unwrap().local_modes, before);
 }
 
@@ -222,6 +282,33 @@ fn a_pager_at_the_end_of_a_pipe_takes_keys() {
     person.types("seq 1000 | $B run -- less\n").sees("23");
     person.types(" ").sees("45");
     person.types("q").sees("outer> ");
+}
+
+#[test]
+fn without_namespaces_there_is_a_terminal_of_its_own_too() {
+    let mut person = Person::sits_down(Sandbox::new());
+    person.types(
+        "unshare -r sh -c 'echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv \
+         --bounding-set=-all --inh-caps=-all $B run --best-effort -c \"test -t 1 && stty size\"'; \
+         echo code=$?\n",
+    );
+    person.sees("24 80\r\n").sees("code=0");
+}
+
+#[test]
+fn what_a_terminal_shows_counts_as_output() {
+    let policy = "extends = [\"default\"]\n[limits]\noutput = \"20KB\"\n";
+    let sandbox = Sandbox::new().policy(policy);
+    let file = sandbox.scratch().root().join("policy-1.toml");
+    let mut person = Person::sits_down(sandbox);
+    let line = format!("$B run --policy {} -- yes; echo code=$?\n", file.display());
+    person
+        .types(&line)
+        .sees("y\r\ny\r\n")
+        .sees("by limits.output")
+        .sees("code=137")
+        .sees("outer> ");
+    person.types("stty -a | grep -c icanon\n").sees("1\r\n");
 }
 
 #[test]

@@ -15,18 +15,25 @@
 )]
 
 mod authority;
+mod background;
 mod command;
+mod elsewhere;
 mod outcome;
 mod sandbox;
 mod scratch;
 mod server;
+mod stopping;
+mod traces;
 
 pub(crate) use authority::Authority;
+pub(crate) use background::Background;
 pub(crate) use command::{Finished, run_to_end};
 pub(crate) use outcome::Outcome;
 pub(crate) use sandbox::Sandbox;
 pub(crate) use scratch::Scratch;
 pub(crate) use server::Server;
+pub(crate) use stopping::{Stopped, places};
+pub(crate) use traces::Traces;
 
 /// The binary under test: the one that was built with the tests, or a copy of it that another
 /// user can reach.

@@ -18,7 +18,14 @@ pub(crate) struct Sandbox {
     home: Option<PathBuf>,
     stdin: Vec<u8>,
     limit: Duration,
+    /// Whether the machine gives no namespaces.
+    bare: bool,
 }
+
+/// Becomes the rest of the words without capabilities, in a user namespace that may have no other
+/// below it.
+const LOCK: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
+    exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
 
 impl Sandbox {
     /// An empty workspace under the template `default`.
@@ -31,7 +38,18 @@ impl Sandbox {
             home: None,
             stdin: Vec::new(),
             limit: Duration::from_secs(60),
+            bare: false,
         }
+    }
+
+    /// A workspace that is a git repository with a commit.
+    pub(crate) fn repository() -> Self {
+        let sandbox = Self::new();
+        sandbox.host(
+            "git init -q -b main . && git config user.name t && git config user.email t@t.test && \
+             echo 1 > f && git add f && git commit -qm one",
+        );
+        sandbox
     }
 
     /// A policy by its text; its file lies outside the workspace. As `--policy` replaces the
@@ -66,6 +84,24 @@ impl Sandbox {
     pub(crate) fn fresh_home(mut self) -> Self {
         self.home = Some(self.scratch.home());
         self
+    }
+
+    /// Runs a line of shell in the workspace without a sandbox; what it printed.
+    pub(crate) fn host(&self, script: &str) -> String {
+        let output = Command::new("sh")
+            .args(["-c", script])
+            .current_dir(self.scratch.workspace())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "on the host: {script}: {said}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// On a machine that gives no namespaces, which the user accepts.
+    pub(crate) fn without_namespaces(mut self) -> Self {
+        self.bare = true;
+        self.option("--best-effort")
     }
 
     /// Any other word before the command: `--monitor`, `--name`, …
@@ -139,7 +175,15 @@ impl Sandbox {
 
     /// The binary in the sandbox's environment, without any argument yet.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(super::binary());
+        let mut command = match self.bare {
+            true => Command::new("unshare"),
+            false => Command::new(super::binary()),
+        };
+        if self.bare {
+            command
+                .args(["--user", "--map-root-user", "sh", "-c", LOCK, "sh"])
+                .arg(super::binary());
+        }
         command
             .current_dir(self.workspace())
             .env_clear()

@@ -1,0 +1,37 @@
+//! The table, by what an escape is after.
+
+mod absent;
+mod debugging;
+mod files;
+mod git;
+pub(crate) mod kernel;
+mod machine;
+mod network;
+mod processes;
+mod protected;
+mod resources;
+mod sharing;
+mod writing;
+
+use crate::row::Row;
+
+/// Every row.
+pub(crate) fn rows() -> Vec<Row> {
+    [
+        files::rows(),
+        writing::rows(),
+        protected::rows(),
+        absent::rows(),
+        git::rows(),
+        processes::rows(),
+        debugging::rows(),
+        kernel::rows(),
+        machine::rows(),
+        sharing::rows(),
+        network::rows(),
+        resources::rows(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

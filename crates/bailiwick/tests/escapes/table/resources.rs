@@ -1,0 +1,199 @@
+//! What a program can use up.
+
+use crate::act::{nothing, owned};
+use crate::field::Field;
+use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::sys::{self, Word, call};
+use bailiwick_process::WITHOUT_NAMESPACES;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::Duration;
+
+/// Kept everywhere.
+const LIMIT: &[Shown] = &[
+    user("limits"),
+    root("limits"),
+    bare("limits"),
+    bare_root("limits"),
+];
+/// Kept where there are namespaces.
+const ISOLATED: &[Shown] = &[user("limits"), root("limits")];
+/// The private root's files are of memory; elsewhere Landlock keeps them from being made.
+const SCRATCH: &[Shown] = &[
+    user("limits"),
+    root("limits"),
+    bare("landlock"),
+    bare_root("landlock"),
+];
+
+const COUNTED: &str = WITHOUT_NAMESPACES[4];
+
+/// The rows.
+pub(super) fn rows() -> Vec<Row> {
+    [processes(), memory(), files()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn processes() -> Vec<Row> {
+    vec![
+        row("fork-bomb", "starts processes without end", |_| {
+            let mut children = Vec::new();
+            let result = (0..200).try_for_each(|_| {
+                children.push(sys::fork(|| {
+                    std::thread::sleep(Duration::from_secs(30));
+                    0
+                })?);
+                Ok(())
+            });
+            for child in children {
+                sys::wait(child, 0);
+            }
+            result
+        })
+        .group(Group::Limited("processes = 60"))
+        .shown(ISOLATED)
+        .full("EAGAIN")
+        .bare_open(COUNTED),
+        row("all-cpus", "uses every CPU", |_| {
+            let mut now = [0_u8; 8];
+            call(
+                libc::SYS_sched_getaffinity,
+                &mut [Word::N(0), Word::N(8), Word::W(&mut now)],
+            )?;
+            match u64::from_ne_bytes(now).count_ones() {
+                0 | 1 => Err(nothing("there is one CPU for it")),
+                _ => Ok(()),
+            }
+        })
+        .group(Group::Limited("cpu = 1.0"))
+        .shown(LIMIT)
+        .full("nothing")
+        .bare("nothing"),
+    ]
+}
+
+const MIB: usize = 1 << 20;
+
+fn memory() -> Vec<Row> {
+    vec![
+        row("memory-one", "takes memory without end", |_| {
+            take(256 * MIB).map(drop)
+        })
+        .group(Group::Limited("memory = \"128MiB\""))
+        .shown(LIMIT)
+        .full("ENOMEM ended")
+        .bare("ENOMEM"),
+        row(
+            "memory-many",
+            "takes memory without end in many processes",
+            |_| {
+                let children: Vec<i32> = (0..6)
+                    .map(|_| {
+                        sys::fork(|| {
+                            let taken = take(64 * MIB);
+                            std::thread::sleep(Duration::from_secs(2));
+                            i32::from(taken.is_err())
+                        })
+                    })
+                    .collect::<io::Result<_>>()?;
+                for child in children {
+                    match sys::wait(child, 10_000) {
+                        sys::Ended::Code(0) => {}
+                        _ => return Err(nothing("one of them was ended")),
+                    }
+                }
+                Ok(())
+            },
+        )
+        .group(Group::Limited("memory = \"128MiB\""))
+        .shown(ISOLATED)
+        .full("ended")
+        .bare_open(COUNTED),
+        row(
+            "memory-shared",
+            "takes shared memory, which is in no process's data",
+            |_| {
+                let fd =
+                    call(libc::SYS_memfd_create, &mut [Word::T(c"m"), Word::N(0)]).map(owned)?;
+                sys::fill_shared(&fd, 256 * MIB)?;
+                std::thread::sleep(Duration::from_secs(1));
+                Ok(())
+            },
+        )
+        .group(Group::Limited("memory = \"128MiB\""))
+        .shown(ISOLATED)
+        .full("ended")
+        .bare_open(COUNTED),
+        row(
+            "memory-files",
+            "fills folders that are kept in memory",
+            |f| {
+                let path = format!("/tmp/bailiwick-{}-{}", f.id, std::process::id());
+                let written = fill(Path::new(&path), 192, Duration::ZERO);
+                let _ = std::fs::remove_file(&path);
+                written
+            },
+        )
+        .group(Group::Limited("memory = \"128MiB\""))
+        .shown(SCRATCH)
+        .full("ENOSPC ended")
+        .bare("EACCES"),
+    ]
+}
+
+/// Takes memory and uses every page of it.
+fn take(bytes: usize) -> io::Result<Vec<u8>> {
+    let mut taken = Vec::new();
+    taken
+        .try_reserve_exact(bytes)
+        .map_err(|_| io::Error::from_raw_os_error(libc::ENOMEM))?;
+    taken.resize(bytes, 1);
+    Ok(taken)
+}
+
+/// Writes so many MiB into a file.
+fn fill(path: &Path, size: usize, pause: Duration) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    for _ in 0..size {
+        file.write_all(&vec![1; MIB])?;
+        std::thread::sleep(pause);
+    }
+    Ok(())
+}
+
+fn files() -> Vec<Row> {
+    vec![
+        row("disk", "fills the disk", |f| {
+            fill(&f.own("large"), 64, Duration::from_millis(30))
+        })
+        .effect(|f: &Field| {
+            let large = std::fs::metadata(f.own("large"));
+            large.is_ok_and(|meta| meta.len() == (64 * MIB) as u64)
+        })
+        .group(Group::Limited("disk = \"8MiB\""))
+        .shown(LIMIT)
+        .full("ended")
+        .bare("ended"),
+        row("file-size", "makes a file that is too large", |f| {
+            fill(&f.own("large"), 4, Duration::ZERO)
+        })
+        .group(Group::Limited("file_size = \"1MiB\""))
+        .shown(LIMIT)
+        .full("signal-25")
+        .bare("signal-25"),
+        row("open-files", "holds files open without end", |_| {
+            let mut held = Vec::new();
+            for _ in 0..200 {
+                held.push(owned(call(libc::SYS_dup, &mut [Word::N(1)])?));
+            }
+            Ok(())
+        })
+        .group(Group::Limited("open_files = 100"))
+        .shown(LIMIT)
+        .full("EMFILE")
+        .bare("EMFILE"),
+    ]
+}

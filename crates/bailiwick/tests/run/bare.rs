@@ -1,0 +1,216 @@
+//! A machine that gives no namespaces: nothing is started unless the user accepts it, and then
+//! Landlock, seccomp and the broker hold.
+
+use crate::support::{Sandbox, binary};
+use std::process::{Command, Output};
+
+/// Runs `bailiwick run FLAGS -- sh -c SCRIPT` where no namespace can be made.
+fn run(sandbox: &Sandbox, flags: &[&str], script: &str) -> Output {
+    bailiwick(
+        sandbox,
+        &[&["run"], flags, &["--", "sh", "-c", script]].concat(),
+    )
+}
+
+/// Runs `bailiwick` without capabilities, in a user namespace that may have no other below it.
+fn bailiwick(sandbox: &Sandbox, words: &[&str]) -> Output {
+    const LOCK: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
+        exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
+    let mut command = Command::new("unshare");
+    command
+        .args(["--user", "--map-root-user", "sh", "-c", LOCK, "sh"])
+        .arg(binary())
+        .args(words)
+        .current_dir(sandbox.workspace())
+        .env("XDG_STATE_HOME", sandbox.scratch().state())
+        .env("XDG_CONFIG_HOME", sandbox.scratch().config())
+        .env("HOME", sandbox.scratch().home());
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn nothing_is_started_unless_the_user_accepts_it() {
+    let sandbox = Sandbox::new();
+    let output = run(&sandbox, &[], "touch started");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(125), "{said}");
+    assert!(
+        said.contains("not started") && said.contains("remedy"),
+        "{said}"
+    );
+    assert!(!sandbox.workspace().join("started").exists());
+}
+
+#[test]
+fn files_outside_the_policy_are_closed_and_the_workspace_is_open() {
+    let sandbox = Sandbox::new()
+        .file("data", "inside\n")
+        .home_file(".ssh/id", "the key\n");
+    let output = run(
+        &sandbox,
+        &["--best-effort"],
+        "cat data; echo new > new; cat new; rm new; echo t > $TMPDIR/t && cat $TMPDIR/t; \
+         cat ~/.ssh/id || echo no key; ls ~/.ssh || echo no list; echo x > ~/x || echo no home; \
+         echo x > /tmp/x.$$ || echo no tmp; python3 -c 'print(1)'; ls /usr/bin | wc -l",
+    );
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    let head = "inside\nnew\nt\nno key\nno list\nno home\nno tmp\n1\n";
+    assert!(out.starts_with(head), "{out} {said}");
+    assert!(said.starts_with("bailiwick: no namespaces here"), "{said}");
+    let left = std::fs::read_dir(sandbox.scratch().state().join("bailiwick/projects"))
+        .unwrap()
+        .flatten()
+        .all(|project| {
+            std::fs::read_dir(project.path().join("tmp"))
+                .unwrap()
+                .next()
+                .is_none()
+        });
+    assert!(left, "the temporary folder stays");
+}
+
+#[test]
+fn protected_and_denied_names_are_kept_by_the_broker() {
+    let sandbox = Sandbox::new()
+        .file(".mcp.json", "{}\n")
+        .file(".env", "SECRET=1\n")
+        .policy("extends = [\"default\"]\n[filesystem]\ndeny = [\"**/.env\"]\n[require]\nlayers = [\"landlock\", \"seccomp\"]\n");
+    let policy = sandbox.scratch().root().join("policy-1.toml");
+    let output = run(
+        &sandbox,
+        &["--policy", policy.to_str().unwrap()],
+        "cat .env || echo no env; echo x > .mcp.json || echo no write; rm .mcp.json || echo no rm; \
+         mv .mcp.json x || echo no mv; mkdir .vscode || echo no mkdir; cp .env e || echo no cp; \
+         ln .env e || echo no ln; ls",
+    );
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        out, "no env\nno write\nno rm\nno mv\nno mkdir\nno cp\nno ln\n",
+        "{said}"
+    );
+    assert!(said.contains("refused"), "{said}");
+}
+
+#[test]
+fn there_is_no_network_and_no_way_to_other_processes() {
+    let sandbox = Sandbox::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let path = sandbox.scratch().root().join("outside.sock");
+    let outside = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    let path = path.display();
+    let output = run(
+        &sandbox,
+        &["--best-effort"],
+        &format!(
+            "python3 - <<'END'
+import os, socket, signal
+def tried(act):
+    try: act(); return 'done'
+    except OSError as e: return 'refused'
+print(tried(lambda: socket.create_connection(('127.0.0.1', {port}))))
+print(tried(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)))
+print(tried(lambda: socket.socket(socket.AF_UNIX).connect('/run/docker.sock')))
+def datagram():
+    pair = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    pair[0].sendto(b'out', '{path}')
+print(tried(datagram))
+socket.socketpair()
+keeper = int(open('/proc/%d/stat' % os.getppid()).read().rsplit(')', 1)[1].split()[1])
+print(tried(lambda: os.kill(keeper, signal.SIGKILL)))
+print(tried(lambda: os.kill({}, 0)))
+print(tried(lambda: open('/proc/%d/mem' % keeper, 'rb')))
+END",
+            std::process::id()
+        ),
+    );
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(out, "refused\n".repeat(7), "{said}");
+    outside.set_nonblocking(true).unwrap();
+    assert!(outside.recv(&mut [0; 8]).is_err(), "it was sent to");
+}
+
+#[test]
+fn nothing_is_left_when_the_run_or_its_supervisor_ends() {
+    let sandbox = Sandbox::new();
+    let output = run(
+        &sandbox,
+        &["--best-effort"],
+        "(setsid sleep 4711 &) ; (sleep 4711 & sleep 4711 &) ; sleep 0.2",
+    );
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let left = || {
+        std::fs::read_dir("/proc")
+            .unwrap()
+            .flatten()
+            .filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
+            .filter(|line| line.starts_with(b"sleep\x004711"))
+            .count()
+    };
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn the_doctor_names_what_is_missing_and_what_is_there() {
+    let sandbox = Sandbox::new();
+    let output = bailiwick(&sandbox, &["doctor"]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{out}");
+    let line = |layer: &str| {
+        out.lines()
+            .find(|line| line.starts_with(layer))
+            .unwrap_or("")
+    };
+    assert!(
+        line("namespaces and private root").ends_with("MISSING"),
+        "{out}"
+    );
+    assert!(
+        out.contains("remedy: ") && out.contains("--best-effort"),
+        "{out}"
+    );
+    for layer in ["landlock", "seccomp", "write broker"] {
+        assert!(line(layer).ends_with("works"), "{layer}: {out}");
+    }
+}
+
+#[test]
+fn modes_owners_times_and_attributes_are_changed_in_the_workspace_and_nowhere_else() {
+    let sandbox = Sandbox::new()
+        .file("f", "1\n")
+        .file(".vscode/tasks.json", "{}\n")
+        .home_file("of-home", "2\n");
+    let output = run(
+        &sandbox,
+        &["--best-effort"],
+        "chmod 755 f && touch -d @100 f && cp -p f g && ln -s f l && touch -h -d @200 l && \
+         chown -h $(id -u) l && stat -c '%a %Y' f g && stat -c %Y l && python3 - <<'END'
+import os
+os.setxattr('f', 'user.a', b'1'); print(os.getxattr('f', 'user.a')); os.removexattr('f', 'user.a')
+f = os.open('f', os.O_RDWR); os.fchmod(f, 0o700); os.utime(f, (300, 300)); os.setxattr(f, 'user.b', b'2')
+print(oct(os.stat('f').st_mode), os.stat('f').st_mtime, os.listxattr('f'))
+r, w = os.pipe(); os.fchmod(r, 0o600)
+home = os.path.expanduser('~/of-home')
+def tried(act):
+    try: act(); return 'done'
+    except OSError as e: return 'held'
+print(*map(tried, [
+    lambda: os.chmod(home, 0o777), lambda: os.utime(home), lambda: os.setxattr(home, 'user.a', b'1'),
+    lambda: os.chmod('.vscode/tasks.json', 0o777), lambda: os.rename('.vscode', 'x'),
+    lambda: os.fchmod(os.open('.vscode/tasks.json', os.O_RDONLY), 0o777),
+]))
+END
+git init -q r && cd r && git -c user.name=t -c user.email=t@t commit -q --allow-empty -m 1 && git log --oneline | wc -l",
+    );
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(
+        out,
+        "755 100\n755 100\n200\nb'1'\n0o100700 300.0 ['user.b']\nheld held held held held held\n1\n",
+        "{said}"
+    );
+}

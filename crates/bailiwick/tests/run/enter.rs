@@ -1,0 +1,288 @@
+//! `bailiwick exec` runs a command in a sandbox that another process started, with its authority and
+//! in its record.
+
+use crate::support::{Background, Outcome, Sandbox, binary};
+use bailiwick_event::Act;
+use std::process::{Command, Stdio};
+
+/// A run of this name that goes on until its input ends.
+fn running(sandbox: &Sandbox) -> Background {
+    let words = ["run", "--name", "box", "-c", "echo up; cat"];
+    Background::start(sandbox, words, "up")
+}
+
+#[track_caller]
+fn exec(sandbox: &Sandbox, script: &str) -> Outcome {
+    sandbox.bailiwick(["exec", "box", "-c", script])
+}
+
+#[test]
+fn a_command_enters_with_its_streams_folder_and_exit_code() {
+    let sandbox = Sandbox::new().file("data", "inside\n").stdin("typed\n");
+    let _run = running(&sandbox);
+    let outcome = exec(&sandbox, "cat data; cat; echo aside >&2; pwd; exit 7");
+    outcome.code(7);
+    let workspace = sandbox.workspace().display().to_string();
+    assert_eq!(outcome.stdout(), format!("inside\ntyped\n{workspace}\n"));
+    assert_eq!(outcome.stderr(), "aside\n");
+}
+
+#[test]
+fn both_see_the_same_processes_files_and_network() {
+    let sandbox = Sandbox::new();
+    let words = [
+        "run",
+        "--name",
+        "box",
+        "-c",
+        "sleep 600 & echo mine > /tmp/t; echo up; cat",
+    ];
+    let _run = Background::start(&sandbox, words, "up");
+    let outcome = exec(
+        &sandbox,
+        "cat /tmp/t; grep -l '^sleep$' /proc/[0-9]*/comm | wc -l; \
+         echo $HTTP_PROXY; readlink /proc/self/ns/net > ns; test -e /proc/1",
+    );
+    assert_eq!(
+        outcome.success().stdout(),
+        "mine\n1\nhttp://127.0.0.1:14829\n"
+    );
+    let ns = std::fs::read_to_string(sandbox.workspace().join("ns")).unwrap();
+    let own = std::fs::read_link("/proc/self/ns/net").unwrap();
+    assert_ne!(ns.trim(), own.to_str().unwrap());
+}
+
+#[test]
+fn what_the_policy_refuses_is_refused_recorded_and_said() {
+    let sandbox = Sandbox::new().home_file(".ssh/id", "the key\n");
+    let mut run = running(&sandbox);
+    exec(&sandbox, "cat ~/.ssh/id")
+        .failure()
+        .stdout_lacks("the key");
+    exec(&sandbox, "echo x > .mcp.json").stderr_has("by filesystem.protect");
+    let calm = exec(&sandbox, "true");
+    assert_eq!(calm.success().stderr(), "", "it tells what others did");
+    assert_eq!(run.ends(), Some(0));
+    let log = sandbox.bailiwick(["log", "box", "--json"]);
+    let rows: Vec<bailiwick_event::Event> = log
+        .success()
+        .stdout()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let jobs = |row: &bailiwick_event::Event| match &row.act {
+        Act::Enter { job, argv, .. } => Some((*job, argv[2].to_string())),
+        _ => None,
+    };
+    let entered: Vec<_> = rows.iter().filter_map(jobs).collect();
+    let scripts = ["cat ~/.ssh/id", "echo x > .mcp.json", "true"].map(String::from);
+    assert_eq!(entered, (1..).zip(scripts).collect::<Vec<_>>());
+    let codes = |row: &bailiwick_event::Event| match row.act {
+        Act::Leave { job, code, .. } => Some((job, code)),
+        _ => None,
+    };
+    let left: Vec<_> = rows.iter().filter_map(codes).collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert_eq!(left[2], (3, 0));
+    sandbox.bailiwick(["log", "verify", "box"]).success();
+}
+
+#[test]
+fn nothing_else_comes_along() {
+    let sandbox = Sandbox::new().host_env("SECRET_TOKEN", "s3cret");
+    let _run = running(&sandbox);
+    let outcome = exec(
+        &sandbox,
+        "env; ls -l /proc/self/fd; id -u; grep -E 'CapEff|NoNewPrivs|Seccomp:' /proc/self/status",
+    );
+    let said = outcome.success().stdout().to_owned();
+    assert!(!said.contains("s3cret"), "{said}");
+    assert!(said.contains("BAILIWICK=1"), "{said}");
+    assert!(
+        said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
+        "{said}"
+    );
+    assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+    let descriptors = said.lines().filter(|l| l.contains(" -> ")).count();
+    assert_eq!(descriptors, 4, "0, 1, 2 and the folder itself: {said}");
+}
+
+#[test]
+fn a_command_that_is_not_there_is_told_like_one_of_run() {
+    let sandbox = Sandbox::new();
+    let _run = running(&sandbox);
+    let outcome = sandbox.bailiwick(["exec", "box", "--", "no-such-program"]);
+    outcome.code(127);
+    outcome.stderr_has("no-such-program: not found in the sandbox");
+}
+
+#[test]
+fn a_run_that_is_not_there_or_has_no_door_is_explained() {
+    let sandbox = Sandbox::new();
+    sandbox.run("true").success();
+    let unknown = sandbox.bailiwick(["exec", "box", "--", "true"]);
+    unknown.code(2).stderr_has("box");
+    let mut run = running(&sandbox);
+    assert_eq!(run.ends(), Some(0));
+    let ended = exec(&sandbox, "true");
+    ended.code(2).stderr_has("has ended");
+    let words = ["run", "-c", "echo up; cat"];
+    let _nameless = Background::start(&sandbox, words, "up");
+    let without = sandbox.bailiwick(["exec", "latest", "--", "true"]);
+    without.code(2).stderr_has("--name");
+}
+
+#[test]
+fn many_enter_at_once_and_one_after_the_other() {
+    let sandbox = Sandbox::new();
+    let _run = running(&sandbox);
+    for n in 0..50 {
+        let outcome = exec(&sandbox, &format!("echo {n} > f{n}; exit {n}"));
+        outcome.code(n);
+    }
+    let children: Vec<_> = (0..20)
+        .map(|n| {
+            let script = format!("sleep 0.{n}; echo {n}");
+            let mut command = sandbox.command();
+            command.args(["exec", "box", "-c", &script]);
+            command.stdout(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    for (n, child) in children.into_iter().enumerate() {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{n}\n"));
+    }
+}
+
+#[test]
+fn signals_reach_the_command_and_the_death_of_its_client_ends_it() {
+    let sandbox = Sandbox::new();
+    let _run = running(&sandbox);
+    let start = |script: &str| {
+        let words = ["exec", "box", "-c", script];
+        Background::start(&sandbox, words, "there")
+    };
+    let mut asked = start("trap 'exit 5' TERM; echo there; while :; do sleep 0.01; done");
+    asked.terminate();
+    assert_eq!(asked.ends(), Some(5));
+    let mut killed = start("echo there; echo $$ > pid; exec sleep 600");
+    killed.kill();
+    assert_eq!(killed.ends(), None);
+    let gone = exec(
+        &sandbox,
+        "for i in $(seq 500); do kill -0 $(cat pid) 2>/dev/null || exit 0; sleep 0.01; done; exit 1",
+    );
+    gone.success();
+}
+
+#[test]
+fn the_end_of_the_run_ends_what_entered() {
+    let sandbox = Sandbox::new();
+    let mut run = running(&sandbox);
+    let words = ["exec", "box", "-c", "echo there; exec sleep 600"];
+    let mut entered = Background::start(&sandbox, words, "there");
+    assert_eq!(run.ends(), Some(0));
+    assert_eq!(entered.ends(), Some(137));
+}
+
+#[test]
+fn no_two_runs_have_one_name_at_a_time() {
+    let sandbox = Sandbox::new();
+    let run = running(&sandbox);
+    let second = sandbox.bailiwick(["run", "--name", "box", "--", "true"]);
+    second.code(2).stderr_has("box");
+    drop(run);
+    let words = ["run", "--name", "box", "--", "true"];
+    sandbox.bailiwick(words).success();
+}
+
+#[test]
+fn another_user_cannot_enter() {
+    if !rustix::process::geteuid().is_root() {
+        // An ordinary user has nobody else to be; the test as root covers the check.
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let _run = running(&sandbox);
+    let session = sandbox.scratch().sessions().pop().unwrap();
+    let folder = sandbox.scratch().state().join("bailiwick/sessions");
+    let door = folder.join(session).join("door");
+    // As if every folder above were open.
+    for path in door.ancestors() {
+        let _ = std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o777));
+        if path == std::env::temp_dir() {
+            break;
+        }
+    }
+    let knock = "import socket,sys; s=socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); \
+                 s.connect(sys.argv[1]); s.send(b'\\0'); print(len(s.recv(100)))";
+    let output = Command::new("setpriv")
+        .args([
+            "--reuid",
+            "1000",
+            "--clear-groups",
+            "/usr/bin/python3",
+            "-c",
+            knock,
+        ])
+        .arg(&door)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr).into_owned();
+    let turned_away = said == "0\n"
+        || complaint.contains("ECONN")
+        || complaint.contains("Pipe")
+        || complaint.contains("reset");
+    assert!(turned_away, "{said} {complaint}");
+    // Its owner is heard (the same words): a terminal is a packet.
+    let own = Command::new("python3")
+        .args(["-c", knock])
+        .arg(&door)
+        .output()
+        .unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&own.stdout),
+        "1\n",
+        "{}",
+        binary().display()
+    );
+}
+
+#[test]
+fn a_client_that_says_nonsense_ends_nothing_but_its_own_command() {
+    let sandbox = Sandbox::new();
+    let _run = running(&sandbox);
+    let session = sandbox.scratch().sessions().pop().unwrap();
+    let folder = sandbox.scratch().state().join("bailiwick/sessions");
+    let nonsense = "import array, os, socket, sys\n\
+        os.chdir(sys.argv[1])\n\
+        null = os.open('/dev/null', os.O_RDWR)\n\
+        word = lambda w: bytes([0, len(w)]) + w\n\
+        wanted = bytes([2]) + word(b'sleep') + word(b'60') + word(b'/') + bytes(5)\n\
+        message = os.memfd_create('m')\n\
+        os.write(message, wanted)\n\
+        def enter(message):\n\
+        \x20   s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n\
+        \x20   s.connect('door')\n\
+        \x20   fds = array.array('i', [message, null, null, null])\n\
+        \x20   s.sendmsg([bytes([1])], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])\n\
+        \x20   return s\n\
+        s = enter(message)\n\
+        for signal in 0, 1, 199, 255:\n\
+        \x20   s.send(bytes([2, signal, 1]) if signal > 127 else bytes([2, signal]))\n\
+        s.settimeout(.3)\n\
+        try: print('ended', s.recv(100))\n\
+        except TimeoutError: print('goes on')\n\
+        t = enter(os.open('/etc/passwd', os.O_RDONLY))\n\
+        print(t.recv(100))\n";
+    let output = Command::new("python3")
+        .args(["-c", nonsense])
+        .arg(folder.join(session))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(said, "goes on\nb''\n", "{complaint}");
+    exec(&sandbox, "true").success();
+}

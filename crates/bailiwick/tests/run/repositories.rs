@@ -1,0 +1,150 @@
+//! What a sandboxed program leaves behind runs nothing when the user next looks at it with git, and
+//! git works inside as it does outside.
+
+use crate::support::Sandbox;
+
+/// Makes the folder of a repository whose configuration runs a program, without any name that git
+/// reserves.
+const EVIL: &str = "mkdir -p evil/objects evil/refs/heads; echo 'ref: refs/heads/main' > evil/HEAD_;
+    printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = '$PWD'\\n\\tfsmonitor = \"touch '$PWD'/PWNED; false\"\\n' > evil/config_; ";
+
+/// Runs the act inside, looks at every folder of the workspace with git outside, and checks that
+/// nothing ran; and that with the layer switched off it does, because else the act proves nothing.
+fn leaves_nothing_that_runs(act: &str) {
+    let (ran, said) = runs_outside(Sandbox::repository(), act);
+    assert!(!ran, "{act}: {said}");
+    let sandbox = Sandbox::repository().policy(UNPROTECTED);
+    let (ran, said) = runs_outside(sandbox, act);
+    assert!(ran, "without the broker {act} does nothing: {said}");
+}
+
+/// A policy in which nothing is protected.
+const UNPROTECTED: &str = "[filesystem]\nread = [\"/usr\", \"/bin\", \"/lib\", \"/lib64\", \"/etc\"]\n\
+    write = [\"workspace\"]\nprotect_absent = \"off\"\n";
+
+/// Whether git outside runs what the act has left.
+fn runs_outside(sandbox: Sandbox, act: &str) -> (bool, String) {
+    let outcome = sandbox.run(&format!("{EVIL} {act}"));
+    sandbox.host(
+        "find . -type d -not -path '*/objects/*' | while read d; do (cd \"$d\" && \
+         git status; git diff; git log -1; git add -n .) > /dev/null 2>&1 < /dev/null; done; true",
+    );
+    let ran = sandbox.workspace().join("PWNED").exists();
+    (ran, outcome.stderr())
+}
+
+#[test]
+fn no_file_leads_git_to_an_unprotected_repository() {
+    for act in [
+        "mv evil/config_ evil/config; mv evil/HEAD_ evil/HEAD; mkdir sub; echo 'gitdir: ../evil' > sub/.git",
+        "mkdir sub; echo 'gitdir: ../evil' > sub/x; mv sub/x sub/.git; cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD",
+        "mkdir sub; echo 'gitdir: ../evil' > sub/x; ln sub/x sub/.git; cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD",
+        "cp evil/config_ evil/config; echo ../evil > .git/commondir",
+        "git worktree add -q tree; cp evil/config_ evil/config; echo ../../../evil > .git/worktrees/tree/commondir",
+        "cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD; ln -s ../evil link; mkdir sub; ln -P link sub/.git",
+        "cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD; mkdir sub; ln -s ../evil sub/.git",
+        "git init -q r; mv r/.git r/g; cp evil/config_ r/g/config; chmod 200 r/g; mv r/g r/.git; chmod 755 r/.git",
+        "rm .git/config; mv evil/config_ .git/config",
+        // What working trees have in common, taken apart and put together again.
+        "git clone -q --bare . b.git; git -C b.git worktree add -q ../tree; rm b.git/HEAD; \
+         mv b.git/refs b.git/r; cp evil/config_ b.git/config; mv b.git/r b.git/refs",
+        "git clone -q --bare . b.git; git -C b.git worktree add -q ../tree; rm b.git/HEAD; \
+         cp evil/config_ b.git/config; rm b.git/config; mv evil/config_ b.git/config",
+        "git clone -q --bare . b.git; git -C b.git worktree add -q ../tree; rm b.git/HEAD; \
+         mv b.git/objects b.git/o; rm b.git/config; cp evil/config_ b.git/config; mkdir b.git/objects",
+        "cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD; ln -s ../evil sub; mv sub .g; mkdir s; mv .g s/.git",
+    ] {
+        leaves_nothing_that_runs(act);
+    }
+}
+
+#[test]
+fn no_folder_becomes_a_repository_with_a_harmful_configuration() {
+    for act in [
+        "cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD",
+        "cp evil/HEAD_ evil/HEAD; cp evil/config_ evil/config",
+        "cp evil/HEAD_ evil/HEAD; mv evil/config_ evil/config",
+        "cp evil/HEAD_ evil/HEAD; ln evil/config_ evil/config",
+        "cp evil/HEAD_ evil/HEAD; ln -s config_ evil/config",
+        "cp evil/config_ evil/config; ln -s refs/heads/main evil/HEAD",
+        // A file that is open since before it was a configuration.
+        "exec 3> evil/config; cp evil/HEAD_ evil/HEAD; cat evil/config_ >&3",
+        "mkdir e2; mv evil/config_ e2/config; mv evil/objects evil/refs e2; cp evil/HEAD_ e2/HEAD",
+        "git config extensions.worktreeConfig true; git worktree add -q tree; \
+         cp evil/config_ .git/worktrees/tree/config.worktree; cp evil/config_ .git/config.worktree",
+        "git init -q r; cp evil/config_ r/.git/config; mv evil/config_ r/.git/config",
+        "cp evil/config_ evil/config; cp evil/HEAD_ evil/HEAD; mkdir s; mv evil s/.git",
+        "git init -q r; mv r/.git r/g; cp evil/config_ r/g/config; mv r/g r/.git",
+    ] {
+        leaves_nothing_that_runs(act);
+    }
+}
+
+#[test]
+fn hooks_are_kept_out_of_every_repository() {
+    let hook = "printf '#!/bin/sh\\ntouch PWNED\\n' > h; chmod +x h;";
+    for act in [
+        "git init -q --bare b.git; mkdir -p b.git/hooks; cp h b.git/hooks/post-receive",
+        "git init -q --bare b.git; rm -rf b.git/hooks; mkdir k; cp h k/post-receive; mv k b.git/hooks",
+        "git init -q --bare b.git; rm -rf b.git/hooks; mkdir k; cp h k/post-receive; ln -s ../k b.git/hooks",
+        "mkdir -p b/objects b/refs b/hooks; cp h b/hooks/post-receive; cp evil/HEAD_ b/HEAD",
+        "mkdir e; ln -s ../../e r2m; mkdir r2; mv r2m r2/modules; mkdir s; mv r2 s/.git; \
+         mkdir -p e/x/hooks; cp h e/x/hooks/post-checkout",
+        "git init -q r; mkdir -p r/.git/hooks; cp h r/.git/hooks/post-checkout; mv h r/.git/hooks/pre-commit",
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.run(&format!("{EVIL} {hook} {act}"));
+        // A file in a folder that git takes for one of hooks, whatever links there are.
+        let found = sandbox.host(
+            "find -L . -path '*hooks/*' -not -name '*.sample' -type f 2> /dev/null | while read f; do \
+             d=$(dirname \"$(dirname \"$f\")\"); test -e \"$d/HEAD\" && echo \"$f\"; done; true",
+        );
+        assert_eq!(found, "", "{act}");
+    }
+}
+
+#[test]
+fn a_submodule_is_added_as_outside() {
+    let script = "set -e; git init -q -b main lib; git -C lib config user.name t; git -C lib config user.email t@t.test
+        echo l > lib/l; git -C lib add l; git -C lib commit -qm lib; mv lib /tmp/lib.$$
+        git -c protocol.file.allow=always submodule --quiet add /tmp/lib.$$ vendor/lib; git commit -qm sub
+        git -C vendor/lib status --porcelain; cat vendor/lib/.git; cat .git/modules/vendor/lib/config | grep worktree
+        git submodule status | cut -c 2- | wc -l; git worktree add -q tree -b side; cat tree/.git | sed \"s#$PWD##\"
+        git -C tree log --oneline | wc -l; git worktree list | wc -l; git worktree remove --force tree
+        git clone -q . copy; git -C copy log --oneline | wc -l; git init -q --bare -b main b.git; git push -q ./b.git main
+        git -C b.git log --oneline | wc -l; git fsck";
+    let inside = Sandbox::repository().run(script);
+    inside.success();
+    let outside = Sandbox::repository().host(script);
+    assert_eq!(inside.stdout(), outside);
+    assert_eq!(inside.stderr(), "");
+}
+
+#[test]
+fn a_repository_is_copied_and_a_harmful_one_is_told() {
+    let sandbox = Sandbox::repository();
+    sandbox
+        .run("git init -q -b main r; cp -a r copy; sleep 0.1; git -C copy config core.bare")
+        .success()
+        .stdout_is("false\n")
+        .nothing_refused();
+    let outcome = sandbox.run(&format!(
+        "{EVIL} cp evil/HEAD_ evil/HEAD; cp evil/config_ evil/config"
+    ));
+    outcome.success().refused_by("filesystem.protect");
+    assert!(!sandbox.workspace().join("evil/config").exists());
+    sandbox.host("git config alias.mine status");
+    sandbox
+        .run("rm .git/config; printf '[core]\n\tbare = false\n' > c; mv c .git/config")
+        .failure()
+        .refused_by("filesystem.protect");
+}
+
+#[test]
+fn a_call_that_had_to_wait_is_decided_when_it_is_done() {
+    // While it waits its folder becomes one of git's. The kernel alone would never do it.
+    let act = "git init -q r; mv r/.git r/g; mkdir r/h; mkfifo r/h/config; \
+        (cat evil/config_ > r/h/config) & sleep 0.3; rm r/h/config; mv r/h r/.git; sleep 0.3";
+    let (ran, said) = runs_outside(Sandbox::repository(), act);
+    assert!(!ran, "{said}");
+}

@@ -1,0 +1,329 @@
+//! `bailiwick serve` keeps sandboxes waiting: a run that finds one cannot be told from one that made
+//! its own, but by the time it takes.
+
+use crate::support::{Background, Outcome, Sandbox};
+use bailiwick_event::{Act, Event};
+use std::time::Duration;
+
+fn serve(sandbox: &Sandbox) -> Background {
+    Background::start(sandbox, ["serve"], "wait for runs")
+}
+
+#[track_caller]
+fn run(sandbox: &Sandbox, script: &str) -> Outcome {
+    sandbox.bailiwick(["run", "-c", script])
+}
+
+/// Whether the sandbox of a run was there before the run: its pid 1 is then older than the stamp
+/// (proc(5): field 22 is the start in hundredths of a second since boot).
+const WAS_WARM: &str = "test $(awk '{ print $22 }' /proc/1/stat) -lt $(cat stamp)";
+
+/// Writes down the time in that unit.
+const STAMP: &str = "awk '{ printf \"%d\", $1 * 100 }' /proc/uptime > stamp";
+
+/// Sees that a run finds a sandbox waiting, once there has been time to make one.
+#[track_caller]
+fn finds_one(sandbox: &Sandbox) {
+    let mut found = false;
+    for _ in 0..60 {
+        std::thread::sleep(Duration::from_millis(300));
+        sandbox.host(STAMP);
+        found = run(sandbox, WAS_WARM).exit_code() == Some(0);
+        if found {
+            break;
+        }
+    }
+    assert!(found, "every sandbox is made for its run");
+}
+
+/// Sees that the next run makes a sandbox of its own.
+#[track_caller]
+fn makes_one(sandbox: &Sandbox) {
+    sandbox.host(STAMP);
+    let outcome = run(sandbox, WAS_WARM);
+    assert_eq!(outcome.exit_code(), Some(1), "it had waited");
+}
+
+#[test]
+fn a_run_takes_a_waiting_sandbox_and_is_like_any_other() {
+    let sandbox = Sandbox::new().file("data", "inside\n").stdin("typed\n");
+    makes_one(&sandbox);
+    let serve = serve(&sandbox);
+    finds_one(&sandbox);
+    let outcome = run(&sandbox, "cat data; cat; echo aside >&2; pwd; exit 7");
+    outcome.code(7);
+    let workspace = sandbox.workspace().display().to_string();
+    assert_eq!(outcome.stdout(), format!("inside\ntyped\n{workspace}\n"));
+    assert_eq!(outcome.stderr(), "aside\n");
+    let cold = sandbox.bailiwick(["run", "--cold", "-c", WAS_WARM]);
+    assert_eq!(cold.exit_code(), Some(1), "--cold took a waiting one");
+    let log = sandbox.bailiwick(["log", "--json"]);
+    let first = log.success().stdout();
+    let first: Event = serde_json::from_str(first.lines().next().unwrap()).unwrap();
+    let Act::SessionStart { layers, .. } = first.act else {
+        panic!("the first row is {first:?}");
+    };
+    assert!(layers.iter().any(|layer| layer == "mount"), "{layers:?}");
+    serve.terminate();
+}
+
+#[test]
+fn a_sandbox_is_never_used_twice() {
+    let sandbox = Sandbox::new();
+    let _serve = serve(&sandbox);
+    for _ in 0..6 {
+        let outcome = run(
+            &sandbox,
+            "cat /tmp/left /dev/shm/left; echo x | tee /tmp/left /dev/shm/left; ls /proc | grep -c '^[0-9]'",
+        );
+        assert_eq!(
+            outcome.stdout().lines().next(),
+            Some("x"),
+            "{}",
+            outcome.stdout()
+        );
+    }
+    let ids: std::collections::HashSet<_> = sandbox.scratch().sessions().into_iter().collect();
+    assert_eq!(ids.len(), 6, "each run is a session of its own");
+}
+
+#[test]
+fn refusals_are_recorded_and_said_to_whoever_runs() {
+    let sandbox = Sandbox::new();
+    let _serve = serve(&sandbox);
+    run(&sandbox, "echo x > .mcp.json").stderr_has("by filesystem.protect");
+    sandbox.bailiwick(["log", "verify"]).success();
+}
+
+#[test]
+fn what_changed_meanwhile_makes_it_useless() {
+    let sandbox = Sandbox::new().file(".mcp.json", "{}\n");
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    // A protected file that was replaced: the mount that protects it lies on the old one.
+    sandbox.host("echo new > t && mv t .mcp.json");
+    makes_one(&sandbox);
+    for _ in 0..4 {
+        run(&sandbox, "echo x > .mcp.json").failure();
+        assert_eq!(sandbox.host("cat .mcp.json"), "new\n");
+    }
+    finds_one(&sandbox);
+    // A control folder that is there now.
+    sandbox.host("mkdir .vscode && echo 1 > .vscode/tasks.json");
+    run(&sandbox, "echo 2 > .vscode/tasks.json").failure();
+    assert_eq!(sandbox.host("cat .vscode/tasks.json"), "1\n");
+}
+
+#[test]
+fn another_policy_workspace_or_home_does_not_get_it() {
+    let sandbox = Sandbox::new();
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    sandbox.host(&format!("{STAMP}; mkdir sub && cp stamp sub"));
+    for words in [
+        &["run", "--policy", "read-only", "-c", WAS_WARM] as &[_],
+        &["run", "--workspace", "sub", "-c", WAS_WARM],
+    ] {
+        sandbox.bailiwick(words).failure();
+    }
+    let home = sandbox.scratch().home();
+    let mut command = sandbox.command();
+    let elsewhere = command
+        .env("HOME", home)
+        .args(["run", "-c", WAS_WARM])
+        .status();
+    assert!(
+        !elsewhere.unwrap().success(),
+        "a sandbox for another home was taken"
+    );
+}
+
+#[test]
+fn a_policy_that_changed_is_in_force_at_once() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
+    std::fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    std::fs::write(&policy, "[filesystem]\ndeny = [\"./secret\"]\n").unwrap();
+    sandbox.host("echo s > secret");
+    run(&sandbox, "cat secret").failure().stdout_is("");
+}
+
+#[test]
+fn serve_ends_when_it_is_told_and_leaves_nothing() {
+    let sandbox = Sandbox::new();
+    let mut kept = serve(&sandbox);
+    let second = sandbox.bailiwick(["serve"]);
+    second.code(2).stderr_has("already");
+    let words = ["run", "-c", "echo up; cat"];
+    let mut run = Background::start(&sandbox, words, "up");
+    kept.terminate();
+    assert_eq!(kept.ends(), Some(0));
+    assert_eq!(run.ends(), Some(0), "its run went on");
+    makes_one(&sandbox);
+    let folder = sandbox.scratch().state().join("bailiwick/serve");
+    let left: Vec<_> = std::fs::read_dir(folder).unwrap().flatten().collect();
+    assert!(
+        left.iter()
+            .all(|e| e.path().extension().is_some_and(|x| x == "lock")),
+        "{left:?}"
+    );
+    let marker = sandbox.workspace().display().to_string();
+    assert_eq!(waiting_for(&marker), 0, "sandboxes wait for nobody");
+}
+
+#[test]
+fn serve_that_was_killed_takes_its_waiting_sandboxes_along() {
+    let sandbox = Sandbox::new();
+    let mut kept = serve(&sandbox);
+    let marker = sandbox.workspace().display().to_string();
+    assert!(waiting_for(&marker) > 0);
+    kept.kill();
+    kept.ends();
+    for _ in 0..500 {
+        if waiting_for(&marker) == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(waiting_for(&marker), 0);
+    makes_one(&sandbox);
+    // And another can begin where it ended.
+    let _again = serve(&sandbox);
+    finds_one(&sandbox);
+}
+
+/// Processes that wait in this folder.
+fn waiting_for(folder: &str) -> usize {
+    std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter(|entry| {
+            let is_spare = std::fs::read(entry.path().join("cmdline"))
+                .is_ok_and(|line| String::from_utf8_lossy(&line).contains("--spare"));
+            is_spare
+                && std::fs::read_link(entry.path().join("cwd"))
+                    .is_ok_and(|cwd| cwd.to_string_lossy() == folder)
+        })
+        .count()
+}
+
+#[test]
+fn limits_hold_also_where_a_sandbox_waited() {
+    let sandbox = Sandbox::new()
+        .policy("extends = [\"default\"]\n[limits]\nmemory = \"96MiB\"\n")
+        .policy("extends = [\"default\"]\n[limits]\noutput = \"10KB\"\n");
+    let policy = |number: u32| {
+        let file = sandbox.scratch().root();
+        format!("{}/policy-{number}.toml", file.display())
+    };
+    let (memory, output) = (policy(1), policy(2));
+    let start =
+        |policy: &str| Background::start(&sandbox, ["serve", "--policy", policy], "wait for runs");
+    let _both = (start(&memory), start(&output));
+    let run =
+        |policy: &str, script: &str| sandbox.bailiwick(["run", "--policy", policy, "-c", script]);
+    run(&memory, "head -c 300000000 /dev/zero > /tmp/x; sleep 60")
+        .code(137)
+        .stderr_has("by limits.memory");
+    // What a run says is counted by the run itself: it makes its own sandbox.
+    let outcome = run(&output, "yes");
+    outcome.code(137).stderr_has("by limits.output");
+    assert_eq!(outcome.stdout_bytes().len(), 10_000);
+}
+
+#[test]
+fn a_run_that_stops_itself_all_the_time_does_not_get_rid_of_its_client() {
+    let sandbox = Sandbox::new().file(
+        "flood.py",
+        "import os, signal, time\n\
+         me = os.getpid()\n\
+         print('up', flush=True)\n\
+         if os.fork() == 0:\n\
+         \x20   while not os.path.exists('go'): time.sleep(.01)\n\
+         \x20   for _ in range(600):\n\
+         \x20       os.kill(me, signal.SIGSTOP)\n\
+         \x20       time.sleep(.003)\n\
+         \x20       os.kill(me, signal.SIGCONT)\n\
+         \x20   open('flooded', 'w')\n\
+         \x20   os._exit(0)\n\
+         time.sleep(600)\n",
+    );
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    std::thread::sleep(Duration::from_millis(500));
+    let words = ["run", "--", "python3", "flood.py"];
+    let mut run = Background::start(&sandbox, words, "up");
+    let client = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
+    let tell = |signal| rustix::process::kill_process(client, signal).unwrap();
+    tell(rustix::process::Signal::STOP);
+    sandbox.host("touch go");
+    for _ in 0..1000 {
+        if sandbox.workspace().join("flooded").exists() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    tell(rustix::process::Signal::CONT);
+    run.kill();
+    run.ends();
+    let ended = || {
+        let list = sandbox.bailiwick(["sessions", "list"]).stdout().to_owned();
+        !list.contains("live")
+    };
+    let soon = (0..300).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        ended()
+    });
+    assert!(soon, "the run goes on without its client");
+}
+
+#[test]
+fn a_run_does_not_wait_for_a_serve_that_is_gone() {
+    let sandbox = Sandbox::new();
+    let mut kept = serve(&sandbox);
+    finds_one(&sandbox);
+    std::thread::sleep(Duration::from_millis(500));
+    let words = ["run", "-c", "echo up; cat"];
+    let mut other = Background::start(&sandbox, words, "up");
+    kept.kill();
+    kept.ends();
+    let mut second = Background::start(&sandbox, ["run", "-c", "echo second"], "second");
+    assert_eq!(second.ends(), Some(0));
+    assert_eq!(other.ends(), Some(0));
+}
+
+#[test]
+fn clients_that_say_nothing_are_in_nobodys_way() {
+    let sandbox = Sandbox::new();
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    let folder = sandbox.scratch().state().join("bailiwick/serve");
+    let knock = "import glob, os, socket, sys\n\
+                 os.chdir(sys.argv[1])\n\
+                 door = [p for p in os.listdir('.') if not p.endswith('.lock')][0]\n\
+                 silent = []\n\
+                 for _ in range(100):\n\
+                 \x20   s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)\n\
+                 \x20   s.setblocking(False)\n\
+                 \x20   try: s.connect(door)\n\
+                 \x20   except BlockingIOError: break\n\
+                 \x20   silent.append(s)\n\
+                 print('there', flush=True)\n\
+                 sys.stdin.read()\n";
+    let mut silent = std::process::Command::new("python3")
+        .args(["-c", knock])
+        .arg(folder)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut said = std::io::BufReader::new(silent.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+    assert_eq!(line, "there\n");
+    makes_one(&sandbox);
+    silent.kill().unwrap();
+    silent.wait().unwrap();
+}

@@ -1,0 +1,75 @@
+//! A subcommand that goes on while the test does other things.
+
+use super::Sandbox;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdin, Stdio};
+use std::time::{Duration, Instant};
+
+/// A program that runs; dropping it closes its input and waits for its end.
+pub(crate) struct Background {
+    child: Child,
+    input: Option<ChildStdin>,
+}
+
+impl Background {
+    /// Starts `bailiwick WORDS` and waits until it has printed a line that holds `sign`.
+    #[track_caller]
+    pub(crate) fn start<I>(sandbox: &Sandbox, words: I, sign: &str) -> Self
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
+        let mut child = sandbox
+            .command()
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let seen = lines.by_ref().any(|line| line.unwrap().contains(sign));
+        assert!(seen, "it ended before it printed {sign:?}");
+        // What it prints from here on has a reader that does not care.
+        std::thread::spawn(move || lines.for_each(drop));
+        let input = child.stdin.take();
+        Self { child, input }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+    }
+
+    /// Ends it as no program can refuse.
+    pub(crate) fn kill(&mut self) {
+        let _ = self.child.kill();
+    }
+
+    /// Its exit code, when it has ended.
+    #[track_caller]
+    pub(crate) fn ends(&mut self) -> Option<i32> {
+        self.input = None;
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while Instant::now() < deadline {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return status.code();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        panic!("it goes on");
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.input = None;
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,162 @@
+//! The build of the program that stops at a stage of its start, for the tests that kill it there.
+//! Deaths at random instants find what is frequent; these find what is possible.
+
+use super::Sandbox;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// The binary: a copy that another user can reach, or one that is built now.
+fn binary() -> &'static OsStr {
+    static BUILT: OnceLock<OsString> = OnceLock::new();
+    BUILT.get_or_init(|| std::env::var_os("BAILIWICK_STOPPING_BINARY").unwrap_or_else(build))
+}
+
+/// Builds it beside the binary that is tested; nothing but the product's own crates is new.
+fn build() -> OsString {
+    let folder = Path::new(env!("CARGO_BIN_EXE_bailiwick")).parent().unwrap();
+    let profile = match folder.file_name().and_then(OsStr::to_str) {
+        Some("debug") | None => "dev",
+        Some(other) => other,
+    };
+    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--quiet", "--locked", "--package", "bailiwick"])
+        .args(["--bin", "bailiwick-stopping", "--features", "stop-at-stage"])
+        .args(["--profile", profile, "--target-dir"])
+        .arg(folder.parent().unwrap())
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&built.stderr);
+    assert!(built.status.success(), "{said}");
+    folder.join("bailiwick-stopping").into()
+}
+
+/// The places of a start, from the program's own table: where each stage begins and where it ends.
+/// A stage begins where the one before it in its lane has ended.
+pub(crate) fn places(sandbox: &Sandbox) -> Vec<String> {
+    let traced = sandbox.bailiwick(["run", "--trace-startup", "--", "true"]);
+    let table = traced.success().stderr();
+    let mut places = Vec::new();
+    for row in table.lines().skip(1) {
+        let (stage, lane) = (row[..20].trim(), row[22..34].trim());
+        // Before the first stage and after the last one there is no process.
+        if lane.is_empty() || stage == "end" {
+            continue;
+        }
+        let known = |place: &String| place.contains(&format!(" {lane}/"));
+        if !places.iter().any(known) && stage != "load" {
+            places.push(format!("before {lane}/{stage}"));
+        }
+        places.push(format!("after {lane}/{stage}"));
+    }
+    places
+}
+
+/// A run that stands at a place of its start.
+pub(crate) struct Stopped {
+    child: Child,
+    go_on: File,
+}
+
+impl Stopped {
+    /// Starts a run of this script and waits until it is there.
+    #[track_caller]
+    pub(crate) fn at(place: &str, sandbox: &Sandbox, script: &str) -> Self {
+        let (reached, reached_path) = fifo(sandbox, "reached");
+        let (go_on, go_on_path) = fifo(sandbox, "go-on");
+        let marker = sandbox.workspace();
+        let mut like = sandbox.command();
+        let run = like
+            .get_envs()
+            .map(|(k, v)| (k.to_owned(), v.map(OsStr::to_owned)));
+        let mut command = Command::new("sh");
+        command.env_clear();
+        for (name, value) in run.collect::<Vec<_>>() {
+            command.env(name, value.unwrap_or_default());
+        }
+        let child = command
+            .current_dir(&marker)
+            .env("BAILIWICK_STOP_AT", place)
+            .args(["-c", r#"exec 8>"$1" 9<"$2"; shift 2; exec "$@""#, "sh"])
+            .args([reached_path, go_on_path])
+            .arg(binary())
+            .args(["run", "--trace-startup", "--workspace"])
+            .arg(&marker)
+            .args(["--", "sh", "-c", script])
+            .arg(&marker)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stopped = Self { child, go_on };
+        let patience = Timespec {
+            tv_sec: 60,
+            tv_nsec: 0,
+        };
+        let mut ready = [PollFd::new(&reached, PollFlags::IN)];
+        if poll(&mut ready, Some(&patience)).unwrap() == 0 {
+            let _ = stopped.child.kill();
+            panic!("{place} was not reached: {:?}", stopped.output());
+        }
+        let _ = like.stdin(Stdio::null());
+        stopped
+    }
+
+    /// Kills the supervisor, and nothing else. Whoever stopped goes on when what is returned is
+    /// dropped.
+    pub(crate) fn kill_supervisor(mut self) -> File {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.go_on
+    }
+
+    /// Kills the sandbox's pid 1 where there is one, and lets the supervisor go on.
+    pub(crate) fn kill_pid_1(self) -> Output {
+        let id = self.child.id();
+        let children = format!("/proc/{id}/task/{id}/children");
+        for child in std::fs::read_to_string(children)
+            .unwrap()
+            .split_whitespace()
+        {
+            let pid = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        self.go_on()
+    }
+
+    /// Lets it go on to its end.
+    pub(crate) fn go_on(mut self) -> Output {
+        self.go_on.write_all(b"!").unwrap();
+        self.output()
+    }
+
+    fn output(&mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let _ = self.child.stdout.take().unwrap().read_to_end(&mut stdout);
+        let _ = self.child.stderr.take().unwrap().read_to_end(&mut stderr);
+        Output {
+            status: self.child.wait().unwrap(),
+            stdout,
+            stderr,
+        }
+    }
+}
+
+/// A named pipe of the test's own, opened for both ways so that opening it waits for nobody.
+fn fifo(sandbox: &Sandbox, name: &str) -> (File, PathBuf) {
+    let path = sandbox.scratch().root().join(name);
+    let _ = std::fs::remove_file(&path);
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&path)
+        .unwrap();
+    (file, path)
+}
