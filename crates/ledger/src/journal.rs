@@ -54,15 +54,15 @@ impl Journal {
         while self.reserved < bytes.min(all) {
             let len = PIECE.min(all - self.reserved);
             match fallocate(&self.file, FallocateFlags::empty(), self.reserved, len) {
-                Ok(()) => {}
                 // A file system without it: zeros take the blocks as well.
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
-                    self.file
-                        .write_all_at(&vec![0; len as usize], self.reserved)?;
-                }
+                Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
                 Err(Errno::INTR) => continue,
                 Err(e) => return Err(e.into()),
             }
+            // Where they are written the pages are there when the mapping's are touched; ext4 takes
+            // ten times as long to find the contents of blocks that have none.
+            self.file
+                .write_all_at(&[0; PIECE as usize][..len as usize], self.reserved)?;
             self.reserved += len;
         }
         Ok(())
