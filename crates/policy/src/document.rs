@@ -5,6 +5,7 @@ use crate::contradictions;
 use crate::diagnostic::Diagnostic;
 use crate::entry::{Entry, Value};
 use crate::keys::{self, HTTP_KEYS, KEYS, Key, KeyId, Kind, SECTIONS};
+use crate::parsed;
 use crate::read_value as read;
 use crate::source_text::SourceText;
 use crate::suggest::closest;
@@ -29,9 +30,14 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Reads a file's text; every mistake is in the error.
+    /// The document of a file's text; every mistake is in the error.
     pub(crate) fn parse(source: SourceText) -> Result<Self, Vec<Diagnostic>> {
         let source = Arc::new(source);
+        parsed::of(&source).map_or_else(|| Self::read(source), Ok)
+    }
+
+    /// Reads a file's text.
+    pub(crate) fn read(source: Arc<SourceText>) -> Result<Self, Vec<Diagnostic>> {
         let mut reader = Reader {
             source: &source,
             entries: Vec::new(),

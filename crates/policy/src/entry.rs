@@ -5,11 +5,12 @@ use crate::keys::Key;
 use crate::sets::SetName;
 use crate::{HostMapping, HttpRule, Publish};
 use bailiwick_event::{HostPattern, Origin};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
 
 /// What an entry says.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Value {
     /// A policy, a path, a variable's name or a key, as written.
     Text(String),

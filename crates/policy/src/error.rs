@@ -97,7 +97,7 @@ impl fmt::Display for PolicyError {
                 Text::from(file.as_str())
             ),
             Self::UnknownTemplate(name) => {
-                let names = templates::templates().iter().map(|(n, _)| *n);
+                let names = templates::templates().map(|(name, _)| name);
                 write!(f, "there is no template \"{}\"", Text::from(name.as_str()))?;
                 match closest(name, names) {
                     Some(near) => write!(f, "\nhelp: did you mean \"{near}\"?"),

@@ -24,6 +24,7 @@ mod lock_text;
 mod merge;
 pub mod network;
 mod new_file;
+mod parsed;
 mod paths;
 mod quantity;
 mod read_value;

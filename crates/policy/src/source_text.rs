@@ -10,7 +10,7 @@ use std::io::Read;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The largest policy file, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 20;
@@ -82,22 +82,25 @@ pub(crate) struct SourceText {
     /// Canonical; None for a template.
     pub(crate) path: Option<PathBuf>,
     pub(crate) text: String,
-    /// The offset at which each line begins.
-    lines: Vec<usize>,
+    /// The offset at which each line begins, once somebody asked.
+    lines: OnceLock<Vec<usize>>,
 }
 
 impl SourceText {
     pub(crate) fn new(shown: &str, path: Option<PathBuf>, text: String) -> Self {
-        let starts = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-        let lines = std::iter::once(0)
-            .chain(starts.map(|(i, _)| i + 1))
-            .collect();
         Self {
             shown: Text::from(shown).to_string().into(),
             path,
             text,
-            lines,
+            lines: OnceLock::new(),
         }
+    }
+
+    fn lines(&self) -> &[usize] {
+        self.lines.get_or_init(|| {
+            let ends = self.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+            std::iter::once(0).chain(ends.map(|(i, _)| i + 1)).collect()
+        })
     }
 
     /// Reads `path`, which people know as `shown`.
@@ -113,15 +116,12 @@ impl SourceText {
 
     /// The line (from 0) that holds an offset, and the range of that line without its end.
     pub(crate) fn line_at(&self, offset: usize) -> (usize, Range<usize>) {
-        let line = self
-            .lines
+        let lines = self.lines();
+        let line = lines
             .partition_point(|start| *start <= offset)
             .saturating_sub(1);
-        let start = self.lines.get(line).copied().unwrap_or(0);
-        let end = self
-            .lines
-            .get(line + 1)
-            .map_or(self.text.len(), |next| next - 1);
+        let start = lines.get(line).copied().unwrap_or(0);
+        let end = lines.get(line + 1).map_or(self.text.len(), |next| next - 1);
         let text = self.text.get(start..end).unwrap_or_default();
         (line, start..start + text.trim_end_matches('\r').len())
     }

@@ -198,7 +198,7 @@ impl<'a> Collector<'a> {
             Reference::Template(name) => match templates::text_of(&name) {
                 Some(body) => SourceText::new(&format!("template:{name}"), None, body.to_owned()),
                 None => {
-                    let near = closest(&name, templates::templates().iter().map(|(n, _)| *n));
+                    let near = closest(&name, templates::all().iter().map(|t| t.name));
                     let help = match near {
                         Some(near) => format!("did you mean \"{near}\"?"),
                         None => format!(

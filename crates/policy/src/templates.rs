@@ -1,38 +1,57 @@
 //! The policies that are shipped. They are part of the program, so that nothing on disk can change
-//! what `default` means, and they are read by the same code as any other policy.
+//! what `default` means.
+
+/// A template.
+pub(crate) struct Template {
+    pub(crate) name: &'static str,
+    /// As people read it.
+    pub(crate) text: &'static str,
+    /// What reading it gives (see [`crate::parsed`]).
+    pub(crate) parsed: &'static [u8],
+}
+
+macro_rules! templates {
+    ($($name:literal),* $(,)?) => {
+        &[$(Template {
+            name: $name,
+            text: include_str!(concat!("../../../policies/", $name, ".toml")),
+            parsed: include_bytes!(concat!("../../../policies/parsed/", $name)),
+        }),*]
+    };
+}
+
+/// All of them.
+pub(crate) fn all() -> &'static [Template] {
+    templates![
+        "default",
+        "agent",
+        "offline",
+        "read-only",
+        "ci",
+        "npm",
+        "pip",
+        "cargo",
+        "git-readonly",
+    ]
+}
 
 /// The templates: name and text.
-#[must_use]
-pub fn templates() -> &'static [(&'static str, &'static str)] {
-    &[
-        ("default", include_str!("../../../policies/default.toml")),
-        ("agent", include_str!("../../../policies/agent.toml")),
-        ("offline", include_str!("../../../policies/offline.toml")),
-        (
-            "read-only",
-            include_str!("../../../policies/read-only.toml"),
-        ),
-        ("ci", include_str!("../../../policies/ci.toml")),
-        ("npm", include_str!("../../../policies/npm.toml")),
-        ("pip", include_str!("../../../policies/pip.toml")),
-        ("cargo", include_str!("../../../policies/cargo.toml")),
-        (
-            "git-readonly",
-            include_str!("../../../policies/git-readonly.toml"),
-        ),
-    ]
+pub fn templates() -> impl Iterator<Item = (&'static str, &'static str)> {
+    all().iter().map(|template| (template.name, template.text))
+}
+
+/// The template of a name.
+pub(crate) fn named(name: &str) -> Option<&'static Template> {
+    all().iter().find(|template| template.name == name)
 }
 
 /// The text of a template.
 pub(crate) fn text_of(name: &str) -> Option<&'static str> {
-    templates()
-        .iter()
-        .find(|(n, _)| *n == name)
-        .map(|(_, text)| *text)
+    named(name).map(|template| template.text)
 }
 
 /// The names, for a message.
 pub(crate) fn names() -> String {
-    let names: Vec<_> = templates().iter().map(|(n, _)| *n).collect();
+    let names: Vec<_> = all().iter().map(|template| template.name).collect();
     names.join(", ")
 }

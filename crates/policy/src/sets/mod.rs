@@ -25,11 +25,12 @@ use crate::request::Request;
 use crate::source_text::read_regular;
 use crate::stack::Layer;
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Text};
+use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// The sets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum SetName {
     Pip,
     Npm,
