@@ -83,10 +83,7 @@ impl Plan {
         plan.plan_binds(policy, private, root)?;
         for entry in &policy.filesystem.protect {
             for path in existing("filesystem.protect", entry)? {
-                let filtered = |rules: &Rules| matches!(rules.decide(&path), Verdict::Git(_));
-                if !rules.is_some_and(filtered) {
-                    plan.protect(&path, entry)?;
-                }
+                plan.protect(&path, entry, rules)?;
             }
         }
         for entry in &policy.filesystem.deny {
@@ -263,40 +260,52 @@ impl Plan {
     }
 
     /// Makes an existing path below a writable mount read-only, and keeps the control folders
-    /// above it where they are.
-    fn protect(&mut self, path: &Path, entry: &PathEntry) -> Result<(), Failure> {
+    /// above it where they are; what the write broker filters stays writable.
+    fn protect(
+        &mut self,
+        path: &Path,
+        entry: &PathEntry,
+        rules: Option<&Rules>,
+    ) -> Result<(), Failure> {
         let Some(bind) = self.mounted(path) else {
             return Ok(());
         };
         if bind.access != Access::Write {
             return Ok(());
         }
-        let top = bind.at.clone();
+        let mut link = None;
         let mut above = Vec::new();
-        let mut current = top.clone();
-        for part in path.strip_prefix(&top).unwrap_or(path).components() {
+        let mut current = bind.at.clone();
+        for part in path.strip_prefix(&bind.at).unwrap_or(path).components() {
             current.push(part);
+            // Most of what is protected is not there.
             let Ok(kind) = current.symlink_metadata() else {
                 return Ok(());
             };
+            above.push(current.clone());
             if kind.is_symlink() {
-                return Err(refused(
-                    "filesystem.protect",
-                    entry,
-                    format!(
-                        "{} is a symbolic link, which cannot be kept from being replaced",
-                        shown(&current)
-                    ),
-                    "put a file or folder in the place of the link, or leave the entry out",
-                ));
+                link = Some(current);
+                break;
             }
             if !kind.is_dir() {
                 // A file; or a file where a folder was meant (`.git` of a worktree), which
                 // decides what the folder is and so is protected in its place.
-                above.push(current.clone());
                 break;
             }
-            above.push(current.clone());
+        }
+        if rules.is_some_and(|rules| matches!(rules.decide(path), Verdict::Git(_))) {
+            return Ok(());
+        }
+        if let Some(link) = link {
+            return Err(refused(
+                "filesystem.protect",
+                entry,
+                format!(
+                    "{} is a symbolic link, which cannot be kept from being replaced",
+                    shown(&link)
+                ),
+                "put a file or folder in the place of the link, or leave the entry out",
+            ));
         }
         let Some(target) = above.pop() else {
             return Ok(());

@@ -3,6 +3,7 @@
 //! never applied in part.
 
 use globset::{GlobBuilder, GlobMatcher};
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,11 +45,7 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
     if !may_match(root, glob) {
         return Ok(Vec::new());
     }
-    let matcher: GlobMatcher = GlobBuilder::new(glob)
-        .literal_separator(true)
-        .build()
-        .map_err(|e| WalkError::Glob(e.to_string()))?
-        .compile_matcher();
+    let matcher = Matcher::new(glob)?;
     let depth = if glob.contains("**") {
         usize::MAX
     } else {
@@ -84,10 +81,62 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
     Ok(found)
 }
 
+/// What a path below the root is compared with.
+enum Matcher<'a> {
+    /// For each part what a name begins and ends with. Most patterns have no more than a star in a
+    /// part, and compiling an expression takes longer than all of a short walk.
+    Plain(Vec<(&'a [u8], Option<&'a [u8]>)>),
+    Compiled(Box<GlobMatcher>),
+}
+
+impl<'a> Matcher<'a> {
+    fn new(glob: &'a str) -> Result<Self, WalkError> {
+        if let Some(parts) = glob.split('/').map(plain).collect() {
+            return Ok(Self::Plain(parts));
+        }
+        let compiled = GlobBuilder::new(glob)
+            .literal_separator(true)
+            .build()
+            .map_err(|e| WalkError::Glob(e.to_string()))?;
+        Ok(Self::Compiled(Box::new(compiled.compile_matcher())))
+    }
+
+    fn is_match(&self, path: &Path) -> bool {
+        let parts = match self {
+            Self::Plain(parts) => parts,
+            Self::Compiled(matcher) => return matcher.is_match(path),
+        };
+        let mut names = path.iter().map(OsStr::as_encoded_bytes);
+        let all = parts.iter().all(|(begin, end)| {
+            names.next().is_some_and(|name| match end {
+                Some(end) => name
+                    .strip_prefix(*begin)
+                    .is_some_and(|rest| rest.ends_with(end)),
+                None => name == *begin,
+            })
+        });
+        all && names.next().is_none()
+    }
+}
+
+/// A part of a glob with one star at the most, as what stands before and behind it.
+fn plain(part: &str) -> Option<(&[u8], Option<&[u8]>)> {
+    let (begin, end) = match part.split_once('*') {
+        Some((begin, end)) => (begin, Some(end)),
+        None => (part, None),
+    };
+    let rest = end.unwrap_or_default();
+    let is_wild = |text: &str| text.contains(WILD) || text.contains('}');
+    let wild = part.is_empty() || is_wild(begin) || is_wild(rest);
+    (!wild).then_some((begin.as_bytes(), end.map(str::as_bytes)))
+}
+
+/// What means more than itself in a glob.
+const WILD: [char; 5] = ['*', '?', '[', '{', '\\'];
+
 /// Whether anything could match: the folder that every match lies in is there, and in it a name
 /// that begins as the glob's first part with a wildcard does.
 fn may_match(root: &Path, glob: &str) -> bool {
-    const WILD: [char; 5] = ['*', '?', '[', '{', '\\'];
     let mut folder = root.to_path_buf();
     let mut parts = glob.split('/').peekable();
     while let Some(part) = parts.next() {
