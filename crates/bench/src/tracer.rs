@@ -130,8 +130,19 @@ fn seize(pid: i32) -> io::Result<()> {
     ended(done)
 }
 
+/// The C libraries differ about the type of a request.
+#[cfg(target_env = "musl")]
+type Request = i32;
+#[cfg(not(target_env = "musl"))]
+type Request = u32;
+
+/// `PTRACE_GET_SYSCALL_INFO` and `PTRACE_SYSCALL_INFO_ENTRY`, the first byte of what it gives
+/// (ptrace(2)); not every C library names them.
+const GET_SYSCALL_INFO: Request = 0x420e;
+const SYSCALL_INFO_ENTRY: u8 = 1;
+
 /// Lets a stopped process run to its next call. One that was killed meanwhile is waited for later.
-fn go_on(request: u32, pid: i32, signal: i32) -> io::Result<()> {
+fn go_on(request: Request, pid: i32, signal: i32) -> io::Result<()> {
     // SAFETY: the requests read no memory; their last argument is a signal's number.
     let done = unsafe { libc::ptrace(request, pid, null_mut::<libc::c_void>(), signal as usize) };
     match ended(done) {
@@ -142,19 +153,18 @@ fn go_on(request: u32, pid: i32, signal: i32) -> io::Result<()> {
 
 /// Whether a process that stopped at a call is about to make it, and has not just made it.
 fn enters(pid: i32) -> io::Result<bool> {
-    // SAFETY: it is a C structure of integers, for which all bits zero is a value.
-    let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
-    // SAFETY: the kernel writes at most as many bytes as it is told to the live local.
+    let mut operation = 0_u8;
+    // SAFETY: the kernel writes at most as many bytes as it is told, one, to the live local.
     let done = unsafe {
         libc::ptrace(
-            libc::PTRACE_GET_SYSCALL_INFO,
+            GET_SYSCALL_INFO,
             pid,
-            size_of::<libc::ptrace_syscall_info>(),
-            (&raw mut info).cast::<libc::c_void>(),
+            size_of_val(&operation),
+            (&raw mut operation).cast::<libc::c_void>(),
         )
     };
     match ended(done) {
-        Ok(()) => Ok(info.op == libc::PTRACE_SYSCALL_INFO_ENTRY),
+        Ok(()) => Ok(operation == SYSCALL_INFO_ENTRY),
         Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(false),
         Err(error) => Err(error),
     }

@@ -42,7 +42,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
     header.msg_iov = &raw mut part;
     header.msg_iovlen = 1;
     header.msg_control = (&raw mut control).cast();
-    header.msg_controllen = size_of::<Control>();
+    header.msg_controllen = size_of::<Control>() as _;
     // SAFETY: every pointer of the header points to memory that outlives the call and has the
     // length that stands beside it.
     let length = unsafe {
@@ -66,7 +66,9 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
         };
         // SAFETY: CMSG_LEN only computes.
         let head = unsafe { libc::CMSG_LEN(0) } as usize;
-        if found.cmsg_len.saturating_sub(head) >= wanted {
+        // The width of this field is the C library's.
+        let whole: usize = found.cmsg_len as _;
+        if whole.saturating_sub(head) >= wanted {
             // SAFETY: as above; all zeroes is an address of no family.
             let mut address: libc::sockaddr_storage = unsafe { zeroed() };
             // SAFETY: the message was checked to hold `wanted` bytes after its header, and an
@@ -159,14 +161,14 @@ pub(crate) fn send(
 fn put<T: Copy>(header: &mut libc::msghdr, level: i32, kind: i32, value: T) {
     let size = size_of::<T>() as u32;
     // SAFETY: CMSG_SPACE only computes.
-    header.msg_controllen = unsafe { libc::CMSG_SPACE(size) } as usize;
+    header.msg_controllen = unsafe { libc::CMSG_SPACE(size) } as _;
     // SAFETY: the control buffer is 256 zeroed bytes, aligned for a header; both values that are
     // put into it are below 32 bytes, so that header and value fit.
     unsafe {
         let message = libc::CMSG_FIRSTHDR(header);
         (*message).cmsg_level = level;
         (*message).cmsg_type = kind;
-        (*message).cmsg_len = libc::CMSG_LEN(size) as usize;
+        (*message).cmsg_len = libc::CMSG_LEN(size) as _;
         libc::CMSG_DATA(message).cast::<T>().write_unaligned(value);
     }
 }

@@ -125,7 +125,7 @@ pub(crate) fn unshare(namespaces: i32) -> io::Result<()> {
 
 /// The network namespace that a socket belongs to.
 pub(crate) fn network_of(socket: impl AsFd) -> io::Result<OwnedFd> {
-    const SIOCGSKNS: libc::c_ulong = 0x894c;
+    const SIOCGSKNS: libc::Ioctl = 0x894c;
     // SAFETY: the request takes no argument and returns a new descriptor.
     let namespace = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), SIOCGSKNS) };
     check(namespace.into())?;
@@ -437,6 +437,10 @@ fn close_range(first: u32, last: u32) {
     // its memory, where nothing runs any more (the caller's contract).
     unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
 }
+
+/// The bits of a file's flags that say how it is accessed, as the kernel has them (open(2)); the
+/// `O_ACCMODE` of some C libraries has `O_PATH` as well.
+pub(crate) const ACCESS: libc::c_int = libc::O_WRONLY | libc::O_RDWR;
 
 /// Replaces the process image; returns only with an error.
 pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {

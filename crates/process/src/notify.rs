@@ -79,10 +79,10 @@ impl From<Listener> for OwnedFd {
 }
 
 // linux/seccomp.h; the numbers are the same on every architecture that we build for.
-const RECEIVE: libc::c_ulong = 0xc050_2100;
-const SEND: libc::c_ulong = 0xc018_2101;
-const ID_VALID: libc::c_ulong = 0x4008_2102;
-const ADD_DESCRIPTOR: libc::c_ulong = 0x4018_2103;
+const RECEIVE: libc::Ioctl = 0xc050_2100_u32 as libc::Ioctl;
+const SEND: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
+const ID_VALID: libc::Ioctl = 0x4008_2102_u32 as libc::Ioctl;
+const ADD_DESCRIPTOR: libc::Ioctl = 0x4018_2103_u32 as libc::Ioctl;
 const ADD_AND_SEND: u32 = 2;
 
 /// Attaches a filter whose notified calls arrive at the listener. A caller that is interrupted by

@@ -3,6 +3,7 @@
 use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
 use super::deferred::{Deferred, Kind, Wanted};
 use super::path::{Place, is_own, is_proc, kind_of, shown};
+use crate::kernel::ACCESS;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
     CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, ftruncate, major, minor, openat,
@@ -55,7 +56,7 @@ pub(super) fn open(
     let unnamed = wanted & TMPFILE != 0;
     let follow = unnamed || (wanted & libc::O_NOFOLLOW == 0 && !new_only);
     let place = context.place_of(folder, &path, follow)?;
-    let writes = wanted & (libc::O_ACCMODE | libc::O_TRUNC) != 0;
+    let writes = wanted & (ACCESS | libc::O_TRUNC) != 0;
     let mode = Mode::from_raw_mode(mode & 0o7777);
     let open = match place {
         Place::Entry {

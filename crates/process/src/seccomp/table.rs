@@ -4,6 +4,7 @@
 
 use super::assembler::{Verdict, assemble};
 use super::sockets;
+use crate::kernel::ACCESS;
 use libc::{EAFNOSUPPORT, ENOSYS, EOPNOTSUPP, EPERM, sock_filter};
 
 /// The namespaces that `clone` and `unshare` can make.
@@ -372,8 +373,7 @@ pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
 
 /// The flags of an open that can create a file, or that can write one.
 const WRITES: u32 =
-    (libc::O_CREAT | libc::O_ACCMODE | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY))
-        as u32;
+    (libc::O_CREAT | ACCESS | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 
 /// The filter that hands to the write broker what gives a file a name or opens one for writing.
 pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
