@@ -16,6 +16,12 @@ use crate::verdict::Verdict;
 use crate::workload::Workload;
 use bailiwick_event::Failure;
 use std::ffi::OsString;
+use std::time::Duration;
+
+/// How long the machine is left alone before each sample. What the one before has left to be done
+/// (the kernel takes network namespaces apart, a new sandbox is made for the next run) is not the
+/// next system's to pay for.
+const SETTLE: Duration = Duration::from_millis(100);
 
 struct Cell {
     system: &'static str,
@@ -108,6 +114,7 @@ fn take(
     workload
         .prepare()
         .map_err(|error| fault(workload, &error))?;
+    std::thread::sleep(SETTLE);
     let taken = match &mut cell.session {
         Some(session) => session.step(),
         None => measure::run_within(
