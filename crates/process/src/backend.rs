@@ -9,7 +9,7 @@ use crate::kept;
 use crate::kernel::{self, Fork};
 use crate::layers;
 use crate::made::{self, Made};
-use crate::message::{Carried, Order, Report, channel, receive, send, tell};
+use crate::message::{Carried, Order, Report, channel, receive, send, step_aside, tell};
 use crate::network;
 use crate::outward;
 use crate::plan::Plan;
@@ -235,6 +235,7 @@ impl Prepared for Waiting {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             other => other.map_err(fault("the sandbox's plan"))?,
         }
+        step_aside();
         let loopback = set_up.connects().then(|| set_up.loopback.clone());
         running.made = files.map(|files| Made::new(identity, set_up, files));
         Ok(Box::new(Pending {

@@ -187,12 +187,7 @@ impl Init {
             set_child_subreaper(Some(getpid())).stage("supervision")?;
         }
         kernel::unshare(namespaces()).stage("user")?;
-        self.leave_terminal().stage("session")?;
-        if self.identity != Identity::Root {
-            self.identity.map_self().stage("user")?;
-        }
         let kernel = network::settings().stage("network")?;
-        startup::mark(Mark::Namespaces);
         let (entered, old_root) = mpsc::channel::<()>();
         let (made, network) = mpsc::channel();
         let cpus = self.cpus;
@@ -224,6 +219,11 @@ impl Init {
             // Dropped when this ends early: the thread waits for it, and the scope for the thread.
             let entered = entered;
             let aside = scope.spawn(aside);
+            self.leave_terminal().stage("session")?;
+            if self.identity != Identity::Root {
+                self.identity.map_self().stage("user")?;
+            }
+            startup::mark(Mark::Namespaces);
             mounts::begin(self.identity)?;
             startup::mark(Mark::Base);
             tell(&self.control, &Report::Based).stage("supervision")?;

@@ -10,14 +10,14 @@ use crate::init::Init;
 use crate::kernel;
 use crate::leader::{self, Handed};
 use crate::limits::{self, Bounds};
-use crate::message::{Order, Report, channel, receive, send, tell};
+use crate::message::{Order, Report, channel, receive, send, step_aside, tell};
 use crate::network;
-use crate::setup::{Command, unpack};
+use crate::setup::{Command, unpack_command};
 use crate::watch::Watch;
 use bailiwick_event::LimitKind;
 use bailiwick_sandbox::OWN;
 use bailiwick_sandbox::startup::{self, Stage as Mark};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
@@ -196,10 +196,9 @@ impl Live {
                 let _ = tell(&self.init.control, &Report::Exited { code: 137 });
                 kernel::exit_now(0)
             }
-            let timeout = self.patience().map(|next| rustix::event::Timespec {
-                tv_sec: next.as_secs().cast_signed(),
-                tv_nsec: next.subsec_nanos().into(),
-            });
+            let timeout = self
+                .patience()
+                .and_then(|next| Timespec::try_from(next).ok());
             let mut fds = vec![
                 PollFd::new(&signals, PollFlags::IN),
                 PollFd::new(&self.init.control, PollFlags::IN),
@@ -317,6 +316,8 @@ impl Live {
         }
         startup::mark(Mark::Command);
         let _ = tell(&self.init.control, &Report::Exited { code });
+        // The end of a namespace takes the kernel some time.
+        step_aside();
         kernel::exit_now(0)
     }
 
@@ -364,13 +365,9 @@ impl Live {
         job: u32,
         terminal: bool,
         umask: Mode,
-        mut descriptors: Vec<OwnedFd>,
+        descriptors: Vec<OwnedFd>,
     ) -> Option<()> {
-        let streams: [OwnedFd; 3] = descriptors
-            .split_off(1.min(descriptors.len()))
-            .try_into()
-            .ok()?;
-        let command: Command = unpack(descriptors.first()?).ok()?;
+        let (command, streams) = unpack_command::<Command>(descriptors)?;
         if command.argv.is_empty() || self.jobs.iter().any(|running| running.number == job) {
             return None;
         }

@@ -3,7 +3,9 @@
 //! with the program that it guards.
 
 use bailiwick_event::LimitKind;
-pub(crate) use bailiwick_sandbox::packet::{channel, receive, send, send_now, tell, tell_now};
+pub(crate) use bailiwick_sandbox::packet::{
+    channel, receive, send, send_now, step_aside, tell, tell_now,
+};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 

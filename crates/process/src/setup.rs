@@ -11,7 +11,7 @@ use crate::skeleton::Skeleton;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
 use bailiwick_policy::ProtectAbsent;
-pub(crate) use bailiwick_sandbox::packet::{pack, raw, raw_list, unpack};
+pub(crate) use bailiwick_sandbox::packet::{pack, raw, raw_list, unpack, unpack_command};
 use bailiwick_sandbox::{Invocation, Launch};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;

@@ -3,7 +3,7 @@
 
 use crate::backend::{Entry, Invocation, News, OWN, Running};
 use crate::environment;
-use crate::packet::{receive, send_now, tell_now, unpack};
+use crate::packet::{receive, send_now, step_aside, tell_now, unpack_command};
 use crate::protocol::{Ask, Say, Wanted, answer};
 use crate::record::{explained, find_outside, texts};
 use crate::session::start_folder;
@@ -162,6 +162,7 @@ impl Door {
                 guest.say(&say);
             }
         }
+        step_aside();
     }
 }
 
@@ -213,16 +214,12 @@ pub(crate) fn give_terminal(socket: &OwnedFd, running: &mut dyn Running) {
 /// Starts a command that is wanted; none where what came is none.
 fn enter(
     socket: &OwnedFd,
-    mut descriptors: Vec<OwnedFd>,
+    descriptors: Vec<OwnedFd>,
     job: u32,
     running: &mut dyn Running,
     guard: &Guard,
 ) -> Option<Visit> {
-    let streams: [OwnedFd; 3] = descriptors
-        .split_off(1.min(descriptors.len()))
-        .try_into()
-        .ok()?;
-    let wanted: Wanted = unpack(descriptors.first()?).ok()?;
+    let (wanted, streams) = unpack_command::<Wanted>(descriptors)?;
     if wanted.argv.is_empty() {
         return None;
     }

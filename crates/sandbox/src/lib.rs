@@ -14,6 +14,7 @@ mod job;
 mod output;
 pub mod packet;
 mod protocol;
+mod ready;
 mod record;
 mod serve;
 mod session;

@@ -6,8 +6,9 @@
 //! and not the supervisor. Nothing over the limit is passed on.
 
 use crate::backend::TerminalShape;
+use crate::ready::ready;
 use crate::signals::Signals;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -15,7 +16,7 @@ use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use std::io::{self, stderr, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Signals by which a caller ends a run.
 const ENDING: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
@@ -132,20 +133,18 @@ impl Output {
     /// Waits until all that was said is passed on, as long as `patience` lets and no signal ends it:
     /// a reader who does not read must not hold up the end for good.
     pub(crate) fn finish(&mut self, signals: &mut Signals, patience: Option<Duration>) {
-        let timeout = patience.map(|time| Timespec {
-            tv_sec: time.as_secs().cast_signed(),
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        while !self.ended {
+        let deadline = patience.map(|time| Instant::now() + time);
+        let left = || deadline.map(|end| end.saturating_duration_since(Instant::now()));
+        while !self.ended && left() != Some(Duration::ZERO) {
             let mut fds = [
                 PollFd::new(&self.told, PollFlags::IN),
                 PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN),
             ];
-            match poll(&mut fds, timeout.as_ref()) {
-                Err(Errno::INTR) => {}
-                Ok(1..) if fds[1].revents().is_empty() => self.hear(),
-                Ok(1..) if !signals.drain().any(|signal| ENDING.contains(&signal)) => {}
-                _ => return,
+            match ready(&mut fds, left()).as_deref() {
+                Ok([_, true]) if signals.drain().any(|signal| ENDING.contains(&signal)) => return,
+                Ok([true, _]) => self.hear(),
+                Ok(_) => {}
+                Err(_) => return,
             }
         }
     }

@@ -88,6 +88,12 @@ pub fn tell_now<T: Serialize>(socket: impl AsFd, message: &T) -> io::Result<()> 
     send_now(socket, message, &[] as &[OwnedFd])
 }
 
+/// Lets whoever was just told something go first. The kernel wakes the receiver of a packet on the
+/// sender's CPU, because a sender mostly sleeps next; one that has more to do would keep it waiting.
+pub fn step_aside() {
+    rustix::thread::sched_yield();
+}
+
 /// Receives one packet; `None` when the other side is gone.
 ///
 /// # Errors
@@ -155,6 +161,16 @@ pub fn unpack<T: for<'de> Deserialize<'de>>(file: impl AsFd) -> io::Result<T> {
     file.rewind()?;
     file.take(LARGEST).read_to_end(&mut bytes)?;
     postcard::from_bytes(&bytes).map_err(io::Error::other)
+}
+
+/// What a command is entered with: a message of any size, and its three streams. None where
+/// something of it is missing or is no such thing.
+#[must_use]
+pub fn unpack_command<T: for<'de> Deserialize<'de>>(
+    descriptors: Vec<OwnedFd>,
+) -> Option<(T, [OwnedFd; 3])> {
+    let [message, stdin, stdout, stderr] = descriptors.try_into().ok()?;
+    Some((unpack(message).ok()?, [stdin, stdout, stderr]))
 }
 
 /// Paths as their bytes: they need not be text.

@@ -3,7 +3,8 @@
 //! did not check.
 
 use crate::packet::{raw, receive};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use crate::ready::ready;
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
@@ -139,11 +140,7 @@ pub(crate) fn knock_in_passing(path: &Path, patience: Duration) -> Option<OwnedF
     at(path, |address| connect(&socket, address)).ok()?;
     fcntl_setfl(&socket, flags).ok()?;
     let mut fds = [PollFd::new(&socket, PollFlags::IN)];
-    let patience = Timespec {
-        tv_sec: 0,
-        tv_nsec: patience.subsec_nanos().into(),
-    };
-    if poll(&mut fds, Some(&patience)) != Ok(1) {
+    if ready(&mut fds, Some(patience)).ok()? != [true] {
         return None;
     }
     match receive::<Say>(&socket) {

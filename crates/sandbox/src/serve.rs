@@ -5,13 +5,14 @@
 //! says, and may end while their runs go on.
 
 use crate::protocol::open_door;
+use crate::ready::ready;
 use crate::session::say;
 use crate::signals::Signals;
 use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
 use bailiwick_policy::Request;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FlockOperation, flock};
 use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
@@ -83,20 +84,11 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
             spares.push(door.start(&request.spare)?);
             continue;
         }
-        let timeout = (waiting < request.keep).then(|| {
-            let left = pause.saturating_duration_since(Instant::now());
-            Timespec {
-                tv_sec: 0,
-                tv_nsec: i64::from(left.subsec_nanos()),
-            }
-        });
+        let timeout =
+            (waiting < request.keep).then(|| pause.saturating_duration_since(Instant::now()));
         let mut fds = vec![PollFd::from_borrowed_fd(signals.fd(), PollFlags::IN)];
         fds.extend(spares.iter().map(|s| PollFd::new(&s.socket, PollFlags::IN)));
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let ready = ready(&mut fds, timeout)?;
         if ready[0]
             && signals
                 .drain()

@@ -22,7 +22,7 @@ use std::io::Write as _;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What is to be run, and how.
 pub struct RunRequest {
@@ -139,7 +139,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
             .map_err(failed)?;
     }
     let meter = output.as_ref().map(Output::meter);
-    let terminal = match (started.terminal, &shape) {
+    let terminal = match (started.terminal.take(), &shape) {
         (Some(master), Some(shape)) => Some(
             Terminal::new(master, shape, meter)
                 .map_err(|e| Failure::fault(format!("the terminal cannot be used: {e}")))
@@ -147,19 +147,9 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         ),
         _ => None,
     };
-    let mut supervisor = Supervisor {
-        running: started.running,
-        guard: Arc::clone(&record.guard),
-        front: Some(Front::new(terminal, signals)),
-        door,
-        output,
-        reached: false,
-        sockets: Some(started.sockets),
-        inside: started.inside,
-        gate: None,
-        started: Instant::now(),
-        writing: false,
-    };
+    let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door);
+    supervisor.front = Some(Front::new(terminal, signals));
+    supervisor.output = output;
     let end = supervisor.watch();
     startup::mark(Stage::Report);
     if let Some(front) = &mut supervisor.front {

@@ -6,8 +6,9 @@
 use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Started};
 use crate::door::{Door, give_terminal};
 use crate::environment;
-use crate::packet::{receive, tell, tell_now, unpack};
+use crate::packet::{receive, tell, tell_now, unpack_command};
 use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
+use crate::ready::ready;
 use crate::record::{Beginning, Record};
 use crate::serve::{READY, ServeRequest, TAKEN};
 use crate::session::{guarded, private_folder, publish, say, start_folder};
@@ -15,12 +16,12 @@ use crate::supervisor::Supervisor;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
 use bailiwick_policy::{Effective, Loaded, Request};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Makes one sandbox, waits for its command and runs it. The door is stdin, and whoever keeps the
 /// sandbox waiting is at stdout.
@@ -114,11 +115,9 @@ fn wait(
             PollFd::new(keeper, PollFlags::IN),
             PollFd::new(&news, PollFlags::IN),
         ];
-        match poll(&mut fds, None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
-        }
-        let [knock, kept, ended] = fds.map(|fd| !fd.revents().is_empty());
+        let [knock, kept, ended] = ready(&mut fds, None)?[..] else {
+            continue;
+        };
         if kept || (ended && !matches!(running.news(), Ok(Some(News::Quiet)))) {
             return Ok(None);
         }
@@ -142,11 +141,10 @@ fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<(Wanted, [OwnedFd
     loop {
         match receive::<Ask>(client).ok()?? {
             (Ask::Terminal, _) => give_terminal(client, running),
-            (Ask::Enter, mut descriptors) => {
-                let streams = descriptors.split_off(1.min(descriptors.len()));
-                let wanted: Wanted = unpack(descriptors.first()?).ok()?;
+            (Ask::Enter, descriptors) => {
+                let (wanted, streams) = unpack_command::<Wanted>(descriptors)?;
                 let fine = wanted.run.is_some() && !wanted.argv.is_empty();
-                return fine.then_some((wanted, streams.try_into().ok()?));
+                return fine.then_some((wanted, streams));
             }
             (Ask::Signal(_), _) => {}
         }
@@ -257,19 +255,11 @@ impl Waiting<'_> {
         drop(streams);
         let mut door = Door::new(listener);
         door.host(guest, wanted);
-        let mut supervisor = Supervisor {
+        let started = Started {
             running,
-            guard: Arc::clone(&record.guard),
-            front: None,
-            output: None,
-            reached: false,
-            door: Some(door),
-            sockets: Some(self.started.sockets),
-            inside: self.started.inside,
-            gate: None,
-            started: Instant::now(),
-            writing: false,
+            ..self.started
         };
+        let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), Some(door));
         let end = supervisor.watch();
         let path = wanted.variable("PATH");
         let finished = supervisor.conclude(end, record, path, run.json)?;

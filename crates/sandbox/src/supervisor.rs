@@ -2,18 +2,18 @@
 //! and when the gate is needed. One thread, one poll; the gate's thread exists only from the
 //! first connection on.
 
-use crate::backend::{News, OWN, Running};
+use crate::backend::{News, OWN, Running, Started};
 use crate::door::Door;
 use crate::front::Front;
 use crate::output::Output;
+use crate::ready::ready;
 use crate::record::Record;
 use crate::session::Finished;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
 use bailiwick_gate::{Gate, Inside, Sockets};
 use bailiwick_guard::Guard;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::AsFd;
-use rustix::io::Errno;
 use signal_hook::consts::signal::{SIGCONT, SIGXFSZ};
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,21 +28,21 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Everything about a command that runs.
 pub(crate) struct Supervisor {
-    pub(crate) running: Box<dyn Running>,
-    pub(crate) guard: Arc<Guard>,
+    running: Box<dyn Running>,
+    guard: Arc<Guard>,
     /// Who waits for the command in this process; none where a client does.
     pub(crate) front: Option<Front>,
     /// Where other commands enter.
-    pub(crate) door: Option<Door>,
+    door: Option<Door>,
     /// What the command says, where that is limited.
     pub(crate) output: Option<Output>,
     /// Whether a limit has ended the run.
-    pub(crate) reached: bool,
-    pub(crate) sockets: Option<Sockets>,
-    pub(crate) inside: Arc<dyn Inside>,
-    pub(crate) gate: Option<Gate>,
-    pub(crate) started: Instant,
-    pub(crate) writing: bool,
+    reached: bool,
+    sockets: Option<Sockets>,
+    inside: Arc<dyn Inside>,
+    gate: Option<Gate>,
+    started: Instant,
+    writing: bool,
 }
 
 /// How a run ended.
@@ -56,6 +56,23 @@ pub(crate) enum End {
 }
 
 impl Supervisor {
+    /// Watches a command that starts now, for nobody in this process.
+    pub(crate) fn new(started: Started, guard: Arc<Guard>, door: Option<Door>) -> Self {
+        Self {
+            running: started.running,
+            guard,
+            front: None,
+            door,
+            output: None,
+            reached: false,
+            sockets: Some(started.sockets),
+            inside: started.inside,
+            gate: None,
+            started: Instant::now(),
+            writing: false,
+        }
+    }
+
     /// Watches until the command has ended.
     pub(crate) fn watch(&mut self) -> Result<End, Failure> {
         let wall = self.guard.policy().limits.wall.as_ref().map(|l| l.value);
@@ -250,15 +267,7 @@ impl Supervisor {
             let calls = s.calls.iter().map(|calls| calls.source.readable());
             fds.extend(calls.map(|calls| PollFd::from_borrowed_fd(calls, PollFlags::IN)));
         }
-        let timeout = timeout.map(|t| Timespec {
-            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: t.subsec_nanos().into(),
-        });
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let ready = ready(&mut fds, timeout)?;
         Ok(Ready {
             news: ready[0],
             front: ready[1..front].to_vec(),

@@ -5,11 +5,12 @@ use crate::backend::TerminalShape;
 use crate::front::Front;
 use crate::packet::{pack, receive, send, tell};
 use crate::protocol::{Ask, Say, Wanted};
+use crate::ready::ready;
 use crate::session::Finished;
 use crate::signals::Signals;
 use crate::terminal::{self, Terminal};
 use bailiwick_event::Failure;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer};
 use rustix::stdio::{stderr, stdin, stdout};
@@ -97,15 +98,7 @@ fn wait(socket: &OwnedFd, front: &mut Front) -> Result<Option<Finished>, Failure
     loop {
         let mut fds = vec![PollFd::new(socket, PollFlags::IN)];
         fds.extend(front.interest());
-        let patience = front.patience().map(|t| Timespec {
-            tv_sec: i64::try_from(t.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: t.subsec_nanos().into(),
-        });
-        match poll(&mut fds, patience.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Failure::fault(format!("waiting failed: {error}"))),
-        }
-        let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+        let ready = ready(&mut fds, front.patience())?;
         front.serve(&ready[1..], |signal| tell(socket, &Ask::Signal(signal)));
         if !ready[0] {
             continue;
