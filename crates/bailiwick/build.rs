@@ -6,6 +6,10 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
+    // A binary that is linked statically has it already.
+    if std::env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|name| name != "gnu") {
+        return;
+    }
     let found = Command::new("cc")
         .arg("-print-file-name=libgcc_eh.a")
         .output();

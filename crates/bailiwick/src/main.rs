@@ -7,11 +7,15 @@
 mod bench;
 mod cli;
 mod completions;
+#[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
+mod copying;
 mod doctor;
 mod log;
 mod manual;
-#[cfg(not(test))]
+#[cfg(all(not(test), target_env = "gnu"))]
 mod mathematics;
+#[cfg(target_env = "musl")]
+mod memory;
 mod output;
 mod policy;
 mod run;
@@ -24,25 +28,33 @@ use bailiwick_event::Failure;
 use bailiwick_sandbox::startup;
 use clap::Parser;
 use cli::{Cli, Command};
+use std::ffi::OsString;
 
-/// What the C library calls. The arguments are those of `std::env::args_os`, which on Linux does
-/// not depend on the standard library's start-up.
+/// What the C library calls.
 #[cfg(not(test))]
 #[unsafe(no_mangle)]
-extern "C" fn main(_count: std::ffi::c_int, _words: *const *const std::ffi::c_char) -> i32 {
-    i32::from(start())
+extern "C" fn main(count: std::ffi::c_int, words: *const *const std::ffi::c_char) -> i32 {
+    #[cfg(target_env = "musl")]
+    memory::survive_forks();
+    // Not every C library hands the words to the standard library before this.
+    // SAFETY: the C library gives as many pointers as it counts, each to a word that ends in 0 and
+    // stays as it is as long as the process lives.
+    let words = (0..usize::try_from(count).unwrap_or(0))
+        .map(|at| unsafe { std::ffi::CStr::from_ptr(*words.add(at)) })
+        .map(|word| std::os::unix::ffi::OsStringExt::from_vec(word.to_bytes().to_vec()));
+    i32::from(start(words.collect()))
 }
 
 /// Does what the command line says; returns the exit code.
 #[cfg_attr(test, allow(dead_code))]
-fn start() -> u8 {
+fn start(words: Vec<OsString>) -> u8 {
     startup::begin();
-    let early = run::early();
-    let command = match cli::quickly(std::env::args_os()).map_or_else(Cli::try_parse, Ok) {
+    let early = run::early(&words);
+    let read = cli::quickly(words.iter().cloned()).map_or_else(|| Cli::try_parse_from(&words), Ok);
+    let command = match read {
         Ok(cli) => cli.command,
         Err(error) => {
             let _ = error.print();
-            let words: Vec<_> = std::env::args_os().collect();
             let bare = error.kind() == clap::error::ErrorKind::UnknownArgument
                 && words
                     .get(1)
@@ -57,7 +69,7 @@ fn start() -> u8 {
         Command::Run(arguments) => run::run(arguments, early),
         Command::Shell(arguments) => run::shell(arguments),
         Command::Exec(arguments) => run::exec(arguments),
-        Command::Serve(arguments) => run::serve(arguments),
+        Command::Serve(arguments) => run::serve(arguments, words),
         Command::Log(arguments) => log::log(&arguments),
         Command::Why(arguments) => why::why(&arguments),
         Command::Sessions(arguments) => sessions::sessions(&arguments),

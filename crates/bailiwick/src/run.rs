@@ -12,12 +12,10 @@ use std::io::Write;
 
 /// Begins the sandbox of a `run` before its command line is read. Where that has mistakes, the
 /// sandbox is dropped.
-pub(crate) fn early() -> Option<Early> {
-    let mut words = std::env::args_os().skip(1);
-    if words.next()? != "run" {
-        return None;
-    }
-    let words: Vec<_> = words.take_while(|word| word != "--").collect();
+pub(crate) fn early(words: &[OsString]) -> Option<Early> {
+    let words = words.get(1..)?.strip_prefix(&["run".into()])?;
+    let mut words = words.split(|word| word == "--");
+    let words = words.next()?;
     let has = |flag: &str| words.iter().any(|word| word == flag);
     if has("--trace-startup") {
         // Told again, with the reason, when the line was read.
@@ -42,12 +40,13 @@ pub(crate) fn exec(arguments: ExecArguments) -> Done {
     Ok(conclude(finished))
 }
 
-/// Keeps sandboxes waiting.
-pub(crate) fn serve(arguments: ServeArguments) -> Done {
+/// Keeps sandboxes waiting; `line` is this process's own command line.
+pub(crate) fn serve(arguments: ServeArguments, line: Vec<OsString>) -> Done {
     let workspace = arguments.source.workspace.unwrap_or_else(|| ".".into());
     let mut policy = Request::from_environment(arguments.source.policy, workspace);
     policy.allow_wide_workspace = arguments.allow_wide_workspace;
-    let mut spare: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let mut spare = line;
+    spare.drain(..1);
     spare.push("--spare".into());
     let request = ServeRequest {
         policy,
