@@ -18,6 +18,9 @@ const PIPE_BLOCK: u64 = 1 << 16;
 pub(crate) const PIPE: &str = "cat, 1 GiB of pipe";
 /// The name of the row of the product's smallest command.
 pub(crate) const TRUE: &str = "true";
+pub(crate) const PYTHON: &str = "python3 -c pass";
+pub(crate) const GIT_STATUS: &str = "git status";
+pub(crate) const RIPGREP: &str = "rg, 763 files";
 
 /// How much a row does. Tests look at what it does and not at its time.
 const fn amount(real: usize, in_tests: usize) -> usize {
@@ -50,7 +53,7 @@ pub(crate) fn rows(fixture: &Fixture, server: Option<SocketAddr>, quick: bool) -
             &["bailiwick"],
             Expected::Output("bailiwick\n".to_owned()),
         ),
-        new("python3 -c pass", "python3", &["-c", "pass"], nothing()),
+        new(PYTHON, "python3", &["-c", "pass"], nothing()),
         new("node -e ''", "node", &["-e", ""], nothing()),
         git_status(fixture),
         search(fixture),
@@ -238,7 +241,7 @@ fn git_status(fixture: &Fixture) -> Workload {
     ];
     Workload::new(
         fixture,
-        "git status",
+        GIT_STATUS,
         "git",
         &arguments,
         Expected::Output(status_text()),
@@ -261,7 +264,7 @@ fn search(fixture: &Fixture) -> Workload {
             "needle",
             &tree,
         ];
-        Workload::new(fixture, "rg, 763 files", "rg", &arguments, expected)
+        Workload::new(fixture, RIPGREP, "rg", &arguments, expected)
             .defined_as("rg --count-matches over 763 generated files".to_owned())
     } else {
         Workload::new(

@@ -259,7 +259,8 @@ fn counted_runs_are_no_rows_and_timed_runs_are_not_counted() {
     };
     let (plain, cold, bwrap) = (of("plain"), of("bailiwick cold"), of("bwrap"));
     assert_eq!(plain.execs, [1; 5]);
-    assert!(plain.calls.iter().all(|calls| (10..300).contains(calls)));
+    let few = plain.calls.iter().all(|calls| (10..1000).contains(calls));
+    assert!(few, "{:?}", plain.calls);
     // A shell that looks into the policy, and then bwrap, which starts the command.
     assert_eq!(cold.execs, [4; 5]);
     assert_eq!(bwrap.execs, [2; 5]);

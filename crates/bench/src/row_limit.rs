@@ -1,7 +1,9 @@
 //! Figures that have a bound and come out of rows: what a start, an act and a build may cost. A
 //! row that was not measured has no limit; a figure that did not pass is not compared.
 
-use crate::catalogue::{PIPE, TRUE, build_name, creates_name, reads_name, starts_name};
+use crate::catalogue::{
+    GIT_STATUS, PIPE, PYTHON, RIPGREP, TRUE, build_name, creates_name, reads_name, starts_name,
+};
 use crate::evidence::{LimitRecord, RowRecord};
 use crate::statistics::{bootstrap, ratio};
 use crate::system::{COLD, EXEC, INSIDE, PLAIN, SWEEP, WARM};
@@ -38,6 +40,9 @@ fn all() -> Vec<RowLimit> {
     vec![
         // `bwrap --unshare-all --ro-bind / / true`.
         limit(TRUE, COLD, "bwrap", Figure::Ratio, 1.5),
+        limit(PYTHON, COLD, PLAIN, Figure::Ratio, 1.3),
+        limit(GIT_STATUS, COLD, PLAIN, Figure::Ratio, 2.8),
+        limit(RIPGREP, COLD, PLAIN, Figure::Ratio, 1.5),
         limit(TRUE, EXEC, PLAIN, Figure::Ratio, 2.8),
         limit(TRUE, WARM, PLAIN, Figure::Ratio, 2.8),
         // 95 % of the throughput.

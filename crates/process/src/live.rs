@@ -10,7 +10,7 @@ use crate::init::Init;
 use crate::kernel;
 use crate::leader::{self, Handed};
 use crate::limits::{self, Bounds};
-use crate::message::{Order, Report, channel, receive, send, step_aside, tell};
+use crate::message::{Order, Report, channel, receive, send, tell};
 use crate::network;
 use crate::setup::{Command, unpack_command};
 use crate::watch::Watch;
@@ -29,6 +29,9 @@ use std::time::{Duration, Instant};
 
 /// How long pid 1 leaves the end of a run that is over its time to the supervisor.
 const WALL_GRACE: Duration = Duration::from_millis(500);
+
+/// How long pid 1 stays for a supervisor that has been told of the end.
+const STAY: Duration = Duration::from_millis(50);
 
 /// A sandbox whose layers are in force.
 pub(crate) struct Live {
@@ -316,9 +319,16 @@ impl Live {
         }
         startup::mark(Mark::Command);
         let _ = tell(&self.init.control, &Report::Exited { code });
-        // The end of a namespace takes the kernel some time.
-        step_aside();
+        self.stay_behind();
         kernel::exit_now(0)
+    }
+
+    /// Lets the supervisor end first. Taking the namespaces apart keeps a CPU for longer than it has
+    /// left to do, and whoever waits for the run would wait for that CPU. It takes this process along.
+    fn stay_behind(&self) {
+        let patience = Timespec::try_from(STAY).ok();
+        let mut fds = [PollFd::new(&self.init.control, PollFlags::IN)];
+        let _ = poll(&mut fds, patience.as_ref());
     }
 
     fn obey(&mut self) {

@@ -6,6 +6,8 @@ use crate::identity::Identity;
 use crate::setup::SetUp;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::Launch;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// The sandbox as it was made.
@@ -20,7 +22,8 @@ pub(crate) struct Made {
 #[derive(PartialEq, Eq)]
 pub(crate) struct Files {
     numbers: Vec<Option<(u64, u64)>>,
-    mounts: Vec<String>,
+    /// None where the kernel does not say.
+    mounts: Option<Vec<String>>,
 }
 
 impl Made {
@@ -42,7 +45,8 @@ impl Made {
         now.plan.notices.clear();
         now.bounds.exact = self.set_up.bounds.exact;
         now.owners.clone_from(&self.set_up.owners);
-        Ok(now == self.set_up && files(&now) == self.files)
+        let files = files(&now);
+        Ok(now == self.set_up && files.mounts.is_some() && files == self.files)
     }
 }
 
@@ -63,13 +67,20 @@ pub(crate) fn files(set_up: &SetUp) -> Files {
         })
         .collect();
     // Lines of proc_pid_mountinfo(5), whose fifth word is the place.
-    let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let inside = |line: &&str| {
         let place = line.split(' ').nth(4).map(unescaped);
         place.is_some_and(|place| sources.clone().any(|source| place.starts_with(source)))
     };
-    let mounts = table.lines().filter(inside).map(str::to_owned).collect();
+    let table = mount_table().ok();
+    let mounts = table.map(|table| table.lines().filter(inside).map(str::to_owned).collect());
     Files { numbers, mounts }
+}
+
+/// The mounts of this process, in few calls: the kernel does not say how long the table is.
+fn mount_table() -> io::Result<String> {
+    let mut table = String::with_capacity(16 << 10);
+    File::open("/proc/self/mountinfo")?.read_to_string(&mut table)?;
+    Ok(table)
 }
 
 /// A path of mountinfo, in which some bytes are three octal digits.

@@ -203,7 +203,9 @@ impl Drop for ProcessSandbox {
             self.end();
         }
         if self.cgroup.is_some() {
-            // A control group can be removed when nobody is in it any more.
+            // A control group can be removed when nobody is in it any more; pid 1 goes when nobody
+            // is here.
+            let _ = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Both);
             self.wait_for_end();
         }
         if let Some(scratch) = &self.scratch {

@@ -154,10 +154,12 @@ const IN_MEMORY: i64 = 0x0102_1994;
 /// It is no such message.
 pub fn unpack<T: for<'de> Deserialize<'de>>(file: impl AsFd) -> io::Result<T> {
     let mut file = File::from(file.as_fd().try_clone_to_owned()?);
-    if !file.metadata()?.is_file() || rustix::fs::fstatfs(&file)?.f_type != IN_MEMORY {
+    let meta = file.metadata()?;
+    if !meta.is_file() || rustix::fs::fstatfs(&file)?.f_type != IN_MEMORY {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    let mut bytes = Vec::new();
+    let length = meta.len().min(LARGEST);
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0) + 1);
     file.rewind()?;
     file.take(LARGEST).read_to_end(&mut bytes)?;
     postcard::from_bytes(&bytes).map_err(io::Error::other)
