@@ -20,6 +20,8 @@ type Place = (u32, u32);
 /// A document without its text.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 struct Parsed {
+    /// Of the text that was read, and of the keys of that time.
+    digest: u64,
     entries: Vec<ParsedEntry>,
     network: Option<Place>,
 }
@@ -33,6 +35,27 @@ struct ParsedEntry {
     at: Place,
 }
 
+/// What a text and the table of keys are told from others by: FNV-1a, computed when the program is
+/// compiled. It finds what was forgotten, and nobody who means harm: all of it is the program's own.
+pub(crate) const fn digest(text: &str) -> u64 {
+    const fn add(mut hash: u64, text: &str) -> u64 {
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while at < bytes.len() {
+            hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01b3);
+            at += 1;
+        }
+        hash
+    }
+    let mut hash = add(0xcbf2_9ce4_8422_2325, text);
+    let mut key = 0;
+    while key < KEYS.len() {
+        hash = add(hash, KEYS[key].path);
+        key += 1;
+    }
+    hash
+}
+
 /// The document of a template's text; none where the text is no template's.
 pub(crate) fn of(source: &Arc<SourceText>) -> Option<Document> {
     let name = source.shown.strip_prefix("template:")?;
@@ -40,7 +63,15 @@ pub(crate) fn of(source: &Arc<SourceText>) -> Option<Document> {
     if source.path.is_some() || source.text != template.text {
         return None;
     }
-    let Parsed { entries, network } = postcard::from_bytes(template.parsed).ok()?;
+    let Parsed {
+        digest,
+        entries,
+        network,
+    } = postcard::from_bytes(template.parsed).ok()?;
+    // Of another text, or for other keys: it is read instead.
+    if digest != template.digest {
+        return None;
+    }
     let origin = |(line, column): Place| Origin::new(Arc::clone(&source.shown), line, column);
     let entry = |entry: ParsedEntry| {
         Some(Entry {
@@ -76,6 +107,7 @@ mod tests {
             at: place(&entry.origin),
         });
         Parsed {
+            digest: digest(text),
             entries: entries.collect(),
             network: document.network.as_ref().map(place),
         }

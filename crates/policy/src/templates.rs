@@ -1,6 +1,8 @@
 //! The policies that are shipped. They are part of the program, so that nothing on disk can change
 //! what `default` means.
 
+use crate::parsed::digest;
+
 /// A template.
 pub(crate) struct Template {
     pub(crate) name: &'static str,
@@ -8,6 +10,8 @@ pub(crate) struct Template {
     pub(crate) text: &'static str,
     /// What reading it gives (see [`crate::parsed`]).
     pub(crate) parsed: &'static [u8],
+    /// Of the text.
+    pub(crate) digest: u64,
 }
 
 macro_rules! templates {
@@ -16,6 +20,7 @@ macro_rules! templates {
             name: $name,
             text: include_str!(concat!("../../../policies/", $name, ".toml")),
             parsed: include_bytes!(concat!("../../../policies/parsed/", $name)),
+            digest: const { digest(include_str!(concat!("../../../policies/", $name, ".toml"))) },
         }),*]
     };
 }

@@ -26,6 +26,7 @@ use rustix::process::{
     set_parent_process_death_signal, setpgid, setsid,
 };
 use std::io;
+use std::panic;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -93,6 +94,12 @@ impl Init {
     /// Runs the sandbox to its end.
     pub(crate) fn run(self) -> ! {
         startup::enter(Mark::Namespaces);
+        // One C library's `abort` would end the thread that this process was copied from.
+        let tell_of_it = panic::take_hook();
+        panic::set_hook(Box::new(move |what| {
+            tell_of_it(what);
+            kernel::exit_now(134)
+        }));
         let umask = rustix::process::umask(Mode::empty());
         let Complete {
             set_up,
@@ -459,17 +466,20 @@ fn no_new_privileges() -> io::Result<()> {
     }
 }
 
-/// Makes what was handed in stdout and stderr of this process and of the command.
-fn take_streams(which: [bool; 2], streams: &[OwnedFd]) -> io::Result<()> {
+/// Makes what was handed in the standard streams of this process and of the command.
+fn take_streams(which: [bool; 3], streams: &[OwnedFd]) -> io::Result<()> {
     let mut next = streams.iter();
     let mut next = || {
         next.next()
             .ok_or(io::Error::from_raw_os_error(libc::EPROTO))
     };
     if which[0] {
-        rustix::stdio::dup2_stdout(next()?)?;
+        rustix::stdio::dup2_stdin(next()?)?;
     }
     if which[1] {
+        rustix::stdio::dup2_stdout(next()?)?;
+    }
+    if which[2] {
         rustix::stdio::dup2_stderr(next()?)?;
     }
     Ok(())

@@ -35,7 +35,7 @@ pub(crate) fn lead(
     let code = match begin(command, surroundings, terminal, control) {
         Ok(pid) => {
             let _ = tell(hand_in, &Handed::Leads(pid));
-            // Pid 1 waits until nobody can hand anything in any more.
+            // Pid 1 listens until nobody can hand anything in any more.
             let _ = rustix::net::shutdown(hand_in, rustix::net::Shutdown::Both);
             watch(pid, surroundings.job, control)
         }

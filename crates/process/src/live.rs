@@ -57,6 +57,8 @@ struct Job {
     pid: i32,
     /// The process group that gets its signals.
     group: i32,
+    /// Where its process hands something in before it becomes the command.
+    handed: Option<OwnedFd>,
 }
 
 /// How a command is started.
@@ -152,31 +154,29 @@ impl Live {
             connects: self.connects,
         };
         let control = self.init.control.as_fd();
+        let mut become_it = || {
+            let _ = tell(control, &command::become_command(command, &surroundings));
+            127
+        };
         let pid = match way {
-            Way::Directly(_) => kernel::spawn(&mut || {
-                let _ = tell(control, &command::become_command(command, &surroundings));
-                127
-            })?,
+            Way::Directly(_) if number == OWN => kernel::spawn(&mut become_it)?,
+            // What runs here already could stop it at any instant: nothing waits for it, and it
+            // shares no memory.
+            Way::Directly(_) => match kernel::fork()? {
+                0 => kernel::exit_now(become_it()),
+                pid => pid,
+            },
             Way::Led { terminal, .. } => match kernel::fork()? {
                 0 => leader::lead(command, &surroundings, terminal, control, hand_in.as_fd()),
                 pid => pid,
             },
         };
-        drop(hand_in);
-        let mut job = Job {
+        Ok(Job {
             number,
             pid,
             group: pid,
-        };
-        // Without a listener the command could not attach its filter, and has not started.
-        while let Some((handed, mut descriptors)) = receive::<Handed>(&handed)? {
-            match (handed, descriptors.pop(), &mut self.broker) {
-                (Handed::Listener, Some(listener), Some(broker)) => broker.listen(listener.into()),
-                (Handed::Leads(pid), ..) => job.group = pid,
-                _ => {}
-            }
-        }
-        Ok(job)
+            handed: Some(handed),
+        })
     }
 
     /// Waits for what ends, and for orders.
@@ -212,6 +212,9 @@ impl Live {
                 false => self.broker.as_ref().and_then(Broker::way_out),
             };
             fds.extend(way.map(|way| PollFd::from_borrowed_fd(way, PollFlags::IN)));
+            let ways = fds.len();
+            let handed = self.jobs.iter().filter_map(|job| job.handed.as_ref());
+            fds.extend(handed.map(|handed| PollFd::new(handed, PollFlags::IN)));
             let first = fds.len();
             let mut listeners = Vec::new();
             for (number, listener) in self.broker.iter().flat_map(Broker::descriptors) {
@@ -220,7 +223,12 @@ impl Live {
             }
             let _ = poll(&mut fds, timeout.as_ref());
             let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            let (child, control, dial) = (ready[0], ready[1], ready[2..first].contains(&true));
+            let (child, control, dial) = (ready[0], ready[1], ready[2..ways].contains(&true));
+            if ready[ways..first].contains(&true) {
+                for job in &mut self.jobs {
+                    job.hear(&mut self.broker);
+                }
+            }
             if let Some(broker) = &mut self.broker {
                 for (number, _) in listeners.iter().zip(&ready[first..]).filter(|(_, r)| **r) {
                     broker.serve(*number);
@@ -300,7 +308,8 @@ impl Live {
             if job == OWN {
                 self.end(code);
             }
-            self.jobs.swap_remove(at);
+            // What it has left running may need its listener.
+            self.jobs.swap_remove(at).hear(&mut self.broker);
             let _ = tell(&self.init.control, &Report::Ended { job, code });
         }
     }
@@ -414,6 +423,30 @@ impl Live {
             Err(error) => tell(dial, &error.raw_os_error().unwrap_or(libc::EIO)),
         };
     }
+}
+
+impl Job {
+    /// Takes what its process has handed in so far. Without a listener the command could not attach
+    /// its filter, and has not started.
+    fn hear(&mut self, broker: &mut Option<Broker>) {
+        while let Some(handed) = self.handed.as_ref().filter(|handed| is_readable(handed)) {
+            match receive::<Handed>(handed) {
+                Ok(Some((Handed::Listener, mut descriptors))) => {
+                    if let (Some(listener), Some(broker)) = (descriptors.pop(), broker.as_mut()) {
+                        broker.listen(listener.into());
+                    }
+                }
+                Ok(Some((Handed::Leads(pid), _))) => self.group = pid,
+                Ok(None) | Err(_) => self.handed = None,
+            }
+        }
+    }
+}
+
+/// Whether something, or its end, can be read now.
+fn is_readable(fd: &OwnedFd) -> bool {
+    let mut fds = [PollFd::new(fd, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// Ends every process of the namespace but this one.

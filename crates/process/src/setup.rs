@@ -39,8 +39,8 @@ pub(crate) struct SetUp {
     pub(crate) without_landlock: bool,
     /// Whether the system-call filter may be missing.
     pub(crate) without_seccomp: bool,
-    /// Which of stdout and stderr come with the message, after the idmappings.
-    pub(crate) streams: [bool; 2],
+    /// Which of the standard streams come with the message, after the idmappings.
+    pub(crate) streams: [bool; 3],
 }
 
 impl SetUp {

@@ -54,7 +54,7 @@ prop_compose! {
         argv in prop::collection::vec(word(), 1..4),
         cwd in path(),
         environment in prop::collection::vec((word(), word()), 0..4),
-        streams in any::<[bool; 2]>(),
+        streams in any::<[bool; 3]>(),
     ) -> SetUp {
         SetUp {
             plan,

@@ -38,7 +38,7 @@ pub struct Launch<'a> {
     /// Whether layers that the machine does not have are done without.
     pub best_effort: bool,
     /// What stdout and stderr are inside, where they are not the caller's own.
-    pub streams: [Option<BorrowedFd<'a>>; 2],
+    pub streams: [Option<BorrowedFd<'a>>; 3],
 }
 
 /// A command that enters a sandbox.

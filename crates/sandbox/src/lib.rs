@@ -10,6 +10,7 @@ mod early;
 mod environment;
 mod exec;
 mod front;
+mod input;
 mod job;
 mod output;
 pub mod packet;

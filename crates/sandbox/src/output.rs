@@ -6,6 +6,7 @@
 //! and not the supervisor. Nothing over the limit is passed on.
 
 use crate::backend::TerminalShape;
+use crate::input::readable_only;
 use crate::ready::ready;
 use crate::signals::Signals;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -63,8 +64,8 @@ pub(crate) struct Output {
     ended: bool,
 }
 
-/// The ends that the command writes to; none for a terminal.
-type Ends = [Option<OwnedFd>; 2];
+/// The command's streams; none where it has the caller's, or a terminal.
+type Ends = [Option<OwnedFd>; 3];
 
 impl Output {
     /// Pipes for the streams that are no terminal. Two streams that are the same file stay one,
@@ -73,14 +74,17 @@ impl Output {
         let terminal = shape.map_or([false; 3], |shape| shape.streams);
         let (out, err) = (stdout(), stderr());
         let mut pipes = Vec::new();
-        let mut ends: Ends = [None, None];
+        let mut ends: Ends = [const { None }; 3];
+        if !terminal[0] {
+            ends[0] = readable_only(rustix::stdio::stdin())?;
+        }
         let same = is_same(out.as_fd(), err.as_fd());
-        for (number, stream) in [out.as_fd(), err.as_fd()].into_iter().enumerate() {
-            if terminal[number + 1] {
+        for (number, stream) in [(1, out.as_fd()), (2, err.as_fd())] {
+            if terminal[number] {
                 continue;
             }
-            if let (1, true, [Some(first), _]) = (number, same, &ends) {
-                ends[1] = Some(first.try_clone()?);
+            if let (2, true, [_, Some(first), _]) = (number, same, &ends) {
+                ends[2] = Some(first.try_clone()?);
                 continue;
             }
             let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;

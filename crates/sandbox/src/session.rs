@@ -85,7 +85,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let limited = policy.limits.output.as_ref().map(|limit| limit.value);
     let output = limited.map(|limit| Output::new(limit, shape.as_ref()));
     let (mut output, ends) = match output.transpose() {
-        Ok(made) => made.map_or((None, [None, None]), |(o, ends)| (Some(o), ends)),
+        Ok(made) => made.map_or((None, [const { None }; 3]), |(o, ends)| (Some(o), ends)),
         Err(e) => return Err(Failure::fault(format!("the output cannot be limited: {e}"))),
     };
     let launch = Launch {
@@ -98,7 +98,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         open: request.name.is_some(),
         private: &private,
         best_effort: request.best_effort,
-        streams: [&ends[0], &ends[1]].map(|end| end.as_ref().map(AsFd::as_fd)),
+        streams: ends.each_ref().map(|end| end.as_ref().map(AsFd::as_fd)),
     };
     // Mistakes of the policy are told before those of the machine.
     let mut begun = prepared?.begin(&launch)?;
@@ -155,7 +155,9 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     if let Some(front) = &mut supervisor.front {
         front.finish();
     }
-    let end = end.map(|end| supervisor.pass_on_the_rest(end));
+    if end.is_ok() {
+        supervisor.pass_on_the_rest();
+    }
     let finished = supervisor.conclude(end, record, caller.get(OsStr::new("PATH")), request.json);
     startup::mark(Stage::Closed);
     finished

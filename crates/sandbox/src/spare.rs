@@ -96,7 +96,7 @@ fn launch<'a>(
         open: true,
         private,
         best_effort,
-        streams: [None, None],
+        streams: [None; 3],
     }
 }
 

@@ -5,8 +5,8 @@
 //! anonymous file that they inherit, and that is closed when the command's image is loaded. A run
 //! that is not traced pays one load of a pointer per stage.
 
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd};
+use rustix::fs::{MemfdFlags, Mode, OFlags, memfd_create};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs::File;
 use std::io;
@@ -121,8 +121,15 @@ fn now(clock: ClockId) -> u64 {
         + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Notes where a process begins; the first thing that it does.
+/// Notes where a process begins; the first thing that it does. A standard stream that the caller has
+/// closed is made `/dev/null`: another descriptor would be taken for it.
 pub fn begin() {
+    let null = || rustix::fs::open("/dev/null", OFlags::RDWR, Mode::empty());
+    // The kernel gives the lowest number that is free.
+    while null().is_ok_and(|file| match file.as_raw_fd() {
+        0..=2 => file.into_raw_fd() <= 2,
+        _ => false,
+    }) {}
     let _ = ORIGIN.set(Origin {
         main: now(ClockId::Monotonic),
         load: now(ClockId::ProcessCPUTime),

@@ -145,10 +145,7 @@ impl Supervisor {
 
     /// Waits until what the command said has been passed on. What it said last is counted when it
     /// has ended already.
-    ///
-    /// Decision: a run that a limit ended never ends as the command did, even where the command
-    /// was quicker than the signal: output that was cut must not look like success.
-    pub(crate) fn pass_on_the_rest(&mut self, end: End) -> End {
+    pub(crate) fn pass_on_the_rest(&mut self) {
         if let (Some(output), Some(front)) = (&mut self.output, &mut self.front) {
             output.finish(front.signals(), self.reached.then_some(PATIENCE));
         }
@@ -156,13 +153,13 @@ impl Supervisor {
             self.reached = true;
             self.limit(LimitKind::Output, said);
         }
-        match self.reached {
-            true => End::Code(137),
-            false => end,
-        }
     }
 
     /// Records the end of the run, tells it to whoever waits, and closes the record.
+    ///
+    /// Decision: a run that this process ended for a limit never ends as the command did, even
+    /// where the command was quicker than the signal: output that was cut must not look like
+    /// success.
     pub(crate) fn conclude(
         &mut self,
         end: Result<End, Failure>,
@@ -171,7 +168,10 @@ impl Supervisor {
         json: bool,
     ) -> Result<Finished, Failure> {
         let took = self.started.elapsed();
-        let ended = end.map(|end| record.end(&end, took, path));
+        let ended = end.map(|end| match self.reached {
+            true => record.end(&End::Code(137), took, path),
+            false => record.end(&end, took, path),
+        });
         if let Some(gate) = self.gate.take() {
             gate.stop();
         }

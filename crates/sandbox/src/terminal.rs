@@ -176,8 +176,11 @@ impl Terminal {
         }
         if input && self.carrying && self.pending.is_empty() {
             let mut buffer = [0; 4096];
-            if let Ok(length) = rustix::io::read(&self.outer, &mut buffer) {
-                self.pending.extend_from_slice(&buffer[..length]);
+            match rustix::io::read(&self.outer, &mut buffer) {
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                // It was closed; it stays readable for good.
+                Ok(0) | Err(_) => (self.carrying, self.eager) = (false, false),
+                Ok(length) => self.pending.extend_from_slice(&buffer[..length]),
             }
         }
         while !self.pending.is_empty() {

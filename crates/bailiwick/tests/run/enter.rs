@@ -28,6 +28,62 @@ fn a_command_enters_with_its_streams_folder_and_exit_code() {
 }
 
 #[test]
+fn a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits() {
+    let storm = "import os, signal, subprocess, time
+print('up', flush=True)
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    try: os.kill(-1, signal.SIGSTOP)
+    except ProcessLookupError: pass
+for _ in range(6):
+    if os.fork() == 0:
+        held = bytearray(120 << 20)
+        for page in range(0, len(held), 4096): held[page] = 1
+        time.sleep(60)
+time.sleep(60)
+";
+    let policy = "extends = [\"default\"]\n[limits]\nmemory = \"200MiB\"\n";
+    let sandbox = Sandbox::new().policy(policy).file("storm.py", storm);
+    let words = ["run", "--name", "box", "--", "python3", "storm.py"];
+    let file = sandbox.scratch().root().join("policy-1.toml");
+    let mut all = vec!["run", "--policy", file.to_str().unwrap()];
+    all.extend(&words[1..]);
+    let mut run = Background::start(&sandbox, all, "up");
+    for _ in 0..3 {
+        let mut guest = sandbox.command();
+        guest.args(["exec", "box", "--", "true"]);
+        let mut guest = guest
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let _ = guest.kill();
+        let _ = guest.wait();
+    }
+    assert_eq!(run.ends(), Some(137));
+    sandbox.bailiwick(["log", "box"]).stdout_has("memory");
+}
+
+#[test]
+fn a_stream_that_the_caller_closed_is_the_null_device() {
+    let sandbox = Sandbox::new();
+    let command = sandbox.command();
+    let variables = command.get_envs().filter_map(|(k, v)| Some((k, v?)));
+    let shell = Command::new("sh")
+        .args([
+            "-c",
+            "\"$B\" run -c 'echo a; cat; echo b >&2; exit 4' <&- >&- 2>&-; echo $?",
+        ])
+        .env("B", binary())
+        .current_dir(sandbox.workspace())
+        .envs(variables)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&shell.stdout), "4\n");
+}
+
+#[test]
 fn both_see_the_same_processes_files_and_network() {
     let sandbox = Sandbox::new();
     let words = [

@@ -203,6 +203,38 @@ fn output_over_its_size_is_cut_there_and_ends_the_run() {
 }
 
 #[test]
+fn a_stdin_that_can_be_written_is_no_way_round_the_limit_on_output() {
+    let policy = format!("{DEFAULT}[limits]\noutput = \"10KB\"\n");
+    let sandbox = Sandbox::new().policy(&policy);
+    let script = "printf 'first\\nsecond\\n' > both
+        \"$B\" run --policy \"$P\" -c 'read x; echo $x; echo more >&0' 0<>both; echo $?
+        python3 - <<'E'
+import os, socket, subprocess
+ours, theirs = socket.socketpair()
+ours.sendall(b'typed\\n'); ours.shutdown(socket.SHUT_WR)
+run = [os.environ['B'], 'run', '--policy', os.environ['P'], '-c', 'cat; head -c 50000 /dev/zero >&0']
+print(subprocess.run(run, stdin=theirs, stderr=subprocess.DEVNULL).returncode, flush=True)
+theirs.close()
+print(len(ours.recv(1 << 20)))
+E";
+    let command = sandbox.command();
+    let variables = command.get_envs().filter_map(|(k, v)| Some((k, v?)));
+    let shell = std::process::Command::new("sh")
+        .args(["-c", script])
+        .env("B", crate::support::binary())
+        .env("P", sandbox.scratch().root().join("policy-1.toml"))
+        .current_dir(sandbox.workspace())
+        .envs(variables)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&shell.stdout);
+    let complaints = String::from_utf8_lossy(&shell.stderr);
+    assert_eq!(said, "first\n1\ntyped\n1\n0\n", "{complaints}");
+    let both = std::fs::read_to_string(sandbox.workspace().join("both")).unwrap();
+    assert_eq!(both, "first\nsecond\n");
+}
+
+#[test]
 fn output_within_its_size_is_as_without_a_limit() {
     let policy = format!("{DEFAULT}[limits]\noutput = \"100KB\"\n");
     let sandbox = Sandbox::new().policy(&policy);
