@@ -2,7 +2,7 @@
 //! line that decided. An explanation that is computed in another way than the decision is a lie
 //! waiting to happen; hosts ask [`network::decide_host`] itself.
 
-use crate::{Effective, PathEntry, network, paths};
+use crate::{Effective, PathEntry, ProtectAbsent, network, paths};
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Ports, RuleRef, Text};
 use std::fmt;
 use std::path::Path;
@@ -143,7 +143,12 @@ impl Effective {
             }),
             Access::Private => "what is there inside is kept for this workspace; your own files at that path are not visible".to_owned(),
             Access::Protected if full.symlink_metadata().is_err() => {
-                "it does not exist: making it is not stopped yet; once it exists, a later run cannot change it".to_owned()
+                match self.filesystem.protect_absent() {
+                    ProtectAbsent::Enforce => "it does not exist, and cannot be made inside",
+                    ProtectAbsent::Sweep => "it does not exist; what is made there is taken away at the end",
+                    ProtectAbsent::Off => "it does not exist: making it is not stopped (protect_absent = \"off\")",
+                }
+                .to_owned()
             }
             Access::Protected => "readable, but not writable, whatever `write` says".to_owned(),
             _ => String::new(),

@@ -156,7 +156,7 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
     ),
     (
         "limits",
-        "How much the sandbox may use. What is not said is not limited.",
+        "How much the sandbox may use. What neither the policy nor what it extends says is not limited.",
     ),
     (
         "require",
@@ -236,7 +236,7 @@ pub(crate) const KEYS: &[Key] = &[
         Narrows,
         "git hooks, editor tasks, agent settings",
         r#"[".git/hooks", ".mcp.json"]"#,
-        "Never writable, whatever else covers it. What exists when the run starts is protected; that it is made during the run is not stopped yet. For files that something outside the sandbox would later run."
+        "Never writable, whatever else covers it, and never made inside where it does not exist (see `protect_absent`). For files that something outside the sandbox would later run."
     ),
     key!(
         ProtectAbsent,

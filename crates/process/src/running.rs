@@ -66,10 +66,15 @@ impl ProcessSandbox {
             id: "filesystem.protect".to_owned(),
             origin: Origin::built_in(),
         });
-        let remedy = format!(
-            "use another name; if the command must write this one, leave the entry out of {} in {}",
-            rule.id, rule.origin
-        );
+        let otherwise = match rule.origin.file.starts_with("template:") {
+            // A template cannot be edited, and no layer takes a protection back.
+            true => "write this one outside of the sandbox".to_owned(),
+            false => format!(
+                "if the command must write this one, leave the entry out of {} in {}",
+                rule.id, rule.origin
+            ),
+        };
+        let remedy = format!("use another name; {otherwise}");
         let reason = reason.unwrap_or_else(|| "the name is protected".to_owned());
         Decision::deny(rule, reason, remedy)
     }

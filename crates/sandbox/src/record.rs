@@ -173,7 +173,9 @@ fn no_folder(cwd: &Path, errno: i32) -> String {
             "its mode or its owner keeps the command out (`chmod u+rwx` mends that where it is \
              yours), or an entry of [filesystem] deny does"
         }
-        _ => "the policy has to grant it, as `write = [\".\"]` in a policy file beside it does",
+        _ => {
+            "the policy has to grant it: begin a file of your own with `extends = [\"default\"]`, or name the folder under [filesystem] write"
+        }
     };
     format!(
         "{}: the command cannot start in this folder of the sandbox ({error}): {remedy}",
