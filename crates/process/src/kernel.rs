@@ -4,6 +4,7 @@
 //! can be read in one sitting. No policy here: arguments go in, an error comes out.
 
 use crate::switches::{Layer, without};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ffi::CString;
 use std::io;
@@ -441,6 +442,12 @@ fn close_range(first: u32, last: u32) {
 /// The bits of a file's flags that say how it is accessed, as the kernel has them (open(2)); the
 /// `O_ACCMODE` of some C libraries has `O_PATH` as well.
 pub(crate) const ACCESS: libc::c_int = libc::O_WRONLY | libc::O_RDWR;
+
+/// Whether something, or its end, can be read now.
+pub(crate) fn is_readable(fd: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&fd, PollFlags::IN)];
+    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
+}
 
 /// Replaces the process image; returns only with an error.
 pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {

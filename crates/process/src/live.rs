@@ -429,7 +429,7 @@ impl Job {
     /// Takes what its process has handed in so far. Without a listener the command could not attach
     /// its filter, and has not started.
     fn hear(&mut self, broker: &mut Option<Broker>) {
-        while let Some(handed) = self.handed.as_ref().filter(|handed| is_readable(handed)) {
+        while let Some(handed) = self.handed.as_ref().filter(|h| kernel::is_readable(h)) {
             match receive::<Handed>(handed) {
                 Ok(Some((Handed::Listener, mut descriptors))) => {
                     if let (Some(listener), Some(broker)) = (descriptors.pop(), broker.as_mut()) {
@@ -441,12 +441,6 @@ impl Job {
             }
         }
     }
-}
-
-/// Whether something, or its end, can be read now.
-fn is_readable(fd: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(fd, PollFlags::IN)];
-    poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// Ends every process of the namespace but this one.

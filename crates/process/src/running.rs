@@ -4,6 +4,7 @@
 use crate::broker::Rules;
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
+use crate::kernel;
 use crate::limits::Bounds;
 use crate::made::Made;
 use crate::message::{Order, Report, receive, send, tell};
@@ -14,7 +15,6 @@ use crate::switches::{Layer, without};
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef};
 use bailiwick_gate::Inside;
 use bailiwick_sandbox::{Entry, Launch, News, Running};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::VecDeque;
@@ -112,7 +112,7 @@ impl Running for ProcessSandbox {
         if let Some(news) = self.more.pop_front() {
             return Ok(Some(news));
         }
-        if self.cgroup.is_some() && !self.is_told() {
+        if self.cgroup.is_some() && !kernel::is_readable(&self.control) {
             return Ok(Some(News::Quiet));
         }
         Ok(match receive::<Report>(&self.control)? {
@@ -246,12 +246,6 @@ impl ProcessSandbox {
         let watch = cgroup.events.watch(self.control.as_fd());
         self.cgroup = Some((cgroup, watch.map_err(|error| error.to_string())?));
         Ok(())
-    }
-
-    /// Whether anything was said by pid 1.
-    fn is_told(&self) -> bool {
-        let mut fds = [PollFd::new(&self.control, PollFlags::IN)];
-        poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
 
     /// Limits that the kernel says were hit.

@@ -68,18 +68,8 @@ time.sleep(60)
 #[test]
 fn a_stream_that_the_caller_closed_is_the_null_device() {
     let sandbox = Sandbox::new();
-    let command = sandbox.command();
-    let variables = command.get_envs().filter_map(|(k, v)| Some((k, v?)));
-    let shell = Command::new("sh")
-        .args([
-            "-c",
-            "\"$B\" run -c 'echo a; cat; echo b >&2; exit 4' <&- >&- 2>&-; echo $?",
-        ])
-        .env("B", binary())
-        .current_dir(sandbox.workspace())
-        .envs(variables)
-        .output()
-        .unwrap();
+    let script = "\"$B\" run -c 'echo a; cat; echo b >&2; exit 4' <&- >&- 2>&-; echo $?";
+    let shell = sandbox.shell(script).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&shell.stdout), "4\n");
 }
 

@@ -217,14 +217,9 @@ print(subprocess.run(run, stdin=theirs, stderr=subprocess.DEVNULL).returncode, f
 theirs.close()
 print(len(ours.recv(1 << 20)))
 E";
-    let command = sandbox.command();
-    let variables = command.get_envs().filter_map(|(k, v)| Some((k, v?)));
-    let shell = std::process::Command::new("sh")
-        .args(["-c", script])
-        .env("B", crate::support::binary())
+    let shell = sandbox
+        .shell(script)
         .env("P", sandbox.scratch().root().join("policy-1.toml"))
-        .current_dir(sandbox.workspace())
-        .envs(variables)
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&shell.stdout);
@@ -250,17 +245,9 @@ fn counted_output_keeps_its_order_and_its_reader() {
     let script = "b() { \"$B\" run --policy \"$P\" -c \"$1\"; }
         b 'echo 1; echo 2 >&2; echo 3; echo 4 >/dev/stderr' > both 2>&1
         b 'yes; echo $? >&2' | head -n 1";
-    let shell = std::process::Command::new("sh")
-        .args(["-c", script])
-        .env("B", crate::support::binary())
+    let shell = sandbox
+        .shell(script)
         .env("P", sandbox.scratch().root().join("policy-1.toml"))
-        .current_dir(sandbox.workspace())
-        .envs(
-            sandbox
-                .command()
-                .get_envs()
-                .filter_map(|(k, v)| Some((k, v?))),
-        )
         .output()
         .unwrap();
     // Two streams that are one file stay one.

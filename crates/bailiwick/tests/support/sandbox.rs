@@ -173,6 +173,19 @@ impl Sandbox {
         Outcome::new(Arc::clone(&self.scratch), finished, None)
     }
 
+    /// A script outside, in the workspace and with the variables of [`Sandbox::command`]; `$B` is the
+    /// binary.
+    pub(crate) fn shell(&self, script: &str) -> Command {
+        let like = self.command();
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script])
+            .current_dir(self.workspace())
+            .envs(like.get_envs().filter_map(|(k, v)| Some((k, v?))))
+            .env("B", super::binary());
+        shell
+    }
+
     /// The binary in the sandbox's environment, without any argument yet.
     pub(crate) fn command(&self) -> Command {
         let mut command = match self.bare {
