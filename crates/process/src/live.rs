@@ -188,8 +188,9 @@ impl Live {
         if let Some(limit) = self.bounds.disk {
             self.keep(Disk::new(folders, limit));
         }
+        // What ended before there was the descriptor.
+        self.collect();
         loop {
-            self.collect();
             if let Some(deadline) = self.deadline
                 && Instant::now() >= deadline + WALL_GRACE
             {
@@ -238,9 +239,6 @@ impl Live {
                 }
                 broker.retry();
             }
-            if child {
-                let _ = rustix::io::read(&signals, &mut [0; 1024]);
-            }
             if control {
                 self.obey();
             }
@@ -248,6 +246,10 @@ impl Live {
                 self.connect();
             }
             self.look();
+            if child {
+                let _ = rustix::io::read(&signals, &mut [0; 1024]);
+                self.collect();
+            }
         }
     }
 

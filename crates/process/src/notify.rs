@@ -84,6 +84,8 @@ const SEND: libc::Ioctl = 0xc018_2101_u32 as libc::Ioctl;
 const ID_VALID: libc::Ioctl = 0x4008_2102_u32 as libc::Ioctl;
 const ADD_DESCRIPTOR: libc::Ioctl = 0x4018_2103_u32 as libc::Ioctl;
 const ADD_AND_SEND: u32 = 2;
+const SET_FLAGS: libc::Ioctl = 0x4008_2104_u32 as libc::Ioctl;
+const SYNC_WAKE_UP: u64 = 1;
 
 /// Attaches a filter whose notified calls arrive at the listener. A caller that is interrupted by
 /// a signal goes on waiting, where the kernel can do that (Linux 5.19): its call is being made.
@@ -119,6 +121,13 @@ pub(crate) fn attach(program: &[libc::sock_filter]) -> io::Result<Listener> {
 }
 
 impl Listener {
+    /// Has caller and listener take turns on one CPU, where the kernel can do that (Linux 6.6):
+    /// while one of them works the other waits, and to wake another CPU takes longer than most acts.
+    pub(crate) fn take_turns(&self) {
+        // SAFETY: by this request the kernel takes a number, and no address.
+        unsafe { libc::ioctl(self.0.as_raw_fd(), SET_FLAGS, SYNC_WAKE_UP) };
+    }
+
     /// The next call; none where the caller is gone already.
     pub(crate) fn receive(&self) -> io::Result<Option<Call>> {
         // SAFETY: all-zero is a valid `seccomp_notif`, and the kernel demands it.

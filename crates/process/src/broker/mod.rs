@@ -83,6 +83,7 @@ impl Broker {
 
     /// Serves the calls of one more command.
     pub(crate) fn listen(&mut self, listener: Listener) {
+        listener.take_turns();
         self.listeners.push(Some(listener));
     }
 

@@ -6,7 +6,7 @@ use super::path::{Place, is_own, is_proc, kind_of, shown};
 use crate::kernel::ACCESS;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    CWD, FileType, Mode, OFlags, fcntl_getfl, fcntl_setfl, fstat, ftruncate, major, minor, openat,
+    CWD, FileType, Mode, OFlags, fcntl_setfl, fstat, ftruncate, major, minor, openat,
 };
 use rustix::io::Errno;
 use std::ffi::OsString;
@@ -262,8 +262,8 @@ impl Open {
         match openat(&self.folder, &self.name, self.flags, self.mode) {
             Ok(file) => {
                 if waits && self.wanted & libc::O_PATH == 0 {
-                    let flags = fcntl_getfl(&file)?;
-                    fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?;
+                    // What else the kernel takes here was asked for as it is.
+                    fcntl_setfl(&file, self.flags & !OFlags::NONBLOCK)?;
                 }
                 Ok(Outcome::Opened(file, self.wanted & libc::O_CLOEXEC != 0))
             }

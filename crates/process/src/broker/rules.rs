@@ -109,10 +109,11 @@ impl Rules {
             globs: Vec::new(),
         }
         .compiled();
+        let asked = Asked::new(&configuration);
         let found = rules
             .names
             .iter()
-            .find(|(number, name)| rules.covers(*number, name, &configuration));
+            .find(|(number, name)| rules.covers(*number, name, asked));
         rules.git = found.map(|(number, _)| *number);
         rules
     }
@@ -154,10 +155,11 @@ impl Rules {
         let Some(first) = self.unreadable else {
             return Verdict::Allow;
         };
+        let asked = Asked::new(path);
         let found = self
             .names
             .iter()
-            .find(|(number, name)| *number >= first && self.covers(*number, name, path));
+            .find(|(number, name)| *number >= first && self.covers(*number, name, asked));
         found.map_or(Verdict::Allow, |(number, _)| Verdict::Refuse(*number))
     }
 
@@ -207,8 +209,14 @@ impl Rules {
             .unwrap_or_default()
     }
 
-    /// With what does not travel.
+    /// With what does not travel, and every path as the kernel would write it.
     pub(crate) fn compiled(mut self) -> Self {
+        let roots = self.names.iter_mut().map(|(_, name)| match name {
+            Name::Whole(root) | Name::Anywhere { root, .. } | Name::Glob { root, .. } => root,
+        });
+        for path in roots.chain(&mut self.host).chain(&mut self.exempt) {
+            *path = path.components().collect();
+        }
         self.globs = self
             .names
             .iter()
@@ -230,8 +238,9 @@ impl Rules {
     /// What happens to an act that creates or writes `path`, which has no links in it.
     pub(crate) fn decide(&self, path: &Path) -> Verdict {
         let git = self.git(path).filter(|_| is_configuration(path));
+        let asked = Asked::new(path);
         for (number, name) in &self.names {
-            if !self.covers(*number, name, path) {
+            if !self.covers(*number, name, asked) {
                 continue;
             }
             // The entry for git's configuration is the one that a closer look stands for.
@@ -245,8 +254,9 @@ impl Rules {
 
     /// The rule by which a file of git at `path` is decided; none where git is left alone.
     pub(crate) fn git(&self, path: &Path) -> Option<u32> {
-        let on_host = self.host.iter().any(|folder| path.starts_with(folder));
-        self.git.filter(|_| on_host)
+        let asked = Asked::new(path);
+        self.git
+            .filter(|_| self.host.iter().any(|folder| asked.is_in(folder)))
     }
 
     /// What happens to an act that creates the folder `path`. Every new repository has a folder for
@@ -261,12 +271,10 @@ impl Rules {
     /// What happens to an act that creates or writes the file `path` by opening it. Every new
     /// repository has sample hooks, whose names git does not run.
     pub(crate) fn decide_file(&self, path: &Path) -> Verdict {
-        let folder = path.parent().and_then(Path::file_name);
         let sample = path.extension().is_some_and(|e| e == "sample");
-        let of_git = path
-            .parent()
-            .is_some_and(|hooks| self.is_of_free_git(hooks));
-        match sample && folder.is_some_and(|name| name == "hooks") && of_git {
+        let hooks = path.parent().filter(|_| sample);
+        let hooks = hooks.filter(|hooks| hooks.file_name().is_some_and(|name| name == "hooks"));
+        match hooks.is_some_and(|hooks| self.is_of_free_git(hooks)) {
             true => Verdict::Allow,
             false => self.decide(path),
         }
@@ -278,16 +286,18 @@ impl Rules {
         is_in_git(hooks) && above == Some(Verdict::Allow)
     }
 
-    fn covers(&self, number: u32, name: &Name, path: &Path) -> bool {
-        if self.exempt.iter().any(|folder| path.starts_with(folder)) {
+    fn covers(&self, number: u32, name: &Name, asked: Asked<'_>) -> bool {
+        if self.exempt.iter().any(|folder| asked.is_in(folder)) {
             return false;
         }
+        let below = |root| asked.path.strip_prefix(root);
         match name {
-            Name::Whole(whole) => path.starts_with(whole),
-            Name::Anywhere { root, components } => path
-                .strip_prefix(root)
-                .is_ok_and(|below| !ends(below, components).is_empty()),
-            Name::Glob { root, .. } => path.strip_prefix(root).is_ok_and(|below| {
+            Name::Whole(whole) => asked.is_in(whole),
+            Name::Anywhere { root, components } => {
+                asked.may_contain(components)
+                    && below(root).is_ok_and(|below| !ends(below, components).is_empty())
+            }
+            Name::Glob { root, .. } => below(root).is_ok_and(|below| {
                 self.globs
                     .iter()
                     .filter(|(n, r, _)| *n == number && r == root)
@@ -409,6 +419,57 @@ fn control_name(path: &Path, workspace: &Path) -> Option<Vec<String>> {
 /// Whether two names mean one file in a folder that ignores case.
 fn same(name: &OsStr, component: &str) -> bool {
     component == "*" || name.as_bytes().eq_ignore_ascii_case(component.as_bytes())
+}
+
+/// A path that is asked about; every act asks about one, under every rule.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    path: &'a Path,
+    /// Whether it is written as the kernel writes paths: then bytes say what components say.
+    canonical: bool,
+    /// Whether a name in it may begin with a dot.
+    dotted: bool,
+}
+
+impl<'a> Asked<'a> {
+    fn new(path: &'a Path) -> Self {
+        let bytes = path.as_os_str().as_bytes();
+        let mut asked = Self {
+            path,
+            canonical: bytes.first() == Some(&b'/'),
+            dotted: bytes.first() == Some(&b'.'),
+        };
+        for at in (0..bytes.len()).filter(|&at| bytes[at] == b'/') {
+            match &bytes[at + 1..] {
+                [b'.', rest @ ..] => {
+                    asked.dotted = true;
+                    asked.canonical &= !matches!(rest, [] | [b'/', ..]);
+                }
+                [] | [b'/', ..] => asked.canonical = false,
+                _ => {}
+            }
+        }
+        asked
+    }
+
+    /// [`Path::starts_with`], for a folder that is written as the kernel writes paths.
+    fn is_in(&self, folder: &Path) -> bool {
+        if !self.canonical {
+            return self.path.starts_with(folder);
+        }
+        let bytes = self.path.as_os_str().as_bytes();
+        match bytes.strip_prefix(folder.as_os_str().as_bytes()) {
+            Some([] | [b'/', ..]) => true,
+            Some(_) => folder == Path::new("/"),
+            None => false,
+        }
+    }
+
+    /// Whether these components may stand in it, one below the other.
+    fn may_contain(&self, components: &[String]) -> bool {
+        let first = components.first();
+        self.dotted || first.is_none_or(|first| !first.starts_with('.'))
+    }
 }
 
 fn parts(path: &Path) -> Vec<&OsStr> {

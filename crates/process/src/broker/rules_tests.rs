@@ -164,6 +164,20 @@ fn a_pattern_for_every_name_does_not_protect_the_folder_itself() {
 }
 
 proptest! {
+    /// The quick way to ask where a path lies says what the slow one does, however it is written.
+    #[test]
+    fn a_path_lies_where_its_components_say(
+        path in "/{0,2}(a|b|\\.|\\.\\.|\\.a|/){0,6}(/(a|b|\\.|\\.\\.|\\.a|)){0,5}",
+        folder in "(/(a|b|\\.\\.|\\.a)){0,4}",
+    ) {
+        let folder = Path::new(if folder.is_empty() { "/" } else { &folder });
+        let path = Path::new(&path);
+        let asked = Asked::new(path);
+        prop_assert_eq!(asked.is_in(folder), path.starts_with(folder));
+        let dotted = path.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
+        prop_assert!(asked.dotted || !dotted);
+    }
+
     /// Whatever stands around a control name, what is below it is protected.
     #[test]
     fn nothing_hides_a_control_name(

@@ -31,11 +31,13 @@ impl Tracee {
     /// The NUL-terminated text at an address.
     pub(super) fn text(&self, address: u64) -> Result<OsString, Errno> {
         const PAGE: u64 = 4096;
+        const SHORT: u64 = 256;
         let mut text = Vec::new();
         while text.len() < PATH_MAX {
             let from = address.wrapping_add(text.len() as u64);
-            // Never across a page: the next one may not be there.
-            let length = (PAGE - from % PAGE) as usize;
+            // Never across a page: the next one may not be there. Most paths are short.
+            let most = if text.is_empty() { SHORT } else { PAGE };
+            let length = most.min(PAGE - from % PAGE) as usize;
             let mut part = [0; PAGE as usize];
             let read = match kernel::read_memory(self.thread, from, &mut part[..length]) {
                 Ok(0) => return Err(Errno::FAULT),
@@ -104,10 +106,13 @@ impl Tracee {
     }
 
     fn read_status(&self) -> Result<Status, Errno> {
-        let read = |name: &str| {
-            std::fs::read(format!("/proc/{}/{name}", self.thread)).map_err(|_| Errno::SRCH)
-        };
-        let text = read("status")?;
+        // What is wanted of it stands in its first lines.
+        let mut text = [0; 512];
+        let path = format!("/proc/{}/status", self.thread);
+        let read = openat(CWD, path, OFlags::CLOEXEC, Mode::empty())
+            .and_then(|file| rustix::io::read(file, &mut text))
+            .map_err(|_| Errno::SRCH)?;
+        let text = &text[..read];
         let field = |name: &str| {
             text.split(|&b| b == b'\n').find_map(|line| {
                 let rest = line.strip_prefix(name.as_bytes())?;
