@@ -4,10 +4,11 @@
 
 use crate::LedgerError;
 use crate::layout::{HEADER, RING};
-use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, OFlags, fallocate, flock, linkat};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
@@ -32,6 +33,22 @@ impl Journal {
             .mode(0o600)
             .open(path)
             .map_err(LedgerError::io("create", path))?;
+        Self::begin(file, path)
+    }
+
+    /// Makes one in a folder that has no name there: where it never gets one nothing is left of it.
+    pub(crate) fn unnamed(folder: &Path) -> Result<Self, LedgerError> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .mode(0o600)
+            .custom_flags(OFlags::TMPFILE.bits().cast_signed())
+            .open(folder)
+            .map_err(LedgerError::io("create a file in", folder))?;
+        Self::begin(file, folder)
+    }
+
+    fn begin(file: File, path: &Path) -> Result<Self, LedgerError> {
         // Waits only for a listing that looks at the new file in this very moment.
         flock(&file, FlockOperation::LockExclusive)
             .map_err(|e| LedgerError::io("lock", path)(e.into()))?;
@@ -42,6 +59,13 @@ impl Journal {
             .reserve(HEADER as u64)
             .map_err(LedgerError::io("write", path))?;
         Ok(journal)
+    }
+
+    /// Gives one that has no name its name.
+    pub(crate) fn name(&self, path: &Path) -> Result<(), LedgerError> {
+        let own = format!("/proc/self/fd/{}", self.file.as_raw_fd());
+        linkat(CWD, own, CWD, path, AtFlags::SYMLINK_FOLLOW)
+            .map_err(|e| LedgerError::io("create", path)(e.into()))
     }
 
     pub(crate) fn file(&self) -> &File {

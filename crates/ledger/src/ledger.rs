@@ -57,6 +57,31 @@ pub struct Counts {
     pub by_boundary: BTreeMap<Boundary, u64>,
 }
 
+/// A journal that is made before there is a session for it: most of what the start of a record takes
+/// the disk. It has no name; whoever drops it leaves nothing.
+pub struct Blank {
+    journal: Journal,
+    mapping: Mapping,
+}
+
+impl Blank {
+    /// Makes one.
+    ///
+    /// # Errors
+    /// [`LedgerError::Io`] where the state folder cannot be written, or its file system has no files
+    /// without a name.
+    pub fn new(state: &StateDir) -> Result<Self, LedgerError> {
+        let sessions = state.sessions();
+        make_private(&sessions)?;
+        Self::of(Journal::unnamed(&sessions)?, &sessions)
+    }
+
+    fn of(journal: Journal, path: &Path) -> Result<Self, LedgerError> {
+        let mapping = Mapping::new(journal.file()).map_err(LedgerError::io("map", path))?;
+        Ok(Self { journal, mapping })
+    }
+}
+
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // The state is changed only after the last step that could panic.
@@ -77,6 +102,18 @@ impl Ledger {
     /// [`LedgerError::BadName`], [`LedgerError::NameTaken`]; [`LedgerError::Io`] where the state
     /// folder cannot be written.
     pub fn create(state: &StateDir, new: &NewSession<'_>) -> Result<Self, LedgerError> {
+        Self::create_in(state, new, None)
+    }
+
+    /// The same, where a journal may have been made in advance.
+    ///
+    /// # Errors
+    /// As [`Ledger::create`].
+    pub fn create_in(
+        state: &StateDir,
+        new: &NewSession<'_>,
+        blank: Option<Blank>,
+    ) -> Result<Self, LedgerError> {
         let index_path = state.index();
         let index = index::open(&index_path)?;
         if let Some(name) = new.name {
@@ -100,7 +137,7 @@ impl Ledger {
         // known to have begun.
         let made = index::append_to(&index, &line)
             .map_err(LedgerError::io("write", &index_path))
-            .and_then(|()| Self::fill(&id, &directory, started_ns, new));
+            .and_then(|()| Self::fill(&id, &directory, started_ns, new, blank));
         let (journal, mapping) = made.inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&directory);
         })?;
@@ -120,10 +157,14 @@ impl Ledger {
         directory: &Path,
         started_ns: u64,
         new: &NewSession<'_>,
+        blank: Option<Blank>,
     ) -> Result<(Journal, Mapping), LedgerError> {
         let path = directory.join("journal");
-        let journal = Journal::create(&path)?;
-        let mapping = Mapping::new(journal.file()).map_err(LedgerError::io("map", &path))?;
+        let named = blank.filter(|blank| blank.journal.name(&path).is_ok());
+        let Blank { journal, mapping } = match named {
+            Some(blank) => blank,
+            None => Blank::of(Journal::create(&path)?, &path)?,
+        };
         let meta = serde_json::to_vec(&Meta::new(id, started_ns, new))
             .map_err(|e| LedgerError::Unwritable(e.to_string()))?;
         write_new(&directory.join("meta"), &meta)?;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::testing::{Lab, allow, deny, dns};
-use crate::{Filter, Sessions};
+use crate::testing::{Lab, allow, deny, dns, new_session};
+use crate::{Filter, SessionState, Sessions};
 use bailiwick_event::Text;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -30,6 +30,29 @@ fn a_short_session_makes_no_database_until_somebody_reads_it() {
     assert!(!database.exists());
     assert_eq!(lab.events(&id).len(), 4);
     assert!(database.exists());
+}
+
+#[test]
+fn a_journal_made_in_advance_is_a_sessions_or_nobodys() {
+    let lab = Lab::new();
+    let names = || {
+        let folder = std::fs::read_dir(lab.state.sessions()).unwrap();
+        let names = folder.map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name != "index").count()
+    };
+    let blanks = [(); 2].map(|()| Blank::new(&lab.state).unwrap());
+    assert_eq!(names(), 0);
+    let [one, other] = blanks;
+    let ledger = Ledger::create_in(&lab.state, &new_session(None), Some(one)).unwrap();
+    let kept = ledger.record(dns("a.example.com"), allow()).unwrap();
+    drop(other);
+    assert_eq!(names(), 1);
+    let state = || Sessions::open(&lab.state).list().unwrap()[0].state;
+    assert_eq!(state(), SessionState::Live);
+    ledger.close().unwrap();
+    assert_eq!(lab.events(ledger.id())[0], kept);
+    drop(ledger);
+    assert_eq!(state(), SessionState::Ended);
 }
 
 #[test]

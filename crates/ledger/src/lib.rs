@@ -28,7 +28,7 @@ mod writer;
 mod testing;
 
 pub use error::LedgerError;
-pub use ledger::{Counts, Ledger};
+pub use ledger::{Blank, Counts, Ledger};
 pub use meta::NewSession;
 pub use reader::{Filter, SessionReader};
 pub use recovery::Damage;

@@ -6,7 +6,7 @@ use crate::summary;
 use crate::supervisor::{End, happened, nanoseconds, not_executed};
 use bailiwick_event::{Act, Event, Failure, Text};
 use bailiwick_guard::{Guard, Observer};
-use bailiwick_ledger::{Ledger, NewSession, StateDir};
+use bailiwick_ledger::{Blank, Ledger, NewSession, StateDir};
 use bailiwick_policy::Effective;
 use rustix::fd::OwnedFd;
 use std::ffi::{OsStr, OsString};
@@ -18,6 +18,8 @@ use std::time::Duration;
 /// A run of which nothing is recorded yet.
 pub(crate) struct Beginning<'a> {
     pub(crate) state: &'a StateDir,
+    /// A journal that was made in advance.
+    pub(crate) blank: Option<Blank>,
     pub(crate) policy: &'a Arc<Effective>,
     pub(crate) name: Option<&'a str>,
     pub(crate) backend: &'static str,
@@ -42,14 +44,12 @@ impl Record {
     /// Makes the record; its first rows say what starts.
     pub(crate) fn begin(run: Beginning<'_>) -> Result<Self, Failure> {
         let argv = texts(run.argv);
-        let ledger = Ledger::create(
-            run.state,
-            &NewSession {
-                name: run.name,
-                workspace: &run.policy.workspace,
-                argv: &argv,
-            },
-        )?;
+        let new = NewSession {
+            name: run.name,
+            workspace: &run.policy.workspace,
+            argv: &argv,
+        };
+        let ledger = Ledger::create_in(run.state, &new, run.blank)?;
         let observer = run.monitor.then(|| monitor(run.raw));
         let guard = Guard::new(Arc::clone(run.policy), ledger.clone(), observer);
         let record = Self {

@@ -108,6 +108,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let publish = publish(&policy)?;
     let record = Record::begin(Beginning {
         state: &state,
+        blank: None,
         policy: &policy,
         name: request.name.as_deref(),
         backend: backend.name(),

@@ -14,7 +14,7 @@ use crate::serve::{READY, ServeRequest, TAKEN};
 use crate::session::{guarded, private_folder, publish, say, start_folder};
 use crate::supervisor::Supervisor;
 use bailiwick_event::Failure;
-use bailiwick_ledger::StateDir;
+use bailiwick_ledger::{Blank, StateDir};
 use bailiwick_policy::{Effective, Loaded, Request};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
@@ -43,6 +43,8 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
     let layers = begun.layers();
     let started = begun.ready()?;
+    // Where there is none, the record makes its own.
+    let blank = Blank::new(&state).ok();
     let told = |word: u8| rustix::io::write(&keeper, &[word]).is_ok();
     if !told(READY) {
         return Ok(0);
@@ -63,6 +65,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     let waiting = Waiting {
         backend,
         state,
+        blank,
         layers,
         started,
     };
@@ -155,6 +158,7 @@ fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<(Wanted, [OwnedFd
 struct Waiting<'a> {
     backend: &'a dyn Backend,
     state: StateDir,
+    blank: Option<Blank>,
     layers: Vec<String>,
     started: Started,
 }
@@ -198,6 +202,7 @@ impl Waiting<'_> {
         let cwd = start_folder(policy, &wanted.cwd);
         let record = Record::begin(Beginning {
             state: &self.state,
+            blank: self.blank.take(),
             policy,
             name: run.name.as_deref(),
             backend: self.backend.name(),
