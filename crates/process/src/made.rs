@@ -6,6 +6,7 @@ use crate::identity::Identity;
 use crate::setup::SetUp;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::Launch;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -18,12 +19,18 @@ pub(crate) struct Made {
     files: Files,
 }
 
-/// Device and number of each file, where it is there, and what is mounted at or below them.
-#[derive(PartialEq, Eq)]
+/// Device and number of each file, where it is there, and the mounts of that moment.
 pub(crate) struct Files {
     numbers: Vec<Option<(u64, u64)>>,
     /// None where the kernel does not say.
-    mounts: Option<Vec<String>>,
+    mounts: Option<Mounts>,
+}
+
+/// The mounts of this process.
+struct Mounts {
+    /// Tells whether there were others since.
+    file: File,
+    table: String,
 }
 
 impl Made {
@@ -45,42 +52,67 @@ impl Made {
         now.plan.notices.clear();
         now.bounds.exact = self.set_up.bounds.exact;
         now.owners.clone_from(&self.set_up.owners);
-        let files = files(&now);
-        Ok(now == self.set_up && files.mounts.is_some() && files == self.files)
+        let mounts = self.files.mounts.as_ref();
+        Ok(now == self.set_up
+            && numbers(&now) == self.files.numbers
+            && mounts.is_some_and(|mounts| mounts.are_still(&now)))
+    }
+}
+
+/// What the plan's files and mounts are now.
+pub(crate) fn files(set_up: &SetUp) -> Files {
+    Files {
+        mounts: Mounts::now().ok(),
+        numbers: numbers(set_up),
     }
 }
 
 /// Device and number of each file that the plan mounts, covers or keeps: one that was replaced has
 /// others, and lies behind no mount.
-pub(crate) fn files(set_up: &SetUp) -> Files {
+fn numbers(set_up: &SetUp) -> Vec<Option<(u64, u64)>> {
     let plan = &set_up.plan;
-    let sources = plan.binds.iter().map(|bind| bind.source.as_path());
     let kept = plan.pinned.iter().chain(&plan.protected);
     let masked = plan.masked.iter().map(|mask| mask.at.as_path());
-    let numbers = sources
-        .clone()
+    sources(set_up)
         .chain(kept.map(AsRef::<Path>::as_ref))
         .chain(masked)
         .map(|path| {
             let stat = rustix::fs::lstat(path).ok()?;
             Some((stat.st_dev, stat.st_ino))
         })
-        .collect();
-    // Lines of proc_pid_mountinfo(5), whose fifth word is the place.
-    let inside = |line: &&str| {
-        let place = line.split(' ').nth(4).map(unescaped);
-        place.is_some_and(|place| sources.clone().any(|source| place.starts_with(source)))
-    };
-    let table = mount_table().ok();
-    let mounts = table.map(|table| table.lines().filter(inside).map(str::to_owned).collect());
-    Files { numbers, mounts }
+        .collect()
 }
 
-/// The mounts of this process, in few calls: the kernel does not say how long the table is.
-fn mount_table() -> io::Result<String> {
-    let mut table = String::with_capacity(16 << 10);
-    File::open("/proc/self/mountinfo")?.read_to_string(&mut table)?;
-    Ok(table)
+fn sources(set_up: &SetUp) -> impl Iterator<Item = &Path> {
+    set_up.plan.binds.iter().map(|bind| bind.source.as_path())
+}
+
+impl Mounts {
+    fn now() -> io::Result<Self> {
+        let mut file = File::open("/proc/self/mountinfo")?;
+        // In few calls: the kernel does not say how long the table is.
+        let mut table = String::with_capacity(16 << 10);
+        file.read_to_string(&mut table)?;
+        Ok(Self { file, table })
+    }
+
+    /// Whether nothing else is mounted now at or below what the sandbox shows.
+    fn are_still(&self, set_up: &SetUp) -> bool {
+        // proc_pid_mounts(5): the kernel's word that anything has changed since it was opened.
+        let mut set = [PollFd::new(&self.file, PollFlags::PRI)];
+        if poll(&mut set, Some(&Timespec::default())).is_ok_and(|changed| changed == 0) {
+            return true;
+        }
+        Self::now().is_ok_and(|now| now.shown(set_up).eq(self.shown(set_up)))
+    }
+
+    /// The lines about what the sandbox shows; the fifth word of proc_pid_mountinfo(5) is the place.
+    fn shown<'a>(&'a self, set_up: &'a SetUp) -> impl Iterator<Item = &'a str> {
+        self.table.lines().filter(|line| {
+            let place = line.split(' ').nth(4).map(unescaped);
+            place.is_some_and(|place| sources(set_up).any(|source| place.starts_with(source)))
+        })
+    }
 }
 
 /// A path of mountinfo, in which some bytes are three octal digits.
