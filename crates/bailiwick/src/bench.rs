@@ -53,6 +53,14 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             bailiwick_bench::inside(runs, &command)?;
             Ok(0)
         }
+        BenchCommand::Connected {
+            runs,
+            session,
+            command,
+        } => {
+            bailiwick_bench::connected(&session, runs, &command)?;
+            Ok(0)
+        }
         BenchCommand::Count { kind, command } => {
             bailiwick_bench::count(&kind, &command)?;
             Ok(0)

@@ -374,6 +374,18 @@ pub(crate) enum BenchCommand {
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
+    /// Time a command that enters a run through one connection (used by `bench overhead`)
+    #[command(hide = true)]
+    Connected {
+        /// How often
+        #[arg(long)]
+        runs: u32,
+        /// The run
+        session: String,
+        /// The command
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
     /// Count what a command does (used by `bench overhead --counters`)
     #[command(hide = true)]
     Count {

@@ -115,8 +115,8 @@ fn different_parameters_are_refused() {
 #[test]
 fn different_work_is_refused() {
     let (a, mut b) = (evidence(1, 1), evidence(1, 1));
-    b.rows[5].workload = "grep -rc over 763 generated files".to_owned();
-    assert!(message(&a, &b).contains("grep -rc over"));
+    b.rows[5].workload = "another search".to_owned();
+    assert!(message(&a, &b).contains("another search"));
     b.rows.pop();
     assert!(message(&a, &b).contains("different work"));
 }

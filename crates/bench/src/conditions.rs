@@ -46,21 +46,60 @@ impl Conditions {
             ));
         }
         match facts.contention {
-            None => Verdict::Inconclusive(
-                "the kernel does not account for waiting (/proc/PID/schedstat), so that \
-                 contention cannot be excluded"
+            Contention::Unknown => Verdict::Inconclusive(
+                "the kernel does not account for waiting (/proc/PID/schedstat, /proc/stat), so \
+                 that contention cannot be excluded"
                     .to_owned(),
             ),
-            Some(share) if share > self.contention => Verdict::Inconclusive(format!(
-                "contended: its processes waited for a CPU for more than {:.0} % of the time that \
-                 they ran",
-                self.contention * 100.0
-            )),
-            Some(_) if facts.load > self.load => Verdict::Inconclusive(format!(
+            Contention::OfProcesses(share) if share > self.contention => {
+                Verdict::Inconclusive(format!(
+                    "contended: its processes waited for a CPU for more than {:.0} % of the time \
+                     that they ran",
+                    self.contention * 100.0
+                ))
+            }
+            Contention::OfMachine(share) if share > self.contention => {
+                Verdict::Inconclusive(format!(
+                    "contended: the machine was busy for more than {:.0} % of the time in which \
+                     nothing was measured",
+                    self.contention * 100.0
+                ))
+            }
+            _ if facts.load > self.load => Verdict::Inconclusive(format!(
                 "the load average before the start was {:.2} per CPU (limit {:.2})",
                 facts.load, self.load
             )),
-            Some(_) => Verdict::Pass,
+            _ => Verdict::Pass,
+        }
+    }
+}
+
+/// How much others had of the CPUs meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Contention {
+    /// Nanoseconds for which what was timed waited for a CPU, over nanoseconds for which it ran.
+    OfProcesses(f64),
+    /// The share of all CPUs' time that was used between the samples, when nothing was measured:
+    /// for what hands its work to other processes, and waits for a CPU that these use.
+    OfMachine(f64),
+    /// The kernel does not say.
+    Unknown,
+}
+
+impl Contention {
+    /// Of processes that ran and waited for so long.
+    pub(crate) fn of_processes(ran_ns: u64, waited_ns: u64) -> Self {
+        match ran_ns {
+            0 => Self::Unknown,
+            _ => Self::OfProcesses(waited_ns as f64 / ran_ns as f64),
+        }
+    }
+
+    /// The share, for the record.
+    pub(crate) fn share(self) -> Option<f64> {
+        match self {
+            Self::OfProcesses(share) | Self::OfMachine(share) => Some(share),
+            Self::Unknown => None,
         }
     }
 }
@@ -71,8 +110,8 @@ pub(crate) struct Facts {
     pub samples: usize,
     /// So many are enough, where one takes longer than some seconds.
     pub most_runs: Option<u32>,
-    /// Nanoseconds waited over nanoseconds run; none where the kernel does not say.
-    pub contention: Option<f64>,
+    /// Whether others used the CPUs.
+    pub contention: Contention,
     /// Load average per CPU before the start.
     pub load: f64,
     /// Whether the user asked for a quick run.

@@ -4,7 +4,7 @@ fn facts() -> Facts {
     Facts {
         samples: 50,
         most_runs: None,
-        contention: Some(0.02),
+        contention: Contention::OfProcesses(0.02),
         load: 0.1,
         quick: false,
     }
@@ -60,10 +60,14 @@ fn a_contended_or_loaded_or_unknown_machine_is_inconclusive() {
         load,
         ..facts()
     };
-    assert!(reason(with(Some(0.11), 0.1)).contains("contended"));
-    assert!(reason(with(None, 0.1)).contains("schedstat"));
-    assert!(reason(with(Some(0.0), 1.5)).contains("load"));
-    assert!(reason(with(Some(0.0), f64::INFINITY)).contains("load"));
+    use Contention::{OfMachine, OfProcesses, Unknown};
+    assert!(reason(with(OfProcesses(0.11), 0.1)).contains("waited for a CPU"));
+    assert!(reason(with(OfMachine(0.11), 0.1)).contains("the machine was busy"));
+    assert!(reason(with(Unknown, 0.1)).contains("schedstat"));
+    assert!(reason(with(OfMachine(0.0), 1.5)).contains("load"));
+    assert!(reason(with(OfProcesses(0.0), f64::INFINITY)).contains("load"));
+    assert_eq!(Contention::of_processes(0, 5), Unknown);
+    assert_eq!(Contention::of_processes(100, 5), OfProcesses(0.05));
 }
 
 #[test]

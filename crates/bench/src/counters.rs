@@ -62,7 +62,7 @@ pub(crate) fn count(suite: &Suite<'_>, workload: &Workload) -> Result<Vec<Counte
         .systems
         .iter()
         .filter(|system| {
-            workload.has(system) && !matches!(system, System::Inside | System::Exec | System::Warm)
+            workload.has(system) && !matches!(system, System::Inside) && !system.hands_over()
         })
         .map(|system| cell(suite, workload, system))
         .collect()

@@ -2,7 +2,7 @@
 //! shown with its figure, because then the figure is the news; a figure that was not verified is
 //! not shown, as everywhere.
 
-use crate::conditions::Facts;
+use crate::conditions::{Contention, Facts};
 use crate::evidence::{LimitRecord, recorded};
 use crate::measure;
 use crate::profile::Profile;
@@ -45,7 +45,7 @@ pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
         suite.conditions.judge(&Facts {
             samples: samples.len(),
             most_runs: None,
-            contention: Some(0.0),
+            contention: Contention::OfProcesses(0.0),
             load: 0.0,
             quick: suite.quick,
         })
@@ -146,7 +146,7 @@ pub(crate) fn version(suite: &Suite<'_>) -> LimitRecord {
         suite.conditions.judge(&Facts {
             samples: samples.len(),
             most_runs: None,
-            contention: (ran > 0).then(|| waited as f64 / ran as f64),
+            contention: Contention::of_processes(ran, waited),
             load: suite.load,
             quick: suite.quick,
         })

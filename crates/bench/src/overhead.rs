@@ -198,7 +198,7 @@ pub(crate) fn overhead_under(
 /// The columns without the other sandboxes. That of the sweep is there for a row that has it.
 fn own_systems(workloads: &[Workload]) -> Vec<System> {
     let mut systems = vec![System::Plain, System::Cold, System::Inside];
-    systems.extend([System::Exec, System::Warm]);
+    systems.extend([System::Exec, System::Connection, System::Warm]);
     if workloads
         .iter()
         .any(|workload| workload.has(&System::Sweep))

@@ -3,15 +3,16 @@
 //! median over the runs that happened to work is a lie.
 
 use crate::companion::Companion;
-use crate::conditions::Facts;
+use crate::conditions::{Contention, Facts};
 use crate::evidence::{CellRecord, RowRecord, recorded};
 use crate::in_force::InForce;
 use crate::inside_session::InsideSession;
 use crate::measure::{self, Sample};
 use crate::opening::{Opening, fault};
+use crate::peace::Peace;
 use crate::statistics::{mann_whitney, median, ratio};
 use crate::suite::Suite;
-use crate::system::{COLD, PLAIN, System, is_own};
+use crate::system::{COLD, EXEC, PLAIN, System, is_own};
 use crate::verdict::Verdict;
 use crate::workload::Workload;
 use bailiwick_event::Failure;
@@ -32,6 +33,10 @@ struct Cell {
     /// What the commands enter.
     _companion: Option<Companion>,
     samples: Vec<Sample>,
+    /// What the machine did before each sample.
+    peace: Peace,
+    /// Whether what is timed hands its work to other processes.
+    hands_over: bool,
     /// Why the system is out.
     out: Option<Verdict>,
 }
@@ -48,10 +53,12 @@ pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowR
     }
     let mut cells = Vec::with_capacity(suite.systems.len());
     for system in suite.systems.iter().filter(|s| workload.has(s)) {
-        let same: Option<&Cell> = match system {
-            System::Inside => cells.iter().find(|cell: &&Cell| cell.system == COLD),
+        let same = match system {
+            System::Inside => Some(COLD),
+            System::Connection => Some(EXEC),
             _ => None,
         };
+        let same = same.and_then(|same| cells.iter().find(|cell: &&Cell| cell.system == same));
         let known = same.and_then(|cell| cell.in_force.clone());
         cells.push(open(suite, workload, system, known)?);
     }
@@ -93,9 +100,11 @@ fn open(
         session: None,
         _companion: companion,
         samples: Vec::new(),
+        peace: Peace::default(),
+        hands_over: system.hands_over() || workload.piped,
         out,
     };
-    if cell.out.is_none() && matches!(system, System::Inside) {
+    if cell.out.is_none() && matches!(system, System::Inside | System::Connection) {
         match InsideSession::start(&cell.argv, &workload.workspace, &suite.variables) {
             Ok(session) => cell.session = Some(session),
             Err(reason) => cell.out = Some(Verdict::Fail(reason)),
@@ -114,7 +123,7 @@ fn take(
     workload
         .prepare()
         .map_err(|error| fault(workload, &error))?;
-    std::thread::sleep(SETTLE);
+    cell.peace.keep(|| std::thread::sleep(SETTLE));
     let taken = match &mut cell.session {
         Some(session) => session.step(),
         None => measure::run_within(
@@ -193,11 +202,12 @@ fn record(suite: &Suite<'_>, workload: &Workload, cells: Vec<Cell>) -> RowRecord
 fn judge(suite: &Suite<'_>, workload: &Workload, cell: Cell) -> CellRecord {
     let ran: u64 = cell.samples.iter().map(|s| s.run_ns).sum();
     let waited: u64 = cell.samples.iter().map(|s| s.wait_ns).sum();
-    // What is timed of a pipeline is a shell that only waits; its members share the CPUs among
-    // themselves, and the load before the start tells of others.
-    let contention = match workload.piped {
-        true => Some(0.0),
-        false => (ran > 0).then(|| waited as f64 / ran as f64),
+    let contention = match cell.hands_over {
+        true => cell
+            .peace
+            .busy()
+            .map_or(Contention::Unknown, Contention::OfMachine),
+        false => Contention::of_processes(ran, waited),
     };
     let verdict = cell.out.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
@@ -213,7 +223,7 @@ fn judge(suite: &Suite<'_>, workload: &Workload, cell: Cell) -> CellRecord {
         argv: recorded(&cell.argv),
         verdict,
         in_force: cell.in_force,
-        contention,
+        contention: contention.share(),
         unit: "ns".to_owned(),
         samples: cell.samples.iter().map(|s| s.ns).collect(),
         user_us: cell.samples.iter().map(|s| s.user_us).collect(),

@@ -6,7 +6,7 @@ use crate::catalogue::{
 };
 use crate::evidence::{LimitRecord, RowRecord};
 use crate::statistics::{bootstrap, ratio};
-use crate::system::{COLD, EXEC, INSIDE, PLAIN, SWEEP, WARM};
+use crate::system::{COLD, CONNECTION, EXEC, INSIDE, PLAIN, SWEEP, WARM};
 use crate::verdict::Verdict;
 
 /// How a figure comes out of two cells of a row.
@@ -39,11 +39,12 @@ fn all() -> Vec<RowLimit> {
     };
     vec![
         // `bwrap --unshare-all --ro-bind / / true`.
-        limit(TRUE, COLD, "bwrap", Figure::Ratio, 1.5),
+        limit(TRUE, COLD, "bwrap", Figure::Ratio, 0.9),
         limit(PYTHON, COLD, PLAIN, Figure::Ratio, 1.3),
         limit(GIT_STATUS, COLD, PLAIN, Figure::Ratio, 2.8),
         limit(RIPGREP, COLD, PLAIN, Figure::Ratio, 1.5),
         limit(TRUE, EXEC, PLAIN, Figure::Ratio, 2.8),
+        limit(TRUE, CONNECTION, PLAIN, Figure::Ratio, 1.5),
         limit(TRUE, WARM, PLAIN, Figure::Ratio, 2.8),
         // 95 % of the throughput.
         limit(PIPE, COLD, PLAIN, Figure::Ratio, 1.0 / 0.95),

@@ -28,9 +28,12 @@ pub(crate) const EXEC: &str = "bailiwick exec";
 /// The name of the column of whole runs that find a sandbox waiting (`bailiwick serve`).
 pub(crate) const WARM: &str = "bailiwick warm";
 
+/// The name of the column of commands that enter a run through a connection that is open.
+pub(crate) const CONNECTION: &str = "bailiwick connection";
+
 /// Whether a column stands for the suite's own verdict: the product, or no sandbox at all.
 pub(crate) fn is_own(system: &str) -> bool {
-    [PLAIN, COLD, INSIDE, SWEEP, EXEC, WARM].contains(&system)
+    [PLAIN, COLD, INSIDE, SWEEP, EXEC, WARM, CONNECTION].contains(&system)
 }
 
 /// The product under test.
@@ -95,6 +98,8 @@ pub(crate) enum System {
     Sweep,
     /// A command that enters a run of the product.
     Exec,
+    /// A command that enters a run of the product, by a client that is connected to it.
+    Connection,
     /// A whole run that finds a sandbox waiting.
     Warm,
     /// Another sandbox.
@@ -144,6 +149,7 @@ impl System {
             Self::Inside => INSIDE,
             Self::Sweep => SWEEP,
             Self::Exec => EXEC,
+            Self::Connection => CONNECTION,
             Self::Warm => WARM,
             Self::Peer(found) => found.peer.name,
         }
@@ -160,6 +166,11 @@ impl System {
     /// Whether it is the product, for whose sake the bench exists.
     pub(crate) fn is_product(&self) -> bool {
         !matches!(self, Self::Plain | Self::Peer(_))
+    }
+
+    /// Whether the process that is timed leaves the work to others, which then have the CPUs.
+    pub(crate) fn hands_over(&self) -> bool {
+        matches!(self, Self::Exec | Self::Connection | Self::Warm)
     }
 
     /// The first line that its program prints about its version.
@@ -191,6 +202,14 @@ impl System {
                 argv.extend(job.argv.iter().cloned());
                 Ok(argv)
             }
+            Self::Connection => {
+                let mut argv: Vec<OsString> = vec![product.binary.clone().into()];
+                let runs = u32::MAX.to_string();
+                let words = ["bench", "connected", "--runs", &runs, CONNECTED, "--"];
+                argv.extend(words.map(OsString::from));
+                argv.extend(job.argv.iter().cloned());
+                Ok(argv)
+            }
             Self::Warm => Ok(product.words(
                 workload.profile,
                 &workload.workspace,
@@ -210,9 +229,13 @@ impl System {
     ) -> Option<Vec<OsString>> {
         let (profile, workspace) = (workload.profile, &workload.workspace);
         match self {
-            Self::Exec => {
+            Self::Exec | Self::Connection => {
                 let wait = ["sh", "-c", "echo ready; cat"].map(OsString::from);
-                let words = ["--cold", "--name", ENTERED];
+                let name = match self {
+                    Self::Exec => ENTERED,
+                    _ => CONNECTED,
+                };
+                let words = ["--cold", "--name", name];
                 Some(product.words(profile, workspace, "run", &words, Some(&wait)))
             }
             Self::Warm => Some(product.words(profile, workspace, "serve", &[], None)),
@@ -223,6 +246,8 @@ impl System {
 
 /// The name of the run that is entered.
 const ENTERED: &str = "bench-entered";
+/// The name of the run that a client is connected to.
+const CONNECTED: &str = "bench-connected";
 
 impl FoundPeer {
     fn argv(&self, workload: &Workload, job: &Job) -> Result<Vec<OsString>, Verdict> {

@@ -3,6 +3,7 @@
 //! a sample.
 
 use crate::act::file_name;
+use crate::catalogue::TRUE;
 use crate::extra::{self, Extra};
 use crate::fixture::Fixture;
 use crate::measure::{self, Sample};
@@ -149,6 +150,8 @@ impl Workload {
             (Columns::All, System::Sweep) => false,
             // A run with a network is entered no differently.
             (Columns::All, System::Exec | System::Warm) => self.profile == Profile::Default,
+            // What differs between the ways to enter is the start.
+            (Columns::All, System::Connection) => self.name == TRUE,
             (Columns::All, _) | (_, System::Plain | System::Cold) => true,
             (Columns::Protections, System::Sweep) => true,
             (Columns::Whole | Columns::Protections, _) => false,

@@ -3,9 +3,10 @@
 use crate::protocol::{Wanted, knock};
 use crate::record::door_of;
 use crate::session::Finished;
-use crate::visit::visit;
+use crate::visit::{attend, visit};
 use bailiwick_event::Failure;
 use bailiwick_ledger::{SessionState, Sessions, StateDir};
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,23 +21,55 @@ pub struct ExecRequest {
     pub argv: Vec<OsString>,
 }
 
-/// Runs one more command in a sandbox that runs, with that sandbox's authority.
+/// A connection to a run that has a name. Commands enter through it one after the other; none of them
+/// pays for a process of the product.
+pub struct Connection(OwnedFd);
+
+impl Connection {
+    /// Connects to a run by its name, or its session's id or the beginning of it.
+    ///
+    /// # Errors
+    /// A [`Failure`] where there is no such run, or it cannot be entered.
+    pub fn open(session: &str) -> Result<Self, Failure> {
+        let state = StateDir::from_environment()?;
+        let door = find(&state, session)?;
+        let socket = knock(&door).map_err(|_| {
+            Failure::usage(format!(
+                "the run {session} cannot be entered: it was started without a name; start it with \
+                 `bailiwick run --name NAME`"
+            ))
+        })?;
+        Ok(Self(socket))
+    }
+
+    /// Runs a command with these streams to its end, with the sandbox's authority. A stream that is
+    /// a terminal is the command's as it is: [`exec`] gives it one of the sandbox's instead.
+    ///
+    /// # Errors
+    /// A [`Failure`] where the sandbox is gone.
+    pub fn run(
+        &self,
+        argv: Vec<OsString>,
+        streams: [BorrowedFd<'_>; 3],
+    ) -> Result<Finished, Failure> {
+        attend(&self.0, &Wanted::new(argv, Vec::new()), streams)
+    }
+}
+
+/// Runs one more command in a sandbox that runs, with that sandbox's authority; its streams are this
+/// process's, and its terminal is one of the sandbox's.
 ///
 /// # Errors
 /// A [`Failure`] where there is no such run, or it cannot be entered.
 pub fn exec(request: ExecRequest) -> Result<Finished, Failure> {
-    let state = StateDir::from_environment()?;
-    let door = find(&state, &request.session)?;
+    let connection = Connection::open(&request.session)?;
     let mut wanted = Wanted::new(request.argv, request.environment);
-    let socket = knock(&door).map_err(|_| {
-        Failure::usage(format!(
-            "the run {} cannot be entered: it was started without a name; start it with \
-             `bailiwick run --name NAME`",
-            request.session
-        ))
-    })?;
-    visit(&socket, &mut wanted)?
-        .ok_or_else(|| Failure::fault("the sandbox does not take this command"))
+    visit(&connection.0, &mut wanted)?.ok_or_else(not_taken)
+}
+
+/// A sandbox that runs is nobody else's to want.
+pub(crate) fn not_taken() -> Failure {
+    Failure::fault("the sandbox does not take this command")
 }
 
 /// The door of a run.

@@ -34,7 +34,7 @@ pub use backend::{
     Backend, Begun, Entry, Invocation, Launch, News, OWN, Prepared, Running, Started, TerminalShape,
 };
 pub use early::Early;
-pub use exec::{ExecRequest, exec};
+pub use exec::{Connection, ExecRequest, exec};
 pub use serve::{ServeRequest, serve};
 pub use session::{Finished, RunRequest, run};
 pub use spare::spare;

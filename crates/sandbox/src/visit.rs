@@ -2,6 +2,7 @@
 //! process's, everything else is the sandbox's.
 
 use crate::backend::TerminalShape;
+use crate::exec::not_taken;
 use crate::front::Front;
 use crate::packet::{pack, receive, send, tell};
 use crate::protocol::{Ask, Say, Wanted};
@@ -46,6 +47,30 @@ pub(crate) fn visit(socket: &OwnedFd, wanted: &mut Wanted) -> Result<Option<Fini
     let end = wait(socket, &mut front);
     front.finish();
     end
+}
+
+/// Sends a command in with streams of whoever calls and waits for its end.
+pub(crate) fn attend(
+    socket: &OwnedFd,
+    wanted: &Wanted,
+    streams: [BorrowedFd<'_>; 3],
+) -> Result<Finished, Failure> {
+    enter(socket, wanted, streams)?;
+    loop {
+        match receive::<Say>(socket).map_err(lost)? {
+            Some((Say::Ended { code, line }, _)) => {
+                return Ok(Finished {
+                    code,
+                    last_line: line,
+                });
+            }
+            // Nobody is here who could let it go on later.
+            Some((Say::Stopped, _)) => tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?,
+            Some((Say::Unfit, _)) => return Err(not_taken()),
+            Some((Say::Terminal | Say::Here, _)) => {}
+            None => return Err(gone()),
+        }
+    }
 }
 
 /// A terminal of the sandbox's own. Where it has none to give the command does not enter: programs
