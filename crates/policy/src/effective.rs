@@ -138,7 +138,7 @@ pub enum PathPattern {
     Glob {
         /// The folder below which matches are looked for; it has no wildcard in it.
         root: PathBuf,
-        /// The glob (`globset` syntax, `literal_separator`), relative to `root`: `**/.env`.
+        /// The glob ([`crate::PathGlob`]), relative to `root`: `**/.env`.
         glob: String,
     },
 }

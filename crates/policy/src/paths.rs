@@ -2,9 +2,8 @@
 //! looked at: links are followed by what enforces the path, at the time when it does, since a
 //! path that was resolved here could lead elsewhere by then.
 
-use crate::PathPattern;
+use crate::{PathGlob, PathPattern};
 use bailiwick_event::Text;
-use globset::GlobBuilder;
 use std::path::{Component, Path, PathBuf};
 
 /// Where relative paths of a file begin.
@@ -46,7 +45,7 @@ pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
         ));
     }
     if is_wild(text) {
-        glob(text).map_err(|why| {
+        PathGlob::new(text).map_err(|why| {
             (
                 format!("\"{shown}\" is no glob: {why}"),
                 "`*`, `?`, `[a-z]` and `**` are known; see docs/policy.md".to_owned(),
@@ -54,14 +53,6 @@ pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
         })?;
     }
     Ok(())
-}
-
-/// The matcher of a glob.
-pub(crate) fn glob(text: &str) -> Result<globset::Glob, String> {
-    GlobBuilder::new(text)
-        .literal_separator(true)
-        .build()
-        .map_err(|e| Text::from(e.kind().to_string()).to_string())
 }
 
 /// The pattern that a text means.
@@ -116,7 +107,7 @@ impl PathPattern {
             Self::Path(p) => path.starts_with(p).then(|| p.components().count()),
             Self::Glob { root, glob } => {
                 let rest = path.strip_prefix(root).ok()?;
-                let matcher = self::glob(glob).ok()?.compile_matcher();
+                let matcher = PathGlob::new(glob).ok()?;
                 let above = root.components().count();
                 let mut prefix = PathBuf::new();
                 for (i, part) in rest.components().enumerate() {

@@ -2,7 +2,7 @@
 //! followed, and the walk has a budget: a policy that cannot be applied completely is refused,
 //! never applied in part.
 
-use globset::{GlobBuilder, GlobMatcher};
+use bailiwick_policy::PathGlob;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -86,7 +86,7 @@ enum Matcher<'a> {
     /// For each part what a name begins and ends with. Most patterns have no more than a star in a
     /// part, and compiling an expression takes longer than all of a short walk.
     Plain(Vec<(&'a [u8], Option<&'a [u8]>)>),
-    Compiled(Box<GlobMatcher>),
+    Compiled(Box<PathGlob>),
 }
 
 impl<'a> Matcher<'a> {
@@ -94,11 +94,8 @@ impl<'a> Matcher<'a> {
         if let Some(parts) = glob.split('/').map(plain).collect() {
             return Ok(Self::Plain(parts));
         }
-        let compiled = GlobBuilder::new(glob)
-            .literal_separator(true)
-            .build()
-            .map_err(|e| WalkError::Glob(e.to_string()))?;
-        Ok(Self::Compiled(Box::new(compiled.compile_matcher())))
+        let compiled = PathGlob::new(glob).map_err(WalkError::Glob)?;
+        Ok(Self::Compiled(Box::new(compiled)))
     }
 
     fn is_match(&self, path: &Path) -> bool {
@@ -215,6 +212,12 @@ mod tests {
         assert_eq!(found("a/x*"), [""; 0]);
         assert_eq!(found("x/.e*"), [""; 0]);
         assert_eq!(found("m/x/hooks"), ["m/x/hooks"]);
+    }
+
+    #[test]
+    fn a_class_stays_between_two_slashes() {
+        assert_eq!(found("**/a[!x].env"), [""; 0]);
+        assert_eq!(found("**/.[!x]nv"), [".env", "a/.env", "a/b/.env"]);
     }
 
     #[test]

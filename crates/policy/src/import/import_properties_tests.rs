@@ -191,7 +191,7 @@ impl Says {
                 .to_string_lossy()
                 .replace('{', "[{]")
                 .replace('}', "[}]");
-            let glob = crate::paths::glob(&literal).unwrap().compile_matcher();
+            let glob = crate::PathGlob::new(&literal).unwrap();
             path.ancestors()
                 .any(|above| glob.is_match(above) || above == full)
         };

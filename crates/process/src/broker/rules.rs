@@ -5,8 +5,7 @@ use super::repository::{self, Meaning};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::RuleRef;
-use bailiwick_policy::{Effective, PathEntry, PathPattern};
-use globset::{GlobBuilder, GlobMatcher};
+use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -55,7 +54,7 @@ pub(crate) struct Rules {
     #[serde(skip)]
     baselines: Vec<(PathBuf, Vec<u8>)>,
     #[serde(skip)]
-    globs: Vec<(u32, PathBuf, Option<GlobMatcher>)>,
+    globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
 }
 
 /// What happens to an act on a path.
@@ -222,12 +221,7 @@ impl Rules {
             .iter()
             .filter_map(|(number, name)| match name {
                 Name::Glob { root, glob } => {
-                    let built = GlobBuilder::new(glob).literal_separator(true).build();
-                    Some((
-                        *number,
-                        root.clone(),
-                        built.ok().map(|g| g.compile_matcher()),
-                    ))
+                    Some((*number, root.clone(), PathGlob::new(glob).ok()))
                 }
                 _ => None,
             })
@@ -533,8 +527,8 @@ fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
     let pattern: Vec<&str> = glob.split('/').take_while(|part| *part != "**").collect();
     parts.len() < pattern.len()
         && parts.iter().zip(&pattern).all(|(part, pattern)| {
-            let built = GlobBuilder::new(pattern).build();
-            built.is_ok_and(|glob| glob.compile_matcher().is_match(part))
+            // Of an alternative that a slash stands in, a part cannot be understood.
+            PathGlob::new(pattern).map_or(true, |glob| glob.is_match(part))
         })
 }
 

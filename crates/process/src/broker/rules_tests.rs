@@ -163,6 +163,25 @@ fn a_pattern_for_every_name_does_not_protect_the_folder_itself() {
     assert_eq!(rules.decide(Path::new("/ws/a")), Verdict::Refuse(0));
 }
 
+#[test]
+fn a_class_of_a_pattern_protects_no_other_folder() {
+    let rules = rules(&["config[!x]*.key", "b[+-9]*"]);
+    for (path, verdict) in [
+        ("/ws/config-tls.key", Verdict::Refuse(0)),
+        ("/ws/config/tls.key", Verdict::Allow),
+        ("/ws/b7", Verdict::Refuse(1)),
+        ("/ws/b/7", Verdict::Allow),
+    ] {
+        assert_eq!(rules.decide(Path::new(path)), verdict, "{path}");
+    }
+}
+
+#[test]
+fn a_link_above_an_alternative_with_a_slash_is_known() {
+    let rules = rules(&["x*/{a,b/c}/k"]);
+    assert!(rules.above(Path::new("/ws/xy/b")).is_some());
+}
+
 proptest! {
     /// The quick way to ask where a path lies says what the slow one does, however it is written.
     #[test]

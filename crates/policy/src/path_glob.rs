@@ -1,0 +1,146 @@
+//! What a glob of a policy matches. Decision: this is the only place where one is compiled, so that
+//! what a policy is checked and explained by is what it is enforced by; and nothing in a pattern
+//! but `**` and a written slash matches a slash, where `globset` lets a class (`[!b]`, `[+-9]`) do.
+
+use bailiwick_event::Text;
+use globset::{GlobBuilder, GlobMatcher};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The matcher of a glob.
+#[derive(Clone, Debug)]
+pub struct PathGlob(GlobMatcher);
+
+impl PathGlob {
+    /// The matcher of a text; the error says what is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = without_slashes_in_classes(text)?;
+        let built = GlobBuilder::new(&text).literal_separator(true).build();
+        built
+            .map(|glob| Self(glob.compile_matcher()))
+            .map_err(|e| Text::from(e.kind().to_string()).to_string())
+    }
+
+    /// Whether the whole of a path that has no slash at its begin is matched.
+    #[must_use]
+    pub fn is_match(&self, path: impl AsRef<Path>) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+/// The glob with each class written so that it matches no slash.
+fn without_slashes_in_classes(text: &str) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['[', '\\']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if rest.starts_with('\\') {
+            let escaped = rest.chars().take(2).map(char::len_utf8).sum();
+            out.push_str(&rest[..escaped]);
+            rest = &rest[escaped..];
+            continue;
+        }
+        let Some(class) = Class::at(rest) else {
+            // Not a class, as `globset` says better.
+            break;
+        };
+        if class.members().contains('/') {
+            return Err(format!(
+                "a class stands for one character of a name, never for `/`: {}",
+                Text::from(class.text)
+            ));
+        }
+        class.write(&mut out);
+        rest = &rest[class.text.len()..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// A class as it stands in a glob.
+struct Class<'a> {
+    /// With its brackets.
+    text: &'a str,
+    negated: bool,
+}
+
+impl<'a> Class<'a> {
+    /// The class that a text begins with; none where its end is missing.
+    fn at(text: &'a str) -> Option<Self> {
+        let negated = text[1..].starts_with(['!', '^']);
+        let first = 1 + usize::from(negated);
+        // What stands first is a member, also a `]`.
+        let second = first + text[first..].chars().next()?.len_utf8();
+        let end = second + text[second..].find(']')?;
+        let text = &text[..=end];
+        Some(Self { text, negated })
+    }
+
+    fn members(&self) -> &'a str {
+        &self.text[1 + usize::from(self.negated)..self.text.len() - 1]
+    }
+
+    /// The ranges of the class as `globset` reads them: a `-` that is first or last is itself.
+    fn ranges(&self) -> Vec<(char, char)> {
+        let mut ranges: Vec<(char, char)> = Vec::new();
+        let mut in_range = false;
+        for member in self.members().chars() {
+            match ranges.last_mut() {
+                Some(last) if in_range => {
+                    last.1 = member;
+                    in_range = false;
+                }
+                Some(_) if member == '-' => in_range = true,
+                _ => ranges.push((member, member)),
+            }
+        }
+        if in_range {
+            ranges.push(('-', '-'));
+        }
+        ranges
+    }
+
+    fn write(&self, out: &mut String) {
+        let ranges = self.ranges();
+        let holds = |c: char| ranges.iter().any(|(a, b)| *a <= c && c <= *b);
+        // One that is written the wrong way round is an error, which `globset` tells.
+        if ranges.iter().any(|(a, b)| a > b) || (!self.negated && !holds('/')) {
+            out.push_str(self.text);
+            return;
+        }
+        // What means something by its place stands where it means itself.
+        out.push_str(if self.negated { "[!" } else { "[" });
+        out.extend(holds(']').then_some(']'));
+        for (a, b) in split_at(&ranges, &['!', '-', '/', ']', '^']) {
+            let _ = match a == b {
+                true => write!(out, "{a}"),
+                false => write!(out, "{a}-{b}"),
+            };
+        }
+        // Never the first of a class that is not negated: a range that holds the slash holds `.`.
+        out.extend(['!', '^'].into_iter().filter(|c| holds(*c)));
+        out.extend(self.negated.then_some('/'));
+        out.extend(holds('-').then_some('-'));
+        out.push(']');
+    }
+}
+
+/// What is left of ranges without these characters, which are in their order.
+fn split_at(ranges: &[(char, char)], without: &[char]) -> Vec<(char, char)> {
+    let mut left = ranges.to_vec();
+    for cut in without {
+        let (below, above) = (char::from(*cut as u8 - 1), char::from(*cut as u8 + 1));
+        let parts = |(a, b): (char, char)| match a <= *cut && *cut <= b {
+            true => vec![(a, below), (above, b)],
+            false => vec![(a, b)],
+        };
+        left = left.into_iter().flat_map(parts).collect();
+        left.retain(|(a, b)| a <= b);
+    }
+    left
+}
+
+#[cfg(test)]
+#[path = "path_glob_tests.rs"]
+mod tests;
