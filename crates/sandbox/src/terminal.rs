@@ -3,14 +3,15 @@
 //! of the caller's terminal.
 
 use crate::backend::TerminalShape;
+use crate::job::is_in_foreground;
 use crate::output::{Meter, write_all};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::termios::{
-    LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcgetpgrp, tcgetwinsize,
-    tcsetattr, tcsetwinsize,
+    LocalModes, OptionalActions, OutputModes, Termios, isatty, tcgetattr, tcgetwinsize, tcsetattr,
+    tcsetwinsize,
 };
 use std::io;
 use std::sync::Arc;
@@ -26,7 +27,7 @@ pub(crate) fn shape() -> Option<TerminalShape> {
         streams,
         size: tcgetwinsize(fd).ok()?,
         modes,
-        foreground: tcgetpgrp(fd).ok() == Some(rustix::process::getpgrp()),
+        foreground: is_in_foreground(fd),
     })
 }
 
@@ -97,7 +98,7 @@ impl Terminal {
 
     /// Makes the caller's terminal raw, if this process is in its foreground.
     fn carry(&mut self) {
-        let foreground = tcgetpgrp(&self.outer).ok() == Some(rustix::process::getpgrp());
+        let foreground = is_in_foreground(&self.outer);
         if !foreground || self.carrying {
             return;
         }

@@ -206,6 +206,23 @@ fn a_sandbox_that_used_up_its_terminals_does_not_get_the_callers() {
 }
 
 #[test]
+fn a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal() {
+    let mut person = Person::sits_down(Sandbox::new());
+    let user = match rustix::process::geteuid().is_root() {
+        true => "",
+        false => "--user --map-current-user",
+    };
+    person.types(&format!(
+        "unshare {user} --pid --fork --mount-proc $B run -c 'echo up $PPID; read a; echo got-$a'\n"
+    ));
+    person
+        .sees("up 1")
+        .types("keys\n")
+        .sees("got-keys")
+        .sees("outer> ");
+}
+
+#[test]
 fn ctrl_c_reaches_the_command() {
     let mut person = Person::sits_down(Sandbox::new());
     person.types("$B run -- sh -c 'trap \"echo caught; exit 3\" INT; echo ready; while :; do sleep 0.05; done'\n");
