@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often to ask the file system how much is free, which costs nothing.
@@ -27,6 +28,10 @@ pub(crate) struct Disk {
     folders: Vec<PathBuf>,
     limit: u64,
     before: u64,
+    /// What was free before.
+    room: u64,
+    /// Whether the limit was reached, which is told once.
+    told: AtomicBool,
 }
 
 impl Disk {
@@ -36,15 +41,18 @@ impl Disk {
             folders,
             limit,
             before: 0,
+            room: 0,
+            told: AtomicBool::new(false),
         };
         disk.before = disk.used();
+        disk.room = disk.free();
         disk
     }
 
     /// Watches until the limit is reached, which is then reported, and ends the sandbox.
     pub(crate) fn keep(&self, control: &OwnedFd, end: fn()) {
         let mut looked = Instant::now();
-        let mut free = self.free();
+        let mut free = self.room;
         let mut pause = LOOK;
         loop {
             std::thread::sleep(GLANCE);
@@ -54,19 +62,27 @@ impl Disk {
                 continue;
             }
             looked = Instant::now();
-            let grown = self.used().saturating_sub(self.before);
-            if grown > self.limit {
-                let report = Report::Limit {
-                    kind: LimitKind::Disk,
-                    observed: grown,
-                };
-                let _ = tell(control, &report);
+            if let Some(observed) = self.look() {
+                let kind = LimitKind::Disk;
+                let _ = tell(control, &Report::Limit { kind, observed });
                 end();
                 return;
             }
             free = self.free();
             pause = LOOK.max(looked.elapsed() * SHARE);
         }
+    }
+
+    /// What was written when nothing runs any more, where that is over the limit and was not told.
+    pub(crate) fn last_look(&self) -> Option<u64> {
+        let lost = self.room.saturating_sub(self.free());
+        (lost > self.limit / 2).then(|| self.look()).flatten()
+    }
+
+    /// What was written, where that is over the limit and was not told.
+    fn look(&self) -> Option<u64> {
+        let grown = self.used().saturating_sub(self.before);
+        (grown > self.limit && !self.told.swap(true, Ordering::Relaxed)).then_some(grown)
     }
 
     /// Free bytes, and room for files, of the file systems of the folders.

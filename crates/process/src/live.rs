@@ -25,6 +25,7 @@ use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroI32;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long pid 1 leaves the end of a run that is over its time to the supervisor.
@@ -43,6 +44,7 @@ pub(crate) struct Live {
     /// Whether calls of `connect` are made for the commands.
     connects: bool,
     watch: Option<Watch>,
+    disk: Option<Arc<Disk>>,
     /// When the limits were looked at.
     looked: Instant,
     /// When the run is over its time.
@@ -98,6 +100,7 @@ impl Live {
         Ok(Self {
             // Without a pid namespace the processes of others would be counted as well.
             watch: Watch::new(&bounds).filter(|_| init.has_own_processes()),
+            disk: None,
             looked: Instant::now(),
             deadline: None,
             jobs: Vec::new(),
@@ -186,7 +189,9 @@ impl Live {
             kernel::exit_now(125)
         };
         if let Some(limit) = self.bounds.disk {
-            self.keep(Disk::new(folders, limit));
+            let disk = Arc::new(Disk::new(folders, limit));
+            self.keep(Arc::clone(&disk));
+            self.disk = Some(disk);
         }
         // What ended before there was the descriptor.
         self.collect();
@@ -278,7 +283,7 @@ impl Live {
     }
 
     /// Keeps the limit on disk space, in a thread of its own: adding up files takes long.
-    fn keep(&self, disk: Disk) {
+    fn keep(&self, disk: Arc<Disk>) {
         let Ok(control) = self.init.control.try_clone() else {
             kernel::exit_now(125)
         };
@@ -325,6 +330,10 @@ impl Live {
         // Nothing of the sandbox is left when the end is reported.
         self.end_all();
         while wait(WaitOptions::empty()).is_ok() {}
+        if let Some(observed) = self.disk.as_deref().and_then(Disk::last_look) {
+            let kind = LimitKind::Disk;
+            let _ = tell(&self.init.control, &Report::Limit { kind, observed });
+        }
         if let Some(broker) = &mut self.broker {
             broker.finish();
         }

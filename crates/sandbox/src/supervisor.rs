@@ -157,9 +157,8 @@ impl Supervisor {
 
     /// Records the end of the run, tells it to whoever waits, and closes the record.
     ///
-    /// Decision: a run that this process ended for a limit never ends as the command did, even
-    /// where the command was quicker than the signal: output that was cut must not look like
-    /// success.
+    /// Decision: a run that a limit ends never ends as the command did, even where the command was
+    /// quicker than the signal or the look: what was cut or is too much must not look like success.
     pub(crate) fn conclude(
         &mut self,
         end: Result<End, Failure>,
@@ -210,7 +209,10 @@ impl Supervisor {
                 }
             }
             News::Ended { .. } => {}
-            News::Limit(kind, observed) => self.limit(kind, observed),
+            News::Limit(kind, observed) => {
+                self.reached |= matches!(kind, LimitKind::Memory | LimitKind::Disk);
+                self.limit(kind, observed);
+            }
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
         }

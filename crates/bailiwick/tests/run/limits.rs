@@ -84,6 +84,22 @@ time.sleep(60)' & done; wait";
 }
 
 #[test]
+fn a_limit_that_only_the_look_at_the_end_saw_ends_the_run_as_any_other() {
+    for (limit, command) in [
+        (
+            "memory = \"12MiB\"",
+            "sleep 60 & exec fallocate -l 12200KiB /tmp/big",
+        ),
+        ("disk = \"1MiB\"", "sleep 0.2; head -c 3M /dev/zero > big"),
+    ] {
+        let policy = format!("{DEFAULT}[limits]\n{limit}\n");
+        let name = limit.split(' ').next().unwrap();
+        let outcome = Sandbox::new().policy(&policy).run(command);
+        outcome.code(137).refused_by(&format!("limits.{name}"));
+    }
+}
+
+#[test]
 fn open_files_are_limited() {
     let policy = format!("{DEFAULT}[limits]\nopen_files = 32\n");
     Sandbox::new()
