@@ -18,8 +18,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-/// Clients at one time; a further one is turned away.
-const MOST: usize = 256;
+/// Clients at one time. A further one takes the place of the one that has been without a command for
+/// longest; where all have one, it is turned away.
+pub(crate) const MOST: usize = 256;
 
 /// The door and who came through it.
 pub(crate) struct Door {
@@ -96,10 +97,15 @@ impl Door {
         if knocks
             && let Some(listener) = &self.listener
             && let Some(socket) = answer(listener.as_fd())
-            && self.guests.len() < MOST
         {
             let (socket, visit) = (Some(socket), None);
             self.guests.push(Guest { socket, visit });
+        }
+        // They stand in the order in which they came; the last one is new.
+        if self.guests.len() > MOST
+            && let Some(idle) = self.guests.iter().position(|guest| guest.visit.is_none())
+        {
+            self.guests.remove(idle).say(&Say::Full);
         }
     }
 

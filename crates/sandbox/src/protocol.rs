@@ -49,6 +49,8 @@ pub(crate) enum Say {
     },
     /// The sandbox is not the one that is wanted; nothing was started.
     Unfit,
+    /// Too many others are there, and this client has no command there yet; nothing was started.
+    Full,
 }
 
 /// A command that is to enter.

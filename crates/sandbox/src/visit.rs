@@ -2,6 +2,7 @@
 //! process's, everything else is the sandbox's.
 
 use crate::backend::TerminalShape;
+use crate::door::MOST;
 use crate::exec::not_taken;
 use crate::front::Front;
 use crate::packet::{pack, receive, send, tell};
@@ -21,6 +22,20 @@ use std::io;
 
 fn lost(error: io::Error) -> Failure {
     Failure::fault(format!("the sandbox does not answer: {error}"))
+}
+
+/// What a client is told that could not say all; the sandbox may have said why before.
+fn unheard(socket: &OwnedFd, error: io::Error) -> Failure {
+    match receive::<Say>(socket) {
+        Ok(Some((Say::Full, _))) => full(),
+        _ => lost(error),
+    }
+}
+
+fn full() -> Failure {
+    Failure::fault(format!(
+        "the sandbox takes no more than {MOST} commands at a time; try again when one has ended"
+    ))
 }
 
 fn gone() -> Failure {
@@ -76,7 +91,7 @@ pub(crate) fn attend(
 /// A terminal of the sandbox's own. Where it has none to give the command does not enter: programs
 /// inside can use all of them up, and would read what is typed at the caller's ever after.
 fn ask_for_terminal(socket: &OwnedFd) -> Result<OwnedFd, Failure> {
-    tell(socket, &Ask::Terminal).map_err(lost)?;
+    tell(socket, &Ask::Terminal).map_err(|e| unheard(socket, e))?;
     match receive::<Say>(socket).map_err(lost)? {
         Some((Say::Terminal, mut descriptors)) => descriptors.pop().ok_or_else(|| {
             Failure::fault(
@@ -84,6 +99,7 @@ fn ask_for_terminal(socket: &OwnedFd) -> Result<OwnedFd, Failure> {
                  given to it; remedy: `bailiwick exec ... </dev/null 2>&1 | cat`",
             )
         }),
+        Some((Say::Full, _)) => Err(full()),
         _ => Err(gone()),
     }
 }
@@ -92,7 +108,7 @@ fn enter(socket: &OwnedFd, wanted: &Wanted, streams: [BorrowedFd<'_>; 3]) -> Res
     let message = pack(wanted).map_err(lost)?;
     let [stdin, stdout, stderr] = streams;
     let all = [message.as_fd(), stdin, stdout, stderr];
-    send(socket, &Ask::Enter, &all).map_err(lost)
+    send(socket, &Ask::Enter, &all).map_err(|e| unheard(socket, e))
 }
 
 /// Sends the command in with a terminal that looks like this process's.
@@ -136,6 +152,7 @@ fn wait(socket: &OwnedFd, front: &mut Front) -> Result<Option<Finished>, Failure
                 }));
             }
             Some((Say::Unfit, _)) => return Ok(None),
+            Some((Say::Full, _)) => return Err(full()),
             Some((Say::Stopped, _)) => {
                 front.stop();
                 tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?;

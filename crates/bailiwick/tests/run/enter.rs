@@ -133,6 +133,31 @@ fn what_the_policy_refuses_is_refused_recorded_and_said() {
     sandbox.bailiwick(["log", "verify", "box"]).success();
 }
 
+/// Clients that say nothing, more than a sandbox hears at a time, until their input ends.
+const SILENT: &str = "import glob, os, socket, sys
+[door] = glob.glob(os.environ['XDG_STATE_HOME'] + '/**/door', recursive=True)
+os.chdir(os.path.dirname(door))
+silent = []
+for _ in range(300):
+    silent.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    silent[-1].connect('door')
+print('silent', flush=True)
+sys.stdin.read()
+";
+
+#[test]
+fn clients_that_say_nothing_make_room_and_those_with_a_command_stay() {
+    let sandbox = Sandbox::new().file("silent.py", SILENT);
+    let _run = running(&sandbox);
+    let mut first = sandbox.command();
+    first.args(["exec", "box", "-c", "echo in; read a; exit $a"]);
+    let mut first = Background::of(first, "in");
+    let _silent = Background::of(sandbox.shell("exec python3 silent.py"), "silent");
+    exec(&sandbox, "exit 6").code(6);
+    first.types("5\n");
+    assert_eq!(first.ends(), Some(5));
+}
+
 #[test]
 fn nothing_else_comes_along() {
     let sandbox = Sandbox::new().host_env("SECRET_TOKEN", "s3cret");

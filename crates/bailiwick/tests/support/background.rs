@@ -2,8 +2,8 @@
 
 use super::Sandbox;
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, ChildStdin, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A program that runs; dropping it closes its input and waits for its end.
@@ -20,13 +20,16 @@ impl Background {
         I: IntoIterator,
         I::Item: AsRef<OsStr>,
     {
-        let mut child = sandbox
-            .command()
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = sandbox.command();
+        command.args(words);
+        Self::of(command, sign)
+    }
+
+    /// The same with any command.
+    #[track_caller]
+    pub(crate) fn of(mut command: Command, sign: &str) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let seen = lines.by_ref().any(|line| line.unwrap().contains(sign));
         assert!(seen, "it ended before it printed {sign:?}");
@@ -34,6 +37,11 @@ impl Background {
         std::thread::spawn(move || lines.for_each(drop));
         let input = child.stdin.take();
         Self { child, input }
+    }
+
+    pub(crate) fn types(&mut self, text: &str) {
+        let input = self.input.as_mut().unwrap();
+        input.write_all(text.as_bytes()).unwrap();
     }
 
     pub(crate) fn pid(&self) -> u32 {
