@@ -13,7 +13,7 @@ use crate::switches::{Layer, without};
 use bailiwick_sandbox::OWN;
 use bailiwick_sandbox::startup::{self, Stage};
 use rustix::fd::BorrowedFd;
-use rustix::fs::{Access, Mode, access};
+use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
 use rustix::process::{Signal, chdir, getpid, set_parent_process_death_signal, setpgid};
 use std::ffi::{CString, OsStr, OsString};
@@ -169,6 +169,20 @@ fn execute(command: &Command) -> io::Error {
         }
     }
     worst
+}
+
+/// Whether executing the command waits for another program, which has leased its file (fcntl(2)).
+pub(crate) fn waits(command: &Command) -> bool {
+    let path = command.environment.iter().find(|(key, _)| key == "PATH");
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    for candidate in candidates(&command.argv[0], path.map(|(_, value)| value)) {
+        match open(command.cwd.join(candidate), flags, Mode::empty()) {
+            Ok(_) => return false,
+            Err(Errno::AGAIN) => return true,
+            Err(_) => {}
+        }
+    }
+    false
 }
 
 /// Where a command of this name may lie.

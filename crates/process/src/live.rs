@@ -162,9 +162,11 @@ impl Live {
             127
         };
         let pid = match way {
-            Way::Directly(_) if number == OWN => kernel::spawn(&mut become_it)?,
-            // What runs here already could stop it at any instant: nothing waits for it, and it
-            // shares no memory.
+            Way::Directly(_) if number == OWN && !command::waits(command) => {
+                kernel::spawn(&mut become_it)?
+            }
+            // What runs here already could stop it at any instant, or another sandbox keep its file:
+            // nothing waits for it, and it shares no memory.
             Way::Directly(_) => match kernel::fork()? {
                 0 => kernel::exit_now(become_it()),
                 pid => pid,

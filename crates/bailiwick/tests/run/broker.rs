@@ -1,6 +1,7 @@
 //! Names that do not exist yet are protected as those that do, and git goes on working.
 
 use crate::support::Sandbox;
+use std::time::{Duration, Instant};
 
 #[test]
 fn absent_control_names_cannot_be_created_at_any_depth() {
@@ -252,4 +253,68 @@ END",
         )
         .success()
         .stdout_is("-1 1\n-1 1\n");
+}
+
+/// Leases the file of the first argument for a second, and lets nobody have it sooner.
+const LEASE: &str = "import fcntl, os, signal, sys, time
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+held = os.open(sys.argv[1], os.O_RDONLY)
+fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('leased', flush=True)
+time.sleep(float(sys.argv[2]))
+";
+
+#[test]
+fn whoever_changes_a_leased_file_waits_and_nobody_else_does() {
+    let sandbox = Sandbox::repository().file("lease.py", LEASE);
+    sandbox
+        .run(
+            "printf abcdef > data; python3 lease.py data 1 > said & \
+             until grep -q leased said; do sleep 0.02; done; \
+             python3 -c 'import os; os.truncate(\"data\", 3)'; cat data",
+        )
+        .success()
+        .stdout_is("abc");
+    // The broker itself reads what is to be git's.
+    sandbox
+        .run(
+            "rm said; cp .git/config lock; python3 lease.py lock 3 > said & \
+             until grep -q leased said; do sleep 0.02; done; \
+             { mv lock .git/config; echo moved; } & \
+             sleep 0.5; mkdir other; echo made; wait",
+        )
+        .success()
+        .stdout_is("made\nmoved\n");
+}
+
+#[test]
+fn a_leased_command_keeps_nobody_from_ending_the_run() {
+    let sandbox = Sandbox::new().file("lease.py", LEASE);
+    sandbox.host("cp /bin/true tool");
+    let held = sandbox
+        .shell("exec python3 lease.py tool 60")
+        .spawn()
+        .unwrap();
+    let _held = Ended(held);
+    std::thread::sleep(Duration::from_millis(500));
+    let mut run = sandbox.command();
+    let mut run = Ended(run.args(["run", "--", "./tool"]).spawn().unwrap());
+    std::thread::sleep(Duration::from_secs(1));
+    let pid = rustix::process::Pid::from_child(&run.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while run.0.try_wait().unwrap().is_none() {
+        assert!(Instant::now() < deadline, "it goes on");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A process that does not outlive its test.
+struct Ended(std::process::Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }

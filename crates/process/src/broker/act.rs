@@ -121,7 +121,9 @@ pub(super) fn perform(
         libc::SYS_link => return context.link((HERE, a[0]), (HERE, a[1]), 0),
         libc::SYS_unlink => return context.unlink(HERE, a[0], AtFlags::empty()),
         libc::SYS_rmdir => return context.unlink(HERE, a[0], AtFlags::REMOVEDIR),
-        libc::SYS_rename => return rename::rename(&context, (HERE, a[0]), (HERE, a[1]), 0),
+        libc::SYS_rename => {
+            return unless_leased(rename::rename(&context, (HERE, a[0]), (HERE, a[1]), 0));
+        }
         _ => {}
     }
     match call.number {
@@ -130,13 +132,20 @@ pub(super) fn perform(
         libc::SYS_mknodat => context.mknod(fd(0), a[1], mode(2)),
         libc::SYS_symlinkat => context.symlink(a[0], fd(1), a[2]),
         libc::SYS_linkat => context.link((fd(0), a[1]), (fd(2), a[3]), flags(4)),
-        libc::SYS_renameat => rename::rename(&context, (fd(0), a[1]), (fd(2), a[3]), 0),
-        libc::SYS_renameat2 => rename::rename(&context, (fd(0), a[1]), (fd(2), a[3]), mode(4)),
+        libc::SYS_renameat => {
+            unless_leased(rename::rename(&context, (fd(0), a[1]), (fd(2), a[3]), 0))
+        }
+        libc::SYS_renameat2 => unless_leased(rename::rename(
+            &context,
+            (fd(0), a[1]),
+            (fd(2), a[3]),
+            mode(4),
+        )),
         libc::SYS_unlinkat => {
             let flags = AtFlags::from_bits(mode(2)).ok_or(Errno::INVAL)?;
             context.unlink(fd(0), a[1], flags)
         }
-        libc::SYS_truncate => open::truncate(&context, a[0], a[1]),
+        libc::SYS_truncate => unless_leased(open::truncate(&context, a[0], a[1])),
         _ => attributes::perform(&context, call),
     }
 }
@@ -372,6 +381,14 @@ impl Context<'_> {
         let object = format!("/proc/self/fd/{}", object.as_raw_fd());
         linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
         Ok(Outcome::Done)
+    }
+}
+
+/// An act on a file that another program has leased (fcntl(2)) waits, as the kernel would have it wait.
+fn unless_leased(outcome: Result<Outcome, Refused>) -> Result<Outcome, Refused> {
+    match outcome {
+        Err(Refused::Errno(Errno::AGAIN)) => Ok(Outcome::Waits),
+        outcome => outcome,
     }
 }
 

@@ -48,7 +48,7 @@ const RESTART: Errno = Errno::from_raw_os_error(512);
 /// # Errors
 /// What it holds besides, or why it cannot be read.
 pub(crate) fn examine_configuration(path: &Path) -> Result<(), String> {
-    let content = std::fs::read(path).map_err(|error| error.to_string())?;
+    let content = rename::content_of(path).map_err(|error| error.to_string())?;
     git::accept(b"", &content, rules::folder_of_module(path))
         .map_err(|objection| objection.to_string())
 }

@@ -329,7 +329,15 @@ pub(super) fn replace(
     written
 }
 
-/// The content and mode of a plain file of sensible length; none for anything else.
+/// The content of a plain file of sensible length, for which nothing waits.
+pub(super) fn content_of(path: &Path) -> Result<Vec<u8>, Errno> {
+    let found = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+    let (content, _) = read(&found)?.ok_or(Errno::INVAL)?;
+    Ok(content)
+}
+
+/// The content and mode of a plain file of sensible length; none for anything else. One that
+/// another program has leased is told ([`Errno::AGAIN`]).
 fn read(found: &OwnedFd) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
     let stat = fstat(found)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
@@ -338,7 +346,8 @@ fn read(found: &OwnedFd) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
         return Ok(None);
     }
     let link = format!("/proc/self/fd/{}", found.as_raw_fd());
-    let file = openat(CWD, link, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(CWD, link, flags, Mode::empty())?;
     let mut content = Vec::new();
     File::from(file)
         .take(CONFIGURATION + 1)

@@ -1,6 +1,7 @@
 //! Which names a sandboxed program may not create or write, as the broker decides them: by the
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
+use super::rename::content_of;
 use super::repository::{self, Meaning};
 use crate::paths;
 use crate::setup::{raw, raw_list};
@@ -195,7 +196,7 @@ impl Rules {
             .iter()
             .flat_map(|folder| [".git/config", ".gitmodules"].map(|name| folder.join(name)));
         self.baselines = files
-            .filter_map(|path| Some((path.clone(), std::fs::read(path).ok()?)))
+            .filter_map(|path| content_of(&path).ok().map(|content| (path, content)))
             .collect();
         self
     }
