@@ -132,6 +132,7 @@ pub(super) fn read(draft: &mut Draft, whole: &Item<'_>, request: &Request) {
     let home = Home::of(whole, request);
     // A command may change the folder that it starts in, unless a rule says otherwise.
     draft.workspace = Some("the folder where Claude Code starts is writable".to_owned());
+    draft.by_habit = true;
     for (name, item) in whole.keys() {
         match name {
             "permissions" => permissions(draft, &item, &home),

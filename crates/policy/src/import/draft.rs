@@ -35,6 +35,8 @@ pub(crate) struct Draft {
     pub(crate) wrong: Vec<Diagnostic>,
     /// The key that makes the workspace writable.
     pub(crate) workspace: Option<String>,
+    /// Whether that is no key of the source's, but what the tool does without one.
+    pub(crate) by_habit: bool,
     /// The key that makes nothing of the workspace writable, whatever else is said.
     pub(crate) sealed: Option<String>,
     /// Whether the repository's own data stay as they are.
@@ -172,15 +174,21 @@ impl Draft {
         let writable = self.workspace.is_some() && self.sealed.is_none();
         for path in inside {
             // A writable workspace has it already.
-            if writable {
+            if writable && !self.by_habit {
                 continue;
             }
-            let (why, instead) = match &self.sealed {
-                Some(key) => (
+            let (why, instead) = match (&self.sealed, &self.workspace) {
+                (Some(key), _) => (
                     format!("`{key}` lets nothing in the workspace be written"),
                     String::new(),
                 ),
-                None => (RELATIVE.to_owned(), IN_FULL.to_owned()),
+                (None, Some(habit)) => (
+                    format!("{habit}: all of it, not \"{}\" alone", path.path),
+                    "extend \"read-only\" instead of \"default\", and name the folders in \
+                     [filesystem] write"
+                        .to_owned(),
+                ),
+                (None, None) => (RELATIVE.to_owned(), IN_FULL.to_owned()),
             };
             self.left.push(LeftOut {
                 origin: path.origin.clone(),
@@ -188,7 +196,7 @@ impl Draft {
                 why,
                 instead,
             });
-            if self.sealed.is_none() {
+            if self.sealed.is_none() && !writable {
                 self.lines.push(Line {
                     key: KeyId::Write,
                     name: None,

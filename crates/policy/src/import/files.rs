@@ -76,7 +76,7 @@ fn unknown(draft: &mut Draft, text: &str, item: &Item<'_>, means: &str) {
 }
 
 /// Whether a class in brackets may mean more in a policy than in the source: one that is negated,
-/// or has a range, can match a slash.
+/// or has a range, is not read alike by every tool.
 fn is_wider(text: &str) -> bool {
     text.contains("[!") || text.contains("[^") || text.contains('[') && text.contains('-')
 }
@@ -97,6 +97,7 @@ pub(crate) fn write(draft: &mut Draft, text: &str, item: &Item<'_>) {
         }
         Place::Workspace => {
             draft.workspace.get_or_insert_with(|| item.path.clone());
+            draft.by_habit = false;
         }
         Place::Inside(path) => draft.inside.push(Inside {
             path,

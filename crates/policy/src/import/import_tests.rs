@@ -435,3 +435,18 @@ fn a_mistake_is_shown_where_it_is_and_how_to_mend_it() {
         assert!(shown.contains("\nhelp: "), "{text}\n{shown}");
     }
 }
+
+#[test]
+fn an_edit_rule_for_a_part_of_the_workspace_tells_that_all_of_it_is_writable() {
+    let wide = |text: &str| {
+        let (imported, _) = of(Tool::Claude, text);
+        let told = |left: &&LeftOut| left.why.contains("all of it, not \"src\" alone");
+        imported.left_out.iter().filter(told).count()
+    };
+    let rule = r#""permissions": { "allow": ["Edit(src/**)"]"#;
+    assert_eq!(wide(&format!("{{ {rule} }} }}")), 1);
+    // Nothing of it is writable, or the source itself says that all is.
+    assert_eq!(wide(&format!("{{ {rule}, \"deny\": [\"Edit\"] }} }}")), 0);
+    let all = r#""sandbox": { "filesystem": { "allowWrite": ["."] } }"#;
+    assert_eq!(wide(&format!("{{ {rule} }}, {all} }}")), 0);
+}
