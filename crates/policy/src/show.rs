@@ -29,8 +29,14 @@ pub fn render_show(loaded: &Loaded) -> String {
         .collect();
     page.comment(&format!("layers, strongest first: {}", layers.join(", ")));
     page.comment(&format!("hash: {}", effective.hash()));
-    for source in loaded.sources.iter().filter(|s| !s.trusted) {
-        page.comment(&format!("not trusted, so it only narrows: {}", source.file));
+    // A template is as good as whoever extends it.
+    for source in &loaded.sources {
+        if !source.trusted && source.path.is_some() {
+            page.comment(&format!(
+                "not trusted, so it and what it extends only narrow: {}",
+                source.file
+            ));
+        }
     }
     for notice in &loaded.notices {
         for line in notice.lines() {

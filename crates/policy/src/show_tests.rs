@@ -25,6 +25,20 @@ fn what_is_shown_can_be_loaded_and_means_the_same() {
     assert_eq!(values(&second.effective), values(&first.effective));
 }
 
+#[test]
+fn a_project_that_is_not_trusted_is_named_and_the_templates_that_it_extends_are_not() {
+    let machine = Machine::new().project("extends = [\"read-only\"]");
+    let shown = render_show(&machine.load());
+    let named: Vec<&str> = shown
+        .lines()
+        .filter(|line| line.contains("not trusted"))
+        .collect();
+    assert_eq!(
+        named,
+        ["# not trusted, so it and what it extends only narrow: ./bailiwick.toml"]
+    );
+}
+
 /// Everything but the lines.
 fn values(e: &Effective) -> impl PartialEq + std::fmt::Debug {
     let paths = |l: &[PathEntry]| {
