@@ -3,7 +3,7 @@
 use crate::Done;
 use crate::cli::{ImportTool, PolicyArguments, PolicyCommand, PolicySource};
 use crate::output;
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 use bailiwick_policy::{Request, Tool};
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
@@ -33,6 +33,13 @@ fn check(files: &[std::path::PathBuf]) -> Done {
     let project = [Path::new("bailiwick.toml").to_path_buf()];
     let files = if files.is_empty() { &project } else { files };
     for file in files {
+        if !file.exists() {
+            return Err(Failure::usage(format!(
+                "there is no file {}; name the policies to look at, `bailiwick policy check FILE`, \
+                 or write one with `bailiwick policy new`",
+                Text::from(file.as_os_str())
+            )));
+        }
         for notice in bailiwick_policy::check(file)? {
             output::print(&format!("{notice}\n"))?;
         }
@@ -47,9 +54,10 @@ fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
         output::print(&bailiwick_policy::render_show(&loaded))?;
         return Ok(0);
     };
-    // A path begins with '/', '.' or '~', or exists; everything else is a host.
+    // A path has a '/' in it, begins with '.' or '~', or exists; everything else is a host.
     let text = subject.to_string_lossy();
-    let path = text.starts_with(['/', '.', '~']) || Path::new(subject).exists();
+    let is_path = text.starts_with(['.', '~']) || text.contains('/');
+    let path = is_path || Path::new(subject).exists();
     let explanation = if path {
         let home = &loaded.effective.home;
         let full = match text.strip_prefix("~/") {
@@ -67,6 +75,12 @@ fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
             .map_err(Failure::Usage)?
     };
     output::print(&format!("{explanation}\n"))?;
+    if !path && !text.contains(':') {
+        let shown = Text::from(subject);
+        output::print(&format!(
+            "  taken as a host, since no file here has this name; a path is written ./{shown}\n"
+        ))?;
+    }
     Ok(0)
 }
 
@@ -121,7 +135,7 @@ fn import(tool: ImportTool, file: &Path, out: Option<&Path>) -> Done {
     }
     let count = imported.left_out.len();
     told.push_str(&format!(
-        "{count} not carried over, or narrower; docs/importing.md says more\n"
+        "{count} not carried over exactly; docs/importing.md says more\n"
     ));
     let _ = std::io::stderr().lock().write_all(told.as_bytes());
     if let Some(path) = out {

@@ -174,7 +174,8 @@ impl Effective {
         }
     }
 
-    /// Whether the sandbox can reach `host` or `host:port`; without a port: 443 and 80.
+    /// Whether the sandbox can reach `host` or `host:port`; without a port 443 and 80 are asked, and
+    /// the answer names them.
     ///
     /// # Errors
     /// Why the text names no host.
@@ -195,19 +196,18 @@ impl Effective {
                 ));
             }
         };
-        let decision = match pattern.ports {
-            Ports::One(port) => network::decide_host(&self.network, &host, port),
-            Ports::Unsaid | Ports::All => {
-                let secure = network::decide_host(&self.network, &host, 443);
-                let plain = network::decide_host(&self.network, &host, 80);
-                if !secure.is_allow() && plain.is_allow() {
-                    plain
-                } else {
-                    secure
+        let at = |port| (port, network::decide_host(&self.network, &host, port));
+        let (asked, other) = match pattern.ports {
+            Ports::One(port) => (at(port), None),
+            Ports::Unsaid | Ports::All => match (at(443), at(80)) {
+                (secure, plain) if !secure.1.is_allow() && plain.1.is_allow() => {
+                    (plain, Some(secure))
                 }
-            }
+                (secure, plain) => (secure, Some(plain)),
+            },
         };
-        let note = match (decision.is_allow(), decision.address) {
+        let (port, decision) = asked;
+        let mut note = match (decision.is_allow(), decision.address) {
             (false, _) => format!(
                 "{}; to allow it: {}",
                 decision.decision.reason, decision.decision.remedy
@@ -218,13 +218,29 @@ impl Effective {
             }
             (true, None) => String::new(),
         };
+        let mut subject = shown.to_string();
+        if let Some((other, decided)) = other {
+            subject = HostPattern {
+                host: PatternHost::Exact(host),
+                ports: Ports::One(port),
+            }
+            .to_string();
+            let lead = if note.is_empty() { "" } else { "; " };
+            let is = match decided.is_allow() {
+                true => "reachable",
+                false => "refused",
+            };
+            note.push_str(&format!(
+                "{lead}asked about port {port}; port {other} is {is}, others can be asked as HOST:PORT"
+            ));
+        }
         let access = if decision.is_allow() {
             Access::Reachable
         } else {
             Access::Refused
         };
         Ok(Explanation {
-            subject: shown.to_string(),
+            subject,
             access,
             rule: decision.decision.rule,
             note,

@@ -66,6 +66,17 @@ fn a_host_is_explained_as_it_is_decided() {
     let ask = |text: &str| loaded.effective.explain_host(text).unwrap();
     assert_eq!(ask("A.test.:8080").access, Access::Reachable);
     assert_eq!(ask("a.test").access, Access::Refused);
+    for (asked, says) in [
+        ("a.test", "a.test:443: refused by network.default"),
+        ("a.test", "asked about port 443; port 80 is refused"),
+        ("h.test", "h.test:80: reachable by network.http"),
+        ("h.test", "asked about port 80; port 443 is refused"),
+        ("a.test:8080", "a.test:8080: reachable by network.allow"),
+    ] {
+        let shown = ask(asked).to_string();
+        assert!(shown.contains(says), "{asked}: {shown}");
+    }
+    assert!(!ask("a.test:8080").note.contains("asked about"));
     assert!(ask("m.test").note.contains("127.0.0.1:8443"));
     assert_eq!(ask("h.test").rule.id, "network.http");
     assert!(

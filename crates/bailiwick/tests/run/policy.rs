@@ -60,6 +60,11 @@ fn a_mistake_is_shown_with_its_line_and_a_suggestion() {
 #[test]
 fn a_starter_policy_can_be_made_checked_shown_and_run() {
     let sandbox = Sandbox::new().fresh_home();
+    sandbox
+        .bailiwick(["policy", "check"])
+        .code(2)
+        .stderr_has("there is no file bailiwick.toml")
+        .stderr_has("bailiwick policy check FILE");
     sandbox.bailiwick(["policy", "new", "agent"]).success();
     sandbox.bailiwick(["policy", "check"]).success();
     sandbox
@@ -107,6 +112,14 @@ fn a_path_and_a_host_are_explained_with_the_line_that_decides() {
         "{}",
         explain("b.test")
     );
+    assert!(
+        explain("nosuchfile").contains("taken as a host, since no file here has this name"),
+        "{}",
+        explain("nosuchfile")
+    );
+    for path in ["no/such/file", "~/.ssh"] {
+        assert!(!explain(path).contains("taken as a host"), "{path}");
+    }
     assert!(
         explain("~/.ssh").contains("hidden"),
         "{}",
