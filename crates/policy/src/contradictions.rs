@@ -1,6 +1,7 @@
 //! Entries of one file that cannot all mean something: granted and denied at once, granted below
 //! what is denied, written twice. Across files this is ordinary layering; within one file it is a
-//! mistake, and a person who believes the wrong one of the two is not protected.
+//! mistake, and a person who believes the wrong one of the two is not protected. What a file that is
+//! extended takes away for good is told where a file is checked.
 
 use crate::PathPattern;
 use crate::cover;
@@ -8,10 +9,13 @@ use crate::diagnostic::Diagnostic;
 use crate::entry::{Entry, Value};
 use crate::keys::{Effect, KeyId};
 use crate::paths::{self, Bases};
+use crate::request::Request;
 use crate::source_text::SourceText;
+use crate::stack::Unit;
+use crate::workspace::PROJECT;
 use bailiwick_event::{HostPattern, Text};
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Finds them.
@@ -19,6 +23,77 @@ pub(crate) fn find(source: &Arc<SourceText>, entries: &[Entry], found: &mut Vec<
     duplicates(source, entries, found);
     files(source, entries, found);
     network(source, entries, found);
+}
+
+/// Finds what has no effect because another file of the same policy takes it away; templates, which
+/// are made to be extended, are only asked.
+pub(crate) fn across(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> {
+    let folder = path.parent().unwrap_or(path).to_path_buf();
+    let workspace = match path.file_name().is_some_and(|name| name == PROJECT) {
+        true => folder,
+        // Any; different beginnings never compare as equal.
+        false => PathBuf::from("/\0workspace"),
+    };
+    let bases = |unit: &Unit| Bases {
+        home: request.home.clone(),
+        workspace: workspace.clone(),
+        relative: match unit.document.source.path.as_deref().and_then(Path::parent) {
+            Some(folder) => folder.to_path_buf(),
+            None => workspace.clone(),
+        },
+    };
+    let mut found = Vec::new();
+    for (at, unit) in units.iter().enumerate() {
+        let source = &unit.document.source;
+        if source.path.is_none() {
+            continue;
+        }
+        let others = || units.iter().enumerate().filter(|(other, _)| *other != at);
+        for entry in &unit.document.entries {
+            let by = others().find_map(|(_, other)| {
+                let mut entries = other.document.entries.iter();
+                entries.find(|by| takes(by, &bases(other), entry, &bases(unit)))
+            });
+            let Some(by) = by else { continue };
+            let message = format!(
+                "this entry of `{}` has no effect: `{}` at {} takes it away",
+                entry.key.path, by.key.path, by.origin
+            );
+            let help = "remove it, or extend another policy: what one denies no other gives back";
+            found.push(Diagnostic::warning(
+                source,
+                entry.span.clone(),
+                message,
+                help,
+            ));
+        }
+    }
+    found
+}
+
+/// Whether an entry takes away all that another grants.
+fn takes(by: &Entry, its: &Bases, entry: &Entry, bases: &Bases) -> bool {
+    match (&by.value, &entry.value) {
+        (Value::Text(taken), Value::Text(granted)) => {
+            let applies = match by.key.id {
+                KeyId::Deny => matches!(entry.key.id, KeyId::Read | KeyId::Write | KeyId::Private),
+                KeyId::Protect => entry.key.id == KeyId::Write,
+                _ => false,
+            };
+            applies
+                && cover::path_covers(&paths::expand(taken, its), &paths::expand(granted, bases))
+        }
+        (Value::Host(taken), granted)
+            if by.key.id == KeyId::NetworkDeny && entry.key.effect == Effect::Widens =>
+        {
+            match granted {
+                Value::Http(rule) => cover::deny_covers(taken, &rule.host),
+                Value::Host(host) => cover::deny_covers(taken, host),
+                _ => false,
+            }
+        }
+        _ => false,
+    }
 }
 
 /// A text that is the same for entries that say the same.

@@ -2,7 +2,6 @@
 //! workspace is judged first, files are read once, locks and trust are known before any entry of
 //! a weaker layer is looked at, and sets are resolved last, only if something asked for them.
 
-use crate::diagnostic::Diagnostic;
 use crate::entry::Value;
 use crate::error::PolicyError;
 use crate::explain::{Access, decide_path};
@@ -11,11 +10,11 @@ use crate::merge::{Giver, Merge};
 use crate::paths::Bases;
 use crate::request::Request;
 use crate::sets::{self, ResolvedSet};
-use crate::stack::{Collector, Layer, Unit};
+use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, TrustStore};
 use crate::{
-    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, built_in, toolchains,
-    workspace,
+    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, built_in, contradictions,
+    toolchains, workspace,
 };
 use bailiwick_event::{Origin, Text};
 use std::path::{Path, PathBuf};
@@ -158,17 +157,20 @@ pub(crate) fn assemble(
 /// [`PolicyError`] with every mistake that was found.
 pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
     let request = Request::from_environment(Vec::new(), PathBuf::from("."));
-    // The most that a file can be: the system's own policy. Where it may not have a key is said
-    // when it is used in another place.
-    let mut collector = Collector::new(&request, Layer::System);
+    check_of(&request, path)
+}
+
+fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, PolicyError> {
+    // The most that a file can be: the system's own policy.
+    let mut collector = Collector::new(request, Layer::System);
     let full = request.cwd.join(path);
     collector.file(&full, &request.shown(&full))?;
     let units = collector.finish();
-    Ok(units
-        .iter()
-        .flat_map(|u| &u.document.warnings)
-        .map(Diagnostic::to_string)
-        .collect())
+    let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
+    let places = stack::out_of_place(&units, &full, request);
+    let across = contradictions::across(&units, &full, request);
+    let all = own.chain(places).chain(across);
+    Ok(all.map(|finding| finding.to_string()).collect())
 }
 
 /// All files of a request.

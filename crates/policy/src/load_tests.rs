@@ -456,3 +456,54 @@ fn one_file_is_checked_without_a_sandbox() {
     );
     assert!(check(&machine.path("nix.toml")).is_err());
 }
+
+#[test]
+fn what_another_file_takes_away_is_told_where_a_policy_is_checked() {
+    let machine = Machine::new()
+        .file(
+            "bailiwick.toml",
+            "extends = [\"default\", \"./q.toml\"]\n[filesystem]\nread = [\"/etc/shadow\"]\n\
+             write = [\".vscode/x\", \"fine\"]\n[network]\nallow = [\"a.test\", \"b.test\"]\n",
+        )
+        .file("q.toml", "[network]\ndeny = [\"*.test\"]");
+    let notices = check_of(&machine.request, Path::new("bailiwick.toml")).unwrap();
+    let expected = [
+        ("3:9", "`filesystem.deny` at template:default:"),
+        ("4:10", "`filesystem.protect` at template:default:"),
+        ("6:10", "`network.deny` at ./q.toml:2:9"),
+        ("6:20", "`network.deny` at ./q.toml:2:9"),
+    ];
+    assert_eq!(notices.len(), expected.len(), "{notices:#?}");
+    for (notice, (place, by)) in notices.iter().zip(expected) {
+        assert!(
+            notice.contains(&format!("./bailiwick.toml:{place}: warning")) && notice.contains(by),
+            "{notice}"
+        );
+    }
+    // A template that is extended says of itself nothing that is taken away.
+    let plain = machine.file("r.toml", "extends = [\"agent\", \"read-only\", \"npm\"]");
+    assert_eq!(
+        check_of(&plain.request, Path::new("r.toml")).unwrap(),
+        [""; 0]
+    );
+}
+
+#[test]
+fn what_has_no_place_where_the_file_lies_is_told_where_it_is_checked() {
+    let locks = "[lock]\nkeys = [\"network.allow\"]\n";
+    let hosts = "[network.hosts]\n\"m.test\" = \"127.0.0.1:1\"\n";
+    let machine = Machine::new()
+        .system(locks)
+        .file("bailiwick.toml", hosts)
+        .file("mine.toml", &format!("{hosts}{locks}"));
+    let notices = |path: &Path| check_of(&machine.request, path).unwrap();
+    assert_eq!(notices(&machine.request.system_file), [""; 0]);
+    let project = notices(Path::new("bailiwick.toml"));
+    assert!(
+        project[0].contains("no place in a project's policy"),
+        "{project:?}"
+    );
+    let mine = notices(Path::new("mine.toml"));
+    assert_eq!(mine.len(), 1, "{mine:?}");
+    assert!(mine[0].contains("only in the system's policy"), "{mine:?}");
+}

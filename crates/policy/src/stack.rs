@@ -10,6 +10,7 @@ use crate::request::Request;
 use crate::source_text::{ReadError, SourceText};
 use crate::suggest::closest;
 use crate::templates;
+use crate::workspace::PROJECT;
 use bailiwick_event::Text;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -243,32 +244,54 @@ impl<'a> Collector<'a> {
     /// Keys that not every layer may have.
     fn check_place(&self, document: &Document) -> Result<(), PolicyError> {
         let template = document.source.path.is_none();
-        let mut found = Vec::new();
-        for entry in &document.entries {
-            let (message, help) = match entry.key.id {
-                KeyId::Hosts if template || self.layer == Layer::Project => (
-                    "`network.hosts` has no place in a project's policy",
-                    "write it in your own policy, or give the file by --policy",
-                ),
-                KeyId::Lock if template || self.layer != Layer::System => (
-                    "`lock.keys` has its place only in the system's policy",
-                    "remove it, or write it in /etc/bailiwick/policy.toml",
-                ),
-                _ => continue,
-            };
-            found.push(Diagnostic::error(
-                &document.source,
-                entry.span.clone(),
-                message,
-                help,
-            ));
-        }
-        if found.is_empty() {
-            Ok(())
-        } else {
-            Err(PolicyError::Invalid(found))
+        let found: Vec<_> = document
+            .entries
+            .iter()
+            .filter_map(|entry| {
+                let (message, help) = no_place(entry, self.layer, template)?;
+                let span = entry.span.clone();
+                Some(Diagnostic::error(&document.source, span, message, help))
+            })
+            .collect();
+        match found.is_empty() {
+            true => Ok(()),
+            false => Err(PolicyError::Invalid(found)),
         }
     }
+}
+
+/// Why an entry has no place in a layer, and how to mend that.
+fn no_place(entry: &Entry, layer: Layer, template: bool) -> Option<(&'static str, &'static str)> {
+    match entry.key.id {
+        KeyId::Hosts if template || layer == Layer::Project => Some((
+            "`network.hosts` has no place in a project's policy",
+            "write it in your own policy, or give the file by --policy",
+        )),
+        KeyId::Lock if template || layer != Layer::System => Some((
+            "`lock.keys` has its place only in the system's policy",
+            "remove it, or write it in /etc/bailiwick/policy.toml",
+        )),
+        _ => None,
+    }
+}
+
+/// What a file that lies here may not say, though another may: a run that finds it there is refused.
+pub(crate) fn out_of_place(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> {
+    let layer = match path {
+        path if path == request.system_file => return Vec::new(),
+        path if path.file_name().is_some_and(|name| name == PROJECT) => Layer::Project,
+        _ => Layer::Base,
+    };
+    let mut found = Vec::new();
+    for unit in units {
+        for entry in &unit.document.entries {
+            if let Some((message, help)) = no_place(entry, layer, false) {
+                let (source, span) = (&unit.document.source, entry.span.clone());
+                found.push(Diagnostic::warning(source, span, message, help));
+            }
+        }
+    }
+    found
 }
 
 /// What makes two files the same.

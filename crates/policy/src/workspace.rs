@@ -81,6 +81,9 @@ fn resolve_existing(path: &Path) -> PathBuf {
     path.to_path_buf()
 }
 
+/// The name of a project's policy.
+pub(crate) const PROJECT: &str = "bailiwick.toml";
+
 /// The project's policy: the nearest `bailiwick.toml` at or above the workspace, not above the
 /// home directory where the workspace is below it.
 pub(crate) fn project_file(workspace: &Path, home: &Path) -> Option<PathBuf> {
@@ -89,7 +92,7 @@ pub(crate) fn project_file(workspace: &Path, home: &Path) -> Option<PathBuf> {
     workspace
         .ancestors()
         .take_while(|folder| !below_home || folder.starts_with(&home))
-        .map(|folder| folder.join("bailiwick.toml"))
+        .map(|folder| folder.join(PROJECT))
         .find(|file| file.symlink_metadata().is_ok())
 }
 
