@@ -207,11 +207,14 @@ pub(crate) struct SessionsArguments {
 
 #[derive(Subcommand)]
 pub(crate) enum SessionsCommand {
-    /// One line per session
+    /// One line per session, the newest last
     List {
         /// One JSON object per line
         #[arg(long)]
         json: bool,
+        /// Show the newest so many, and how many more there are [default: 50; with --json: all]
+        #[arg(long, value_name = "N")]
+        limit: Option<usize>,
     },
     /// Everything about one session
     Show(SessionArgument),

@@ -6,12 +6,22 @@ use crate::output;
 use crate::selection::{find, sessions as all, time};
 use bailiwick_ledger::SessionInfo;
 
+/// How many sessions a list for people has.
+const NEWEST: usize = 50;
+
 /// Lists, shows or removes sessions.
 pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
     match &arguments.command {
-        SessionsCommand::List { json } => {
+        SessionsCommand::List { json, limit } => {
             let list = all()?.list()?;
-            let text = if *json { lines(&list) } else { table(&list) };
+            // A program asks for all of them, unless it says otherwise.
+            let most = limit.unwrap_or(if *json { usize::MAX } else { NEWEST });
+            let older = list.len().saturating_sub(most);
+            let newest = &list[older..];
+            let text = match json {
+                true => lines(newest),
+                false => format!("{}{}", table(newest), more(older, list.len())),
+            };
             output::print(&text)?;
         }
         SessionsCommand::Show(session) => {
@@ -41,6 +51,14 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
         }
     }
     Ok(0)
+}
+
+/// How many older sessions a list leaves out.
+fn more(older: usize, all: usize) -> String {
+    match older {
+        0 => String::new(),
+        _ => format!("{older} older; `bailiwick sessions list --limit {all}` shows them all\n"),
+    }
 }
 
 fn command(info: &SessionInfo) -> String {

@@ -143,3 +143,39 @@ s.recv(1000)
     assert!(shown.contains("\\u{1b}[31mred"), "{shown}");
     sandbox.bailiwick(["log", "verify"]).success();
 }
+
+#[test]
+fn a_list_of_sessions_has_the_newest_and_says_how_many_are_older() {
+    let sandbox = Sandbox::new();
+    for code in 1..=3 {
+        sandbox.run(&format!("exit {code}"));
+    }
+    let list = |words: &[&str]| {
+        let words = ["sessions", "list"].iter().chain(words);
+        sandbox.bailiwick(words).success().stdout().to_owned()
+    };
+    let newest = list(&["--limit", "2"]);
+    assert!(
+        !newest.contains("exit 1") && newest.contains("exit 2") && newest.contains("exit 3"),
+        "{newest}"
+    );
+    assert!(
+        newest.ends_with("1 older; `bailiwick sessions list --limit 3` shows them all\n"),
+        "{newest}"
+    );
+    assert!(list(&[]).contains("exit 1") && !list(&[]).contains("older"));
+    assert_eq!(list(&["--json"]).lines().count(), 3);
+    assert_eq!(list(&["--json", "--limit", "1"]).lines().count(), 1);
+    // More than a screen has.
+    let sessions = sandbox.scratch().state().join("bailiwick/sessions");
+    for number in 0..60 {
+        let name = format!("20200101-000000-{number:06x}");
+        std::fs::create_dir(sessions.join(name)).unwrap();
+    }
+    let newest = list(&[]);
+    assert!(
+        newest.contains("exit 1") && newest.contains("13 older"),
+        "{newest}"
+    );
+    assert_eq!(list(&["--json"]).lines().count(), 63);
+}
