@@ -25,7 +25,8 @@ use std::time::Duration;
 pub(crate) enum Ask {
     /// One more terminal of the sandbox's.
     Terminal,
-    /// Start a command: a [`Wanted`] in the first descriptor, and the command's three streams.
+    /// Start a command: a [`Wanted`] in the first descriptor, and the command's three streams. Where a
+    /// run is wanted, the client's own stderr besides, for what its supervisor says.
     Enter,
     /// Send a signal to the command's process group.
     Signal(i32),

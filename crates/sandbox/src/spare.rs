@@ -50,9 +50,14 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
         return Ok(0);
     }
     let mut running = started.running;
-    let Some((guest, wanted, streams)) = wait(&door, &keeper, &mut *running)? else {
+    let Some((socket, heard)) = wait(&door, &keeper, &mut *running)? else {
         return Ok(0);
     };
+    let Heard {
+        wanted,
+        streams,
+        voice,
+    } = heard;
     // By the end of the other side it is seen that this process has ended: it stays open until then.
     told(TAKEN);
     drop(door);
@@ -61,7 +66,8 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
         return Ok(2);
     };
     // Notices, and what goes wrong from here on, are the client's.
-    rustix::stdio::dup2_stderr(&streams[2]).map_err(own)?;
+    rustix::stdio::dup2_stderr(&voice).map_err(own)?;
+    drop(voice);
     let waiting = Waiting {
         backend,
         state,
@@ -70,12 +76,18 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
         started,
     };
     match waiting.fit(&wanted, &run) {
-        Some((waiting, policy)) => waiting.go(guest, &wanted, run, streams, &policy),
+        Some((waiting, policy)) => waiting.go(socket, &wanted, run, streams, &policy),
         None => {
-            let _ = tell(&guest, &Say::Unfit);
+            let _ = tell(&socket, &Say::Unfit);
             Ok(0)
         }
     }
+}
+
+/// Says something where the client's stderr is, which is raw where the command has a terminal.
+fn tell_caller(wanted: &Wanted, line: &str) {
+    let end = if wanted.terminal { "\r" } else { "" };
+    say(&format!("{line}{end}"));
 }
 
 /// The policy that a request means now.
@@ -103,14 +115,21 @@ fn launch<'a>(
     }
 }
 
-type Guest = (OwnedFd, Wanted, [OwnedFd; 3]);
+/// What a client wants, and what it sends along.
+struct Heard {
+    wanted: Wanted,
+    /// The command's.
+    streams: [OwnedFd; 3],
+    /// Where this process speaks from then on.
+    voice: OwnedFd,
+}
 
 /// Waits for a client that sends a command; none where nobody waits with us any more.
 fn wait(
     door: &OwnedFd,
     keeper: &OwnedFd,
     running: &mut dyn Running,
-) -> Result<Option<Guest>, Failure> {
+) -> Result<Option<(OwnedFd, Heard)>, Failure> {
     loop {
         let news = running.news_fd();
         let mut fds = [
@@ -128,9 +147,9 @@ fn wait(
         if knock
             && let Some(client) = answer(door.as_fd())
             && tell_now(&client, &Say::Here).is_ok()
-            && let Some((wanted, streams)) = hear(&client, running)
+            && let Some(heard) = hear(&client, running)
         {
-            return Ok(Some((client, wanted, streams)));
+            return Ok(Some((client, heard)));
         }
     }
 }
@@ -139,15 +158,20 @@ fn wait(
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Hears a client out; none where it goes away or falls silent without a command.
-fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<(Wanted, [OwnedFd; 3])> {
+fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<Heard> {
     set_socket_timeout(client, Timeout::Recv, Some(PATIENCE)).ok()?;
     loop {
         match receive::<Ask>(client).ok()?? {
             (Ask::Terminal, _) => give_terminal(client, running),
-            (Ask::Enter, descriptors) => {
+            (Ask::Enter, mut descriptors) => {
+                let voice = descriptors.pop()?;
                 let (wanted, streams) = unpack_command::<Wanted>(descriptors)?;
                 let fine = wanted.run.is_some() && !wanted.argv.is_empty();
-                return fine.then_some((wanted, streams));
+                return fine.then_some(Heard {
+                    wanted,
+                    streams,
+                    voice,
+                });
             }
             (Ask::Signal(_), _) => {}
         }
@@ -186,7 +210,9 @@ impl Waiting<'_> {
             return None;
         }
         self.started.sockets.publish = publish(&effective).ok()?;
-        notices.iter().for_each(|notice| say(notice));
+        notices
+            .iter()
+            .for_each(|notice| tell_caller(wanted, notice));
         Some((self, Arc::new(effective)))
     }
 
@@ -230,7 +256,8 @@ impl Waiting<'_> {
             }
             None => None,
         };
-        self.started.notices.iter().for_each(|notice| say(notice));
+        let notices = self.started.notices.iter();
+        notices.for_each(|notice| tell_caller(wanted, notice));
         let caller = wanted.caller.iter().cloned().collect();
         let environment = environment::build(policy, &caller, &wanted.added, &cwd);
         let entry = Entry {

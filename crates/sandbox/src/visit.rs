@@ -107,7 +107,9 @@ fn ask_for_terminal(socket: &OwnedFd) -> Result<OwnedFd, Failure> {
 fn enter(socket: &OwnedFd, wanted: &Wanted, streams: [BorrowedFd<'_>; 3]) -> Result<(), Failure> {
     let message = pack(wanted).map_err(lost)?;
     let [stdin, stdout, stderr] = streams;
-    let all = [message.as_fd(), stdin, stdout, stderr];
+    let mut all = vec![message.as_fd(), stdin, stdout, stderr];
+    // Where the supervisor speaks: a terminal of the sandbox's can be stopped from inside.
+    all.extend(wanted.run.as_ref().map(|_| rustix::stdio::stderr()));
     send(socket, &Ask::Enter, &all).map_err(|e| unheard(socket, e))
 }
 

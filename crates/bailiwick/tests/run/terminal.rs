@@ -169,6 +169,24 @@ fn a_shell_in_a_sandbox_that_waited_has_job_control() {
 }
 
 #[test]
+fn a_program_that_stops_its_terminal_does_not_stop_who_watches_it() {
+    let stop = "import os, sys, termios
+termios.tcflow(1, termios.TCOOFF)
+for name in ('.envrc', '.mcp.json'):
+    try: open(name, 'w')
+    except OSError: pass
+os._exit(3)
+";
+    let sandbox = Sandbox::new().file("stop.py", stop);
+    let _serve = Background::start(&sandbox, ["serve"], "wait for runs");
+    let mut person = Person::sits_down(sandbox);
+    person.types("$B run --monitor -- python3 stop.py; echo code=$?\n");
+    person.sees("refused file open").sees(".envrc");
+    person.sees("refused file open").sees(".mcp.json");
+    person.sees("code=3").sees("outer> ");
+}
+
+#[test]
 fn a_command_that_entered_is_stopped_and_goes_on_with_its_client() {
     let sandbox = Sandbox::new();
     let words = ["run", "--name", "box", "-c", "echo up; cat"];
