@@ -88,3 +88,13 @@ fn the_users_own_python_cargo_and_node_work() {
         .success()
         .stdout_is("true\n");
 }
+
+#[test]
+fn npm_looks_for_no_newer_npm_where_it_could_not_ask() {
+    let sandbox = Sandbox::new().file(
+        "package.json",
+        r#"{ "name": "x", "version": "1.0.0", "scripts": { "test": "echo tested" } }"#,
+    );
+    let outcome = sandbox.run("npm test");
+    assert_eq!(outcome.success().stdout_has("tested").stderr(), "");
+}
