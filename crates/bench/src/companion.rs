@@ -40,12 +40,9 @@ impl Companion {
 
     fn wait_until_ready(&mut self) -> Result<(), String> {
         let mut stdout = self.0.stdout.take().ok_or("it has no output")?;
-        let limit = Timespec {
-            tv_sec: i64::try_from(TIMEOUT.as_secs()).unwrap_or(60),
-            tv_nsec: 0,
-        };
+        let limit = Timespec::try_from(TIMEOUT).ok();
         let mut set = [PollFd::new(&stdout, PollFlags::IN)];
-        let ready = poll(&mut set, Some(&limit)).map_err(|error| error.to_string())?;
+        let ready = poll(&mut set, limit.as_ref()).map_err(|error| error.to_string())?;
         let mut first = [0; 256];
         match ready > 0 && stdout.read(&mut first).is_ok_and(|length| length > 0) {
             true => {

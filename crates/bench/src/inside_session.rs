@@ -78,12 +78,9 @@ impl InsideSession {
                 return Err("the helper inside the sandbox answered without end".to_owned());
             }
             let left = deadline.saturating_duration_since(Instant::now());
-            let limit = Timespec {
-                tv_sec: i64::try_from(left.as_secs()).unwrap_or(0),
-                tv_nsec: i64::from(left.subsec_nanos()),
-            };
+            let limit = Timespec::try_from(left).ok();
             let mut set = [PollFd::new(&self.stdout, PollFlags::IN)];
-            match poll(&mut set, Some(&limit)) {
+            match poll(&mut set, limit.as_ref()) {
                 Ok(0) => return Err("the helper inside the sandbox does not answer".to_owned()),
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,

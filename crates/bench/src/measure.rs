@@ -141,12 +141,9 @@ fn wait_until_ended(pid: Pid, limit: Duration) -> io::Result<bool> {
     let mut late = false;
     // Where the kernel or an outer sandbox has no pidfd there is no time limit, only the wait.
     if let Ok(handle) = pidfd_open(pid, PidfdFlags::empty()) {
-        let limit = Timespec {
-            tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-            tv_nsec: 0,
-        };
+        let limit = Timespec::try_from(limit).ok();
         let mut set = [PollFd::new(&handle, PollFlags::IN)];
-        late = retry(|| poll(&mut set, Some(&limit)))? == 0;
+        late = retry(|| poll(&mut set, limit.as_ref()))? == 0;
         if late {
             kill_process_group(pid, Signal::KILL)?;
         }
