@@ -147,7 +147,7 @@ fn is_an_exception_for_hooks(rules: &Rules, path: &Path) {
     let hooks = |path: Option<&Path>| {
         path.is_some_and(|path| {
             path.ends_with("hooks")
-                && path.iter().any(|part| part == ".git")
+                && path.iter().any(|part| part.eq_ignore_ascii_case(".git"))
                 && path.parent().map(|above| rules.decide(above)) == Some(Verdict::Allow)
         })
     };

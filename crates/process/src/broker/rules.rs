@@ -278,7 +278,7 @@ impl Rules {
     /// Whether a folder for hooks is git's, and nothing above it is protected.
     fn is_of_free_git(&self, hooks: &Path) -> bool {
         let above = hooks.parent().map(|above| self.decide(above));
-        is_in_git(hooks) && above == Some(Verdict::Allow)
+        repository::is_in_git(hooks) && above == Some(Verdict::Allow)
     }
 
     fn covers(&self, number: u32, name: &Name, asked: Asked<'_>) -> bool {
@@ -531,11 +531,6 @@ fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
             // Of an alternative that a slash stands in, a part cannot be understood.
             PathGlob::new(pattern).map_or(true, |glob| glob.is_match(part))
         })
-}
-
-/// Whether the path is below a folder of git.
-fn is_in_git(path: &Path) -> bool {
-    path.components().any(|part| part.as_os_str() == ".git")
 }
 
 /// Whether git reads this file as configuration, whatever else is in its folder.

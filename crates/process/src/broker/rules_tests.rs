@@ -143,8 +143,11 @@ fn hooks_of_what_is_protected_as_a_whole_are_no_exception() {
         rules.decide_folder(Path::new("/ws/.git/x/.vscode/hooks")),
         Refuse(6)
     );
-    let sample = Path::new("/ws/a/.git/hooks/x.sample");
-    assert_eq!(rules.decide_file(sample), Allow);
+    // In a folder that ignores case, git makes the same.
+    assert_eq!(rules.decide_folder(Path::new("/ws/a/.GIT/hooks")), Allow);
+    for sample in ["/ws/a/.git/hooks/x.sample", "/ws/a/.Git/hooks/x.sample"] {
+        assert_eq!(rules.decide_file(Path::new(sample)), Allow);
+    }
 }
 
 #[test]
