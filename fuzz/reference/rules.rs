@@ -54,7 +54,10 @@ impl Rules {
 
     pub fn decide(&self, path: &Path) -> Verdict {
         let path = bytes(path);
-        let git = self.0.iter().find(|rule| rule.covers.is_match(b"/home/u/ws/.git/config"));
+        let git = self
+            .0
+            .iter()
+            .find(|rule| rule.covers.is_match(b"/home/u/ws/.git/config"));
         let git = git.filter(|_| is_git_configuration(path));
         for rule in self.0.iter().filter(|rule| rule.covers.is_match(path)) {
             let exactly = rule.exactly.as_ref().is_some_and(|e| e.is_match(path));

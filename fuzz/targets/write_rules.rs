@@ -118,8 +118,16 @@ fn holds_without_mounts(policy: &Effective, rules: &Rules, paths: &[&Path]) {
         }
         if let Verdict::Refuse(rule) = read {
             assert!((rule as usize) < known, "{path:?}: no rule {rule}");
-            assert_ne!(write, Verdict::Allow, "{path:?} can be written and not read");
-            assert_ne!(bare.decide_read(&path.join("x")), Verdict::Allow, "{path:?}/x");
+            assert_ne!(
+                write,
+                Verdict::Allow,
+                "{path:?} can be written and not read"
+            );
+            assert_ne!(
+                bare.decide_read(&path.join("x")),
+                Verdict::Allow,
+                "{path:?}/x"
+            );
         }
     }
 }
