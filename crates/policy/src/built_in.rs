@@ -1,30 +1,35 @@
-//! What no policy can give away: the files that say what a sandbox may do. If a granted path
-//! holds one of them it is denied or protected here, whatever the policy says; otherwise one run
-//! could write what the next run obeys.
+//! What no policy can give away: the files that say what a sandbox may do, and the record of what it
+//! did. They are denied or protected here and nowhere else, whatever the policy says, and also where
+//! nothing seems to grant them: a link may lead there. Otherwise one run could write what the next
+//! run obeys.
 
+use crate::PathPattern;
 use crate::keys::KeyId;
 use crate::merge::Merge;
 use crate::request::Request;
 use crate::stack::Unit;
-use crate::{PathEntry, PathPattern};
 use bailiwick_event::Origin;
 use std::path::Path;
+
+/// The folders of the product's own files. One that holds the home directory is not the product's
+/// alone; then it is the file.
+pub(crate) fn own_places(request: &Request) -> impl Iterator<Item = &Path> {
+    let files = [
+        &request.user_file,
+        &request.system_file,
+        &request.trust_file,
+    ];
+    files.into_iter().map(|file| match file.parent() {
+        Some(folder) if !request.home.starts_with(folder) => folder,
+        _ => file,
+    })
+}
 
 /// Denies the product's own files and protects every policy file that was read.
 pub(crate) fn guard_own_files(request: &Request, units: &[Unit], merge: &mut Merge) {
     let origin = Origin::built_in();
-    for file in [
-        &request.user_file,
-        &request.system_file,
-        &request.trust_file,
-    ] {
-        let folder = file.parent().unwrap_or(file);
-        let whole =
-            !merge.effective.workspace.starts_with(folder) && !request.home.starts_with(folder);
-        let path = if whole { folder } else { file.as_path() };
-        if granted(merge, path) {
-            merge.insert_path(KeyId::Deny, PathPattern::Path(path.to_path_buf()), &origin);
-        }
+    for path in own_places(request) {
+        merge.insert_path(KeyId::Deny, PathPattern::Path(path.to_path_buf()), &origin);
     }
     for path in units.iter().filter_map(|u| u.document.source.path.clone()) {
         if writable(merge, &path) {
@@ -33,15 +38,7 @@ pub(crate) fn guard_own_files(request: &Request, units: &[Unit], merge: &mut Mer
     }
 }
 
-fn below(entries: &[PathEntry], path: &Path) -> bool {
-    entries.iter().any(|e| e.pattern.covers(path).is_some())
-}
-
 fn writable(merge: &Merge, path: &Path) -> bool {
-    below(&merge.effective.filesystem.write, path)
-}
-
-fn granted(merge: &Merge, path: &Path) -> bool {
-    let files = &merge.effective.filesystem;
-    below(&files.read, path) || below(&files.write, path)
+    let mut write = merge.effective.filesystem.write.iter();
+    write.any(|entry| entry.pattern.covers(path).is_some())
 }

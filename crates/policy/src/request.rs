@@ -1,6 +1,7 @@
 //! What is asked of this crate. Everything that decides what a policy means stands here, so that
 //! nothing is read from the process's own surroundings behind the caller's back.
 
+use crate::built_in;
 use crate::paths::normalise;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -69,6 +70,12 @@ impl Request {
             allow_wide_workspace: false,
             toolchains: true,
         }
+    }
+
+    /// The folders of the product's own files, which no sandbox sees.
+    pub fn own_folders(&self) -> impl Iterator<Item = &Path> {
+        let files = [&self.user_file, &self.system_file, &self.trust_file];
+        built_in::own_places(self).filter(move |place| files.iter().all(|file| file != place))
     }
 
     /// A variable of the caller's environment, if it is not empty.

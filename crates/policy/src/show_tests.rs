@@ -46,6 +46,8 @@ fn values(e: &Effective) -> impl PartialEq + std::fmt::Debug {
             .iter()
             .filter(|e| e.origin.file.as_ref() != "built-in")
             .map(path)
+            // The product's own folders are built in, and stand in the file that is shown.
+            .filter(|path| !path.ends_with("/bailiwick"))
             .collect();
         texts.sort();
         texts

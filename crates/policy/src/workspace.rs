@@ -2,8 +2,10 @@
 //! directory, or the files that say what it may do, is none: the next run would obey what this
 //! one wrote.
 
+use crate::built_in;
 use crate::error::PolicyError;
 use crate::request::Request;
+use bailiwick_event::Text;
 use std::path::{Path, PathBuf};
 
 /// The canonical workspace of a request.
@@ -32,7 +34,14 @@ pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
     if !request.allow_wide_workspace {
         refuse_wide(request, &path)?;
     }
-    Ok(path)
+    let own = built_in::own_places(request).find(|own| path.starts_with(resolve_existing(own)));
+    match own {
+        Some(own) => Err(bad(&format!(
+            "it lies in {}, where the product keeps its own files, which no sandbox sees",
+            Text::from(own.as_os_str())
+        ))),
+        None => Ok(path),
+    }
 }
 
 fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {

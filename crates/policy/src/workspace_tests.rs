@@ -46,6 +46,31 @@ fn a_workspace_that_would_hold_the_trust_store_is_refused_before_it_exists() {
 }
 
 #[test]
+fn a_workspace_in_a_folder_of_the_products_own_files_is_refused_and_none_beside_it() {
+    let mut machine = Machine::new()
+        .user("")
+        .file("~/.config/bailiwick/a/x", "")
+        .file("~/.config/other/x", "");
+    machine.request.allow_wide_workspace = true;
+    for own in ["~/.config/bailiwick", "~/.config/bailiwick/a"] {
+        machine.request.workspace = machine.path(own);
+        let failure = Failure::from(machine.try_load().unwrap_err());
+        assert!(
+            matches!(&failure, Failure::Usage(m) if m.contains("keeps its own files")),
+            "{failure}"
+        );
+    }
+    machine.request.workspace = machine.path("~/.config/other");
+    machine.load();
+    // The home directory of a user who has the product's name.
+    machine.request.user_file = machine.request.home.join("policy.toml");
+    let loaded = machine.load();
+    let access = |path: &str| crate::fixture::access(&loaded, &machine.path(path));
+    assert_eq!(access("~/policy.toml"), crate::Access::Denied);
+    assert_eq!(access("~/.config/other/x"), crate::Access::Write);
+}
+
+#[test]
 fn a_workspace_that_is_no_folder_is_the_users_mistake() {
     let mut machine = Machine::new().file("x", "");
     for bad in ["x", "nowhere"] {

@@ -13,9 +13,9 @@ use crate::startup::{self, Stage};
 use crate::supervisor::Supervisor;
 use crate::terminal::Terminal;
 use crate::warm;
-use bailiwick_event::{Failure, Origin};
+use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Loaded, PathEntry, PathPattern, Request};
+use bailiwick_policy::{Effective, Loaded, Request};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -76,7 +76,8 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     startup::mark(Stage::Policy);
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
-    let policy = Arc::new(guarded(effective, &request.policy, &state));
+    make_own_folders(&effective, &request.policy);
+    let policy = Arc::new(effective);
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
     let variables = environment::build(&policy, caller, &request.environment, &cwd);
@@ -164,31 +165,16 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     finished
 }
 
-/// The policy with what the product adds: its own state and the user's policies are never visible
-/// inside. Where a folder that may be written would hold them, they are made first, so that there
-/// is something to hide.
-pub(crate) fn guarded(mut policy: Effective, request: &Request, state: &StateDir) -> Effective {
-    let mut own = vec![state.path().to_path_buf()];
-    own.extend(request.user_file.parent().map(Path::to_path_buf));
-    own.extend(request.trust_file.parent().map(Path::to_path_buf));
-    for folder in own {
-        let writable = policy.filesystem.write.iter();
-        if writable
-            .filter_map(|entry| entry.pattern.covers(&folder))
-            .next()
-            .is_some()
-        {
-            let _ = std::fs::DirBuilder::new()
-                .recursive(true)
-                .mode(0o700)
-                .create(&folder);
+/// Makes the folders of the product's own files where a program inside could make them: there must be
+/// something to hide.
+pub(crate) fn make_own_folders(policy: &Effective, request: &Request) {
+    for folder in request.own_folders() {
+        let mut writable = policy.filesystem.write.iter();
+        if writable.any(|entry| entry.pattern.covers(folder).is_some()) {
+            let mut make = std::fs::DirBuilder::new();
+            let _ = make.recursive(true).mode(0o700).create(folder);
         }
-        policy.filesystem.deny.push(PathEntry {
-            pattern: PathPattern::Path(folder),
-            origin: Origin::built_in(),
-        });
     }
-    policy
 }
 
 /// The command starts where the caller is, if that is in the workspace.

@@ -11,7 +11,7 @@ use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
 use crate::ready::ready;
 use crate::record::{Beginning, Record};
 use crate::serve::{READY, ServeRequest, TAKEN};
-use crate::session::{guarded, private_folder, publish, say, start_folder};
+use crate::session::{make_own_folders, private_folder, publish, say, start_folder};
 use crate::supervisor::Supervisor;
 use bailiwick_event::Failure;
 use bailiwick_ledger::{Blank, StateDir};
@@ -38,7 +38,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     rustix::stdio::dup2_stdout(&null).map_err(own)?;
     let prepared = backend.prepare(None);
     let state = StateDir::from_environment()?;
-    let policy = read(&request.policy, &state)?.effective;
+    let policy = read(&request.policy)?.effective;
     let private = private_folder(&state, &policy);
     let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
     let layers = begun.layers();
@@ -91,13 +91,10 @@ fn tell_caller(wanted: &Wanted, line: &str) {
 }
 
 /// The policy that a request means now.
-fn read(request: &Request, state: &StateDir) -> Result<Loaded, Failure> {
+fn read(request: &Request) -> Result<Loaded, Failure> {
     let loaded = bailiwick_policy::load(request)?;
-    let effective = guarded(loaded.effective, request, state);
-    Ok(Loaded {
-        effective,
-        ..loaded
-    })
+    make_own_folders(&loaded.effective, request);
+    Ok(loaded)
 }
 
 fn launch<'a>(
@@ -199,7 +196,7 @@ impl Waiting<'_> {
         request.allow_wide_workspace = run.allow_wide_workspace;
         let Loaded {
             effective, notices, ..
-        } = read(&request, &self.state).ok()?;
+        } = read(&request).ok()?;
         if effective.limits.output.is_some() {
             // What it says is counted where it is passed on: by the run itself.
             return None;
