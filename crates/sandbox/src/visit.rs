@@ -82,6 +82,7 @@ pub(crate) fn attend(
             // Nobody is here who could let it go on later.
             Some((Say::Stopped, _)) => tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?,
             Some((Say::Unfit, _)) => return Err(not_taken()),
+            Some((Say::Full, _)) => return Err(full()),
             Some((Say::Terminal | Say::Here, _)) => {}
             None => return Err(gone()),
         }
