@@ -58,6 +58,16 @@ pub(crate) fn helper() -> PathBuf {
     helper
 }
 
+/// The same without cargo's search path for libraries: the loader would look into folder after folder,
+/// and what a program calls would depend on how its test was started.
+pub(crate) fn helper_of_a_user(directory: &Path) -> PathBuf {
+    let text = format!(
+        "#!/bin/sh\nunset LD_LIBRARY_PATH\nexec '{}' \"$@\"\n",
+        helper().display()
+    );
+    executable(&directory.join("helper"), &text)
+}
+
 /// Conditions that do not depend on what else the machine does.
 pub(crate) fn lenient() -> Conditions {
     Conditions {
@@ -85,10 +95,13 @@ pub(crate) fn folder() -> TempDir {
 }
 
 pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
-    let path = directory.join("stand-in");
-    std::fs::write(&path, text).unwrap();
-    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
-    path
+    executable(&directory.join("stand-in"), text)
+}
+
+fn executable(path: &Path, text: &str) -> PathBuf {
+    std::fs::write(path, text).unwrap();
+    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    path.to_owned()
 }
 
 pub(crate) fn options(directory: &Path, binary: PathBuf) -> OverheadOptions {
@@ -109,10 +122,19 @@ pub(crate) fn run(
     text: &str,
     change: impl FnOnce(&mut OverheadOptions),
 ) -> Result<(TempDir, Outcome, Evidence), Failure> {
+    run_under(&lenient(), text, change)
+}
+
+/// The same under other conditions.
+pub(crate) fn run_under(
+    conditions: &Conditions,
+    text: &str,
+    change: impl FnOnce(&mut OverheadOptions),
+) -> Result<(TempDir, Outcome, Evidence), Failure> {
     let directory = folder();
     let mut options = options(directory.path(), script(directory.path(), text));
     change(&mut options);
-    let outcome = overhead_under(&lenient(), &options, &mut |_| {})?;
+    let outcome = overhead_under(conditions, &options, &mut |_| {})?;
     let evidence = Evidence::read(&outcome.evidence)?;
     Ok((directory, outcome, evidence))
 }
