@@ -3,6 +3,8 @@
 
 use crate::support::{Background, Outcome, Sandbox};
 use bailiwick_event::{Act, Event};
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::time::Duration;
 
 fn serve(sandbox: &Sandbox) -> Background {
@@ -112,6 +114,77 @@ fn what_changed_meanwhile_makes_it_useless() {
     sandbox.host("mkdir .vscode && echo 1 > .vscode/tasks.json");
     run(&sandbox, "echo 2 > .vscode/tasks.json").failure();
     assert_eq!(sandbox.host("cat .vscode/tasks.json"), "1\n");
+}
+
+/// Runs a test as root in a mount namespace of its own: what it mounts is seen by what it starts, and
+/// goes with it.
+fn with_own_mounts(test: impl FnOnce() + Send) {
+    if !rustix::process::geteuid().is_root() {
+        // An ordinary user mounts nothing.
+        return;
+    }
+    let alone = || {
+        // SAFETY: the flag is about the mounts of this thread, and not about its descriptors.
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.unwrap();
+        mount_change(
+            "/",
+            MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
+        )
+        .unwrap();
+        test();
+    };
+    let ended = std::thread::scope(|scope| scope.spawn(alone).join());
+    if let Err(panic) = ended {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+/// Gives every sandbox time to be complete: none is made in the next moments unless one is taken.
+fn all_wait() {
+    std::thread::sleep(Duration::from_secs(1));
+}
+
+const MOUNT: &str = "mount -t tmpfs none";
+
+#[test]
+fn a_mount_that_came_meanwhile_makes_it_useless() {
+    with_own_mounts(|| {
+        let sandbox = Sandbox::new().file("shown/data", "old\n");
+        let _serve = serve(&sandbox);
+        finds_one(&sandbox);
+        all_wait();
+        sandbox.host(&format!("{MOUNT} shown && echo new > shown/data"));
+        sandbox.host(STAMP);
+        let outcome = run(&sandbox, &format!("cat shown/data; {WAS_WARM}"));
+        outcome.code(1).stdout_is("new\n");
+        let cold = sandbox.bailiwick(["run", "--cold", "-c", "cat shown/data"]);
+        cold.success().stdout_is("new\n");
+        // Those that are made now have it, until it goes.
+        finds_one(&sandbox);
+        all_wait();
+        sandbox.host("umount shown");
+        sandbox.host(STAMP);
+        let outcome = run(&sandbox, &format!("cat shown/data; {WAS_WARM}"));
+        outcome.code(1).stdout_is("old\n");
+    });
+}
+
+#[test]
+fn a_mount_that_it_does_not_show_changes_nothing() {
+    with_own_mounts(|| {
+        let sandbox = Sandbox::new();
+        let aside = sandbox.scratch().root().join("aside");
+        std::fs::create_dir(&aside).unwrap();
+        let _serve = serve(&sandbox);
+        // Under load a run may not wait until one answers.
+        let found = (0..20).any(|_| {
+            all_wait();
+            sandbox.host(&format!("{MOUNT} {}", aside.display()));
+            sandbox.host(STAMP);
+            run(&sandbox, WAS_WARM).exit_code() == Some(0)
+        });
+        assert!(found, "every sandbox is made for its run");
+    });
 }
 
 #[test]
