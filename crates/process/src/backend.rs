@@ -14,6 +14,7 @@ use crate::network;
 use crate::outward;
 use crate::plan::Plan;
 use crate::running::{Dialler, Nowhere, ProcessSandbox, Sweep};
+use crate::scratch::Scratch;
 use crate::setup::{self, SetUp};
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
@@ -184,13 +185,16 @@ impl Prepared for Waiting {
         if running.isolated && kernel::landlock_abi() == 0 && dispensable("landlock") {
             notices.push("no Landlock here: nothing but the mounts stops writes".to_owned());
         }
-        let scratch = match running.isolated {
-            true => None,
-            false => Some(running.make_scratch(launch.private)?),
-        };
+        if !running.isolated {
+            running.scratch = Some(Scratch::make(launch.private, running.pid)?);
+        }
         let now = clock_gettime(ClockId::RealtimeCoarse);
         let now = (now.tv_sec, now.tv_nsec);
-        let mut set_up = SetUp::of(launch, identity, scratch.as_deref())?;
+        let mut set_up = SetUp::of(
+            launch,
+            identity,
+            running.scratch.as_ref().map(Scratch::path),
+        )?;
         notices.append(&mut set_up.plan.notices);
         let idmaps = match running.isolated {
             true => idmaps(&set_up.plan),

@@ -132,9 +132,10 @@ impl Init {
             bare,
             ..
         } = set_up;
-        let variables = bare.map(|bare| bare::variables(&plan, &bare));
+        let variables = bare.as_ref().map(|bare| bare::variables(&plan, bare));
         let variables = variables.unwrap_or_default();
-        let Ok(mut live) = Live::new(self, rules, bounds, variables, connects) else {
+        let scratch = bare.map(|bare| bare.scratch);
+        let Ok(mut live) = Live::new(self, rules, bounds, variables, connects, scratch) else {
             kernel::exit_now(125)
         };
         if let Some(command) = command {

@@ -42,6 +42,7 @@ mod pty;
 mod rehearsal;
 mod ruleset;
 mod running;
+mod scratch;
 mod seccomp;
 mod setup;
 mod skeleton;

@@ -43,6 +43,8 @@ pub(crate) struct Live {
     broker: Option<Broker>,
     /// Whether calls of `connect` are made for the commands.
     connects: bool,
+    /// A folder of the host for their temporary files, which goes with the supervisor.
+    scratch: Option<PathBuf>,
     watch: Option<Watch>,
     disk: Option<Arc<Disk>>,
     /// When the limits were looked at.
@@ -83,6 +85,7 @@ impl Live {
         bounds: Bounds,
         variables: Vec<(OsString, OsString)>,
         connects: bool,
+        scratch: Option<PathBuf>,
     ) -> io::Result<Self> {
         let broker = match rules {
             None => None,
@@ -109,6 +112,7 @@ impl Live {
             variables,
             broker,
             connects,
+            scratch,
         })
     }
 
@@ -342,7 +346,17 @@ impl Live {
         startup::mark(Mark::Command);
         let _ = tell(&self.init.control, &Report::Exited { code });
         self.stay_behind();
+        // A supervisor that was killed meanwhile has not done it.
+        self.clear();
         kernel::exit_now(0)
+    }
+
+    /// Removes the temporary files that lie on the host; their folder itself this process cannot
+    /// remove, which is under the sandbox's own Landlock rules.
+    fn clear(&self) {
+        if let Some(scratch) = &self.scratch {
+            let _ = std::fs::remove_dir_all(scratch);
+        }
     }
 
     /// Lets the supervisor end first. Taking the namespaces apart keeps a CPU for longer than it has
@@ -386,6 +400,7 @@ impl Live {
                 if !self.init.has_own_processes() {
                     bare::end_descendants();
                 }
+                self.clear();
                 kernel::exit_now(125)
             }
         }

@@ -9,6 +9,7 @@ use crate::limits::Bounds;
 use crate::made::Made;
 use crate::message::{Order, Report, receive, send, tell};
 use crate::pty;
+use crate::scratch::Scratch;
 use crate::setup::{Command, pack};
 use crate::sweep;
 use crate::switches::{Layer, without};
@@ -19,8 +20,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::VecDeque;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 /// A sandbox that is set up or runs; dropping it ends it.
@@ -37,7 +37,7 @@ pub(crate) struct ProcessSandbox {
     /// What is to be looked at when everything has ended.
     pub(crate) sweep: Option<Sweep>,
     /// A folder of the host that goes with it.
-    scratch: Option<PathBuf>,
+    pub(crate) scratch: Option<Scratch>,
     /// Where its pseudo-terminals are.
     pub(crate) terminals: Option<OwnedFd>,
     /// The id of what runs inside, where the host's root has another.
@@ -213,10 +213,6 @@ impl Drop for ProcessSandbox {
             let _ = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Both);
             self.wait_for_end();
         }
-        if let Some(scratch) = &self.scratch {
-            // What cannot be removed is in a folder of the product's own.
-            let _ = std::fs::remove_dir_all(scratch);
-        }
     }
 }
 
@@ -276,18 +272,6 @@ impl ProcessSandbox {
         self.hit();
         self.swept();
         self.more.push_back(News::Exited(code));
-    }
-
-    /// Makes a folder for temporary files that is removed with the sandbox.
-    pub(crate) fn make_scratch(&mut self, private: &Path) -> Result<PathBuf, Failure> {
-        let folder = private.join(format!("tmp/{}", self.pid));
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&folder)
-            .map_err(|error| crate::plan::not_made(&folder, &error))?;
-        self.scratch = Some(folder.clone());
-        Ok(folder)
     }
 
     fn end(&mut self) {
