@@ -2,29 +2,66 @@
 //! process, no mount, no temporary file, no record that cannot be read.
 
 use crate::support::{Sandbox, Stopped, Traces, places};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Says that it runs, and waits until it may end.
-const COMMAND: &str = "touch began; while ! test -e may-end; do sleep 0.01; done";
+/// Says that it runs, leaves a temporary file, and waits until it may end.
+const COMMAND: &str = "touch began; echo left > ${TMPDIR:-/tmp}/left; \
+    while ! test -e may-end; do sleep 0.01; done";
 
-/// The places at which the command may have begun.
-const RUNNING: [&str; 5] = [
-    "pid 1/exec",
-    "pid 1/command",
-    "supervisor/wait for ready",
-    "supervisor/report",
-    "supervisor/close",
-];
+/// What a machine gives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Machine {
+    /// Every layer.
+    Full,
+    /// No namespaces: nothing of the kernel's ends pid 1's stand-in with its supervisor.
+    Bare,
+}
 
-/// Where pid 1 has not asked yet to die with its supervisor: it has to notice by itself.
-const UNBOUND: &str = "before pid 1/namespaces";
+impl Machine {
+    /// A sandbox whose temporary folder is its own.
+    fn sandbox(self) -> Sandbox {
+        let sandbox = Sandbox::new();
+        let temporary = sandbox.scratch().root().join("tmp");
+        std::fs::create_dir(&temporary).unwrap();
+        let sandbox = sandbox.host_env("TMPDIR", temporary);
+        match self {
+            Self::Full => sandbox,
+            Self::Bare => sandbox.without_namespaces(),
+        }
+    }
 
-/// A sandbox whose temporary folder is its own, under a limit that needs every part of a run.
-fn sandbox() -> Sandbox {
-    let sandbox = Sandbox::new();
-    let temporary = sandbox.scratch().root().join("tmp");
-    std::fs::create_dir(&temporary).unwrap();
-    sandbox.host_env("TMPDIR", temporary)
+    /// Whether the command may have begun at a place, or begins when whoever stands there goes on.
+    fn may_have_begun(self, place: &str) -> bool {
+        let running = [
+            "pid 1/exec",
+            "pid 1/command",
+            "supervisor/wait for ready",
+            "supervisor/report",
+            "supervisor/close",
+        ];
+        let released = ["pid 1/hand-over", "command/fork"];
+        let at = |ends: &[&str]| ends.iter().any(|end| place.ends_with(end));
+        at(&running) || (self == Self::Bare && at(&released))
+    }
+
+    /// Whether the one that stands at a place does not die with its supervisor: it has to notice by
+    /// itself, or by who notices.
+    fn is_unbound(self, place: &str) -> bool {
+        match self {
+            // Pid 1 has not asked yet.
+            Self::Full => place == "before pid 1/namespaces",
+            Self::Bare => !place.contains(" supervisor/"),
+        }
+    }
+
+    /// The last place at which there is no pid 1.
+    fn alone(self) -> &'static str {
+        match self {
+            Self::Full => "after supervisor/load",
+            // Known to be possible only when the policy is known.
+            Self::Bare => "after supervisor/policy",
+        }
+    }
 }
 
 /// Removes what the command has made, and lets it end by itself where it is to.
@@ -68,11 +105,20 @@ fn in_order(sandbox: &Sandbox, place: &str, known: &[String], state: &str) {
             assert!(known, "{place}: {session}/{file}");
         }
     }
+    assert!(of_sandboxes(sandbox).is_empty(), "{place}");
     let temporary = names(&sandbox.scratch().root().join("tmp"));
     assert!(temporary.is_empty(), "{place}: {temporary:?}");
     let workspace = names(&sandbox.workspace());
     let ours = |name: &String| ["began", "may-end"].contains(&name.as_str());
     assert!(workspace.iter().all(ours), "{place}: {workspace:?}");
+}
+
+/// The folders of the host for temporary files of sandboxes without namespaces.
+fn of_sandboxes(sandbox: &Sandbox) -> Vec<PathBuf> {
+    let projects = sandbox.scratch().state().join("bailiwick/projects");
+    let all = std::fs::read_dir(projects).into_iter().flatten().flatten();
+    let all = all.flat_map(|project| std::fs::read_dir(project.path().join("tmp")));
+    all.flatten().flatten().map(|entry| entry.path()).collect()
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -86,30 +132,39 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn the_table_has_every_stage_before_and_after() {
-    let places = places(&sandbox());
-    assert!(places.len() >= 25, "{places:?}");
-    for place in [
-        "after supervisor/load",
-        "before pid 1/namespaces",
-        "after command/fork",
+    for (machine, stages, some) in [
+        (Machine::Full, 25, "after pid 1/mounts"),
+        (Machine::Bare, 18, "after pid 1/Landlock"),
     ] {
-        assert!(places.iter().any(|p| p == place), "{place}: {places:?}");
+        let places = places(&machine.sandbox());
+        assert!(places.len() >= stages, "{places:?}");
+        for place in [
+            some,
+            "after supervisor/load",
+            "before pid 1/namespaces",
+            "after command/fork",
+        ] {
+            assert!(places.iter().any(|p| p == place), "{place}: {places:?}");
+        }
     }
 }
 
-#[test]
-fn a_supervisor_that_is_killed_at_any_stage_leaves_nothing() {
-    let sandbox = sandbox();
+fn kill_the_supervisor_everywhere(machine: Machine) {
+    let sandbox = machine.sandbox();
     let traces = Traces::before(&sandbox.workspace());
     for place in places(&sandbox) {
         prepare(&sandbox, &place);
         let known = sandbox.scratch().sessions();
         let go_on = Stopped::at(&place, &sandbox, COMMAND).kill_supervisor();
-        if place == UNBOUND {
+        if machine.is_unbound(&place) {
             drop(go_on);
         }
         traces.gone(&place);
-        if !RUNNING.iter().any(|running| place.ends_with(running)) {
+        // A folder may stay until the next run, but nothing that the command wrote.
+        for folder in of_sandboxes(&sandbox) {
+            assert!(names(&folder).is_empty(), "{place}");
+        }
+        if !machine.may_have_begun(&place) {
             assert!(!sandbox.workspace().join("began").exists(), "{place}");
         }
         let state = match place.ends_with("/close") {
@@ -120,17 +175,12 @@ fn a_supervisor_that_is_killed_at_any_stage_leaves_nothing() {
     }
 }
 
-#[test]
-fn a_pid_1_that_is_killed_at_any_stage_is_told_and_leaves_nothing() {
-    let sandbox = sandbox();
+fn kill_pid_1_everywhere(machine: Machine) {
+    let sandbox = machine.sandbox();
     let traces = Traces::before(&sandbox.workspace());
     let places = places(&sandbox);
-    // Before it is forked there is none.
-    let forked = places
-        .iter()
-        .position(|p| p.ends_with("supervisor/fork"))
-        .unwrap();
-    for place in &places[forked..] {
+    let alone = places.iter().position(|p| p == machine.alone()).unwrap();
+    for place in &places[alone + 1..] {
         prepare(&sandbox, place);
         let known = sandbox.scratch().sessions();
         let output = Stopped::at(place, &sandbox, COMMAND).kill_pid_1();
@@ -145,4 +195,24 @@ fn a_pid_1_that_is_killed_at_any_stage_is_told_and_leaves_nothing() {
         assert!(said.contains(words), "{place}: {said}");
         in_order(&sandbox, place, &known, "ended");
     }
+}
+
+#[test]
+fn a_supervisor_that_is_killed_at_any_stage_leaves_nothing() {
+    kill_the_supervisor_everywhere(Machine::Full);
+}
+
+#[test]
+fn a_pid_1_that_is_killed_at_any_stage_is_told_and_leaves_nothing() {
+    kill_pid_1_everywhere(Machine::Full);
+}
+
+#[test]
+fn a_supervisor_that_is_killed_without_namespaces_leaves_nothing() {
+    kill_the_supervisor_everywhere(Machine::Bare);
+}
+
+#[test]
+fn a_stand_in_that_is_killed_without_namespaces_is_told_and_leaves_nothing() {
+    kill_pid_1_everywhere(Machine::Bare);
 }

@@ -135,6 +135,11 @@ impl Sandbox {
         self
     }
 
+    /// The words between `run` and the command.
+    pub(crate) fn options(&self) -> &[OsString] {
+        &self.options
+    }
+
     pub(crate) fn workspace(&self) -> PathBuf {
         self.scratch.workspace()
     }
@@ -188,14 +193,19 @@ impl Sandbox {
 
     /// The binary in the sandbox's environment, without any argument yet.
     pub(crate) fn command(&self) -> Command {
+        self.command_of(&super::binary())
+    }
+
+    /// The same with another build of it.
+    pub(crate) fn command_of(&self, binary: &OsStr) -> Command {
         let mut command = match self.bare {
             true => Command::new("unshare"),
-            false => Command::new(super::binary()),
+            false => Command::new(binary),
         };
         if self.bare {
             command
                 .args(["--user", "--map-root-user", "sh", "-c", LOCK, "sh"])
-                .arg(super::binary());
+                .arg(binary);
         }
         command
             .current_dir(self.workspace())

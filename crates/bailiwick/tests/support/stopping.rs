@@ -40,10 +40,13 @@ fn build() -> OsString {
 /// The places of a start, from the program's own table: where each stage begins and where it ends.
 /// A stage begins where the one before it in its lane has ended.
 pub(crate) fn places(sandbox: &Sandbox) -> Vec<String> {
-    let traced = sandbox.bailiwick(["run", "--trace-startup", "--", "true"]);
-    let table = traced.success().stderr();
+    let words = ["run", "--trace-startup"].map(OsString::from);
+    let command = ["--", "true"].map(OsString::from);
+    let words = words.iter().chain(sandbox.options()).chain(&command);
+    let table = sandbox.bailiwick(words).success().stderr();
     let mut places = Vec::new();
-    for row in table.lines().skip(1) {
+    let head = |line: &&str| line.starts_with("stage ");
+    for row in table.lines().skip_while(|line| !head(line)).skip(1) {
         let (stage, lane) = (row[..20].trim(), row[22..34].trim());
         // Before the first stage and after the last one there is no process.
         if lane.is_empty() || stage == "end" {
@@ -58,9 +61,11 @@ pub(crate) fn places(sandbox: &Sandbox) -> Vec<String> {
     places
 }
 
-/// A run that stands at a place of its start.
+/// A program that stands at a place, or will.
 pub(crate) struct Stopped {
+    place: String,
     child: Child,
+    reached: File,
     go_on: File,
 }
 
@@ -68,44 +73,65 @@ impl Stopped {
     /// Starts a run of this script and waits until it is there.
     #[track_caller]
     pub(crate) fn at(place: &str, sandbox: &Sandbox, script: &str) -> Self {
+        let workspace = sandbox.workspace().into_os_string();
+        let begin = ["run", "--trace-startup", "--workspace"].map(OsString::from);
+        let words = begin.into_iter().chain([workspace.clone()]);
+        let words = words.chain(sandbox.options().iter().cloned());
+        let command = ["--", "sh", "-c", script].map(OsString::from);
+        let words = words.chain(command).chain([workspace]);
+        let mut stopped = Self::start(place, sandbox, words);
+        stopped.wait();
+        stopped
+    }
+
+    /// Starts it with these words; it stops when it gets there.
+    pub(crate) fn start<I>(place: &str, sandbox: &Sandbox, words: I) -> Self
+    where
+        I: IntoIterator,
+        I::Item: AsRef<OsStr>,
+    {
         let (reached, reached_path) = fifo(sandbox, "reached");
         let (go_on, go_on_path) = fifo(sandbox, "go-on");
-        let marker = sandbox.workspace();
-        let mut like = sandbox.command();
-        let run = like
-            .get_envs()
-            .map(|(k, v)| (k.to_owned(), v.map(OsStr::to_owned)));
+        let like = sandbox.command_of(binary());
         let mut command = Command::new("sh");
         command.env_clear();
-        for (name, value) in run.collect::<Vec<_>>() {
+        for (name, value) in like.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
         let child = command
-            .current_dir(&marker)
+            .current_dir(sandbox.workspace())
             .env("BAILIWICK_STOP_AT", place)
             .args(["-c", r#"exec 8>"$1" 9<"$2"; shift 2; exec "$@""#, "sh"])
             .args([reached_path, go_on_path])
-            .arg(binary())
-            .args(["run", "--trace-startup", "--workspace"])
-            .arg(&marker)
-            .args(["--", "sh", "-c", script])
-            .arg(&marker)
+            .arg(like.get_program())
+            .args(like.get_args())
+            .args(words)
+            .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut stopped = Self { child, go_on };
+        Self {
+            place: place.to_owned(),
+            child,
+            reached,
+            go_on,
+        }
+    }
+
+    /// Waits until it is there.
+    #[track_caller]
+    pub(crate) fn wait(&mut self) {
         let patience = Timespec {
             tv_sec: 60,
             tv_nsec: 0,
         };
-        let mut ready = [PollFd::new(&reached, PollFlags::IN)];
+        let mut ready = [PollFd::new(&self.reached, PollFlags::IN)];
         if poll(&mut ready, Some(&patience)).unwrap() == 0 {
-            let _ = stopped.child.kill();
-            panic!("{place} was not reached: {:?}", stopped.output());
+            let _ = self.child.kill();
+            let said = self.output();
+            panic!("{} was not reached: {said:?}", self.place);
         }
-        let _ = like.stdin(Stdio::null());
-        stopped
     }
 
     /// Kills the supervisor, and nothing else. Whoever stopped goes on when what is returned is
