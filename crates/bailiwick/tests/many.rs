@@ -18,9 +18,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use support::{Sandbox, Traces};
 
-/// A debug build is slow: a fifth of the runs shows the same leaks.
-const SEQUENTIAL: usize = if cfg!(debug_assertions) { 200 } else { 1000 };
 const AT_ONCE: usize = 200;
+
+/// How many runs one after the other. A debug build of the product is slow: a fifth of the runs
+/// shows the same leaks.
+fn sequential(sandbox: &Sandbox) -> usize {
+    let version = sandbox.bailiwick(["--version"]).success().stdout();
+    match version.contains("release") {
+        true => 1000,
+        false => 200,
+    }
+}
 
 /// One test at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -137,16 +145,17 @@ fn a_thousand_runs_leave_nothing_but_their_records() {
         );
     };
     once();
+    let runs = sequential(&sandbox);
     let beside = beside_sessions(&sandbox);
     let traces = Traces::before_alone(&sandbox.workspace());
     let before = numbers(&sandbox);
-    (0..SEQUENTIAL).for_each(|_| once());
+    (0..runs).for_each(|_| once());
     traces.gone("after them");
     let recorded = sandbox.scratch().sessions().len();
-    nothing_is_held(&sandbox, &before, SEQUENTIAL);
+    nothing_is_held(&sandbox, &before, runs);
     only_records(&sandbox, &beside);
     // And the one that was looked at, and the one before.
-    assert_eq!(recorded, SEQUENTIAL + 2);
+    assert_eq!(recorded, runs + 2);
 }
 
 #[test]
