@@ -11,11 +11,14 @@ use crate::seccomp::{self, Brokered};
 use crate::setup::Command;
 use crate::switches::{Layer, without};
 use bailiwick_sandbox::OWN;
+use bailiwick_sandbox::place::{Place, pass};
 use bailiwick_sandbox::startup::{self, Stage};
 use rustix::fd::BorrowedFd;
 use rustix::fs::{Access, Mode, OFlags, access, open};
 use rustix::io::Errno;
-use rustix::process::{Signal, chdir, getpid, set_parent_process_death_signal, setpgid};
+use rustix::process::{
+    Pid, Signal, chdir, getpid, getppid, set_parent_process_death_signal, setpgid,
+};
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -31,6 +34,7 @@ pub(crate) struct Streams<'a> {
 }
 
 /// Where a command is started from.
+#[derive(Clone, Copy)]
 pub(crate) struct Surroundings<'a> {
     /// The command's number.
     pub(crate) job: u32,
@@ -39,6 +43,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) bounds: &'a Bounds,
     /// Where to hand in the listener of the write broker; none where there is no broker.
     pub(crate) broker: Option<BorrowedFd<'a>>,
+    /// With whom the command dies, where the kernel does not end it with its namespace, or too late.
+    pub(crate) keeper: Option<Pid>,
     /// Whether there are no namespaces: nothing but this process's own means then keeps what the
     /// command could do to its keeper.
     pub(crate) bare: bool,
@@ -70,7 +76,10 @@ impl Streams<'_> {
 
 /// Becomes the command; returns only where that failed.
 pub(crate) fn become_command(command: &Command, surroundings: &Surroundings<'_>) -> Report {
-    startup::enter(Stage::Prepared);
+    match surroundings.job {
+        OWN => startup::enter(Stage::Prepared),
+        _ => pass(Place::Begun),
+    }
     rustix::process::umask(surroundings.umask);
     let errno = |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO);
     let job = surroundings.job;
@@ -82,8 +91,9 @@ pub(crate) fn become_command(command: &Command, surroundings: &Surroundings<'_>)
     }
     let error = match prepare(surroundings) {
         Ok(()) => {
-            if job == OWN {
-                startup::mark(Stage::Prepared);
+            match job {
+                OWN => startup::mark(Stage::Prepared),
+                _ => pass(Place::Prepared),
             }
             execute(command)
         }
@@ -95,9 +105,20 @@ pub(crate) fn become_command(command: &Command, surroundings: &Surroundings<'_>)
     }
 }
 
+/// Ends this process with its parent, which may be gone already.
+pub(crate) fn die_with(parent: Pid) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid() == Some(parent) {
+        true => Ok(()),
+        false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+    }
+}
+
 fn prepare(surroundings: &Surroundings<'_>) -> io::Result<()> {
+    if let Some(keeper) = surroundings.keeper {
+        die_with(keeper)?;
+    }
     if surroundings.bare {
-        set_parent_process_death_signal(Some(Signal::KILL))?;
         ruleset::shield().map_err(|error| io::Error::other(error.to_string()))?;
     }
     surroundings.streams.become_own()?;

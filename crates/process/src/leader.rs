@@ -3,15 +3,13 @@
 //! watches them (the kernel discards stops in an orphaned process group, setpgid(2)): a shell does
 //! that for its jobs, pid 1 for the sandbox's own command, and this process for one that entered.
 
-use crate::command::{Streams, Surroundings, become_command};
+use crate::command::{Streams, Surroundings, become_command, die_with};
 use crate::kernel;
 use crate::live::shell_code;
 use crate::message::{Report, tell};
 use crate::setup::Command;
 use rustix::fd::{AsFd, BorrowedFd};
-use rustix::process::{
-    Pid, Signal, WaitOptions, ioctl_tiocsctty, set_parent_process_death_signal, setsid, waitpid,
-};
+use rustix::process::{Pid, WaitOptions, getpid, ioctl_tiocsctty, setsid, waitpid};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -55,12 +53,19 @@ fn begin(
     terminal: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
 ) -> io::Result<i32> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
+    if let Some(keeper) = surroundings.keeper {
+        die_with(keeper)?;
+    }
     kernel::drop_capabilities(false)?;
     setsid()?;
     ioctl_tiocsctty(terminal)?;
+    // Until pid 1 knows the command, what its client sends comes to this process alone.
+    let surroundings = Surroundings {
+        keeper: Some(getpid()),
+        ..*surroundings
+    };
     kernel::spawn(&mut || {
-        let _ = tell(control, &become_command(command, surroundings));
+        let _ = tell(control, &become_command(command, &surroundings));
         127
     })
 }

@@ -16,11 +16,14 @@ use crate::setup::{Command, unpack_command};
 use crate::watch::Watch;
 use bailiwick_event::LimitKind;
 use bailiwick_sandbox::OWN;
+use bailiwick_sandbox::place::{Place, pass};
 use bailiwick_sandbox::startup::{self, Stage as Mark};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process_group, wait};
+use rustix::process::{
+    Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, kill_process_group, wait,
+};
 use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroI32;
@@ -157,6 +160,10 @@ impl Live {
             umask,
             bounds: &self.bounds,
             broker: self.broker.as_ref().map(|_| hand_in.as_fd()),
+            keeper: match way {
+                Way::Directly(_) if self.init.has_own_processes() => None,
+                _ => Some(getpid()),
+            },
             bare: !self.init.has_own_processes(),
             connects: self.connects,
         };
@@ -321,6 +328,7 @@ impl Live {
             if job == OWN {
                 self.end(code);
             }
+            pass(Place::Collected);
             // What it has left running may need its listener.
             self.jobs.swap_remove(at).hear(&mut self.broker);
             let _ = tell(&self.init.control, &Report::Ended { job, code });
@@ -376,7 +384,10 @@ impl Live {
                     // SAFETY: the number is not 0; it is the kernel's to send, which refuses numbers
                     // that are no signals, and no handler of this process is set by it.
                     let signal = unsafe { Signal::from_raw_nonzero_unchecked(signal) };
-                    let _ = kill_process_group(group, signal);
+                    // Right after its start its process may not have a group yet.
+                    if kill_process_group(group, signal).is_err() {
+                        let _ = kill_process(group, signal);
+                    }
                 }
             }
             Ok(Some((
@@ -418,6 +429,7 @@ impl Live {
         if command.argv.is_empty() || self.jobs.iter().any(|running| running.number == job) {
             return None;
         }
+        pass(Place::Obeys);
         let all = streams.each_ref().map(AsFd::as_fd);
         let way = match leader::terminal_of(&streams).filter(|_| terminal) {
             Some(terminal) => Way::Led {
@@ -430,6 +442,7 @@ impl Live {
             }),
         };
         self.start(job, command, umask, way);
+        pass(Place::Started);
         Some(())
     }
 

@@ -4,6 +4,7 @@
 use crate::backend::{Entry, Invocation, News, OWN, Running};
 use crate::environment;
 use crate::packet::{receive, send_now, step_aside, tell_now, unpack_command};
+use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, answer};
 use crate::record::{explained, find_outside, texts};
 use crate::session::start_folder;
@@ -144,6 +145,7 @@ impl Door {
         };
         if let Some(visit) = guest.visit.take() {
             let say = visit.conclude(&end, guard);
+            pass(Place::Concluded);
             guest.say(&say);
         }
         None
@@ -229,6 +231,7 @@ fn enter(
     if wanted.argv.is_empty() {
         return None;
     }
+    pass(Place::Heard);
     let policy = guard.policy();
     let cwd = start_folder(policy, &wanted.cwd);
     let caller = wanted.caller.iter().cloned().collect();
@@ -241,6 +244,7 @@ fn enter(
         },
         happened(),
     );
+    pass(Place::Noted);
     let visit = Visit::new(job, &wanted, cwd, guard.ledger().counts().refusals);
     let entry = Entry {
         job,
@@ -260,6 +264,7 @@ fn enter(
         let _ = tell_now(socket, &visit.conclude(&End::NotExecuted(errno), guard));
         return None;
     }
+    pass(Place::Ordered);
     Some(visit)
 }
 

@@ -1,5 +1,6 @@
 //! Entering a run that has a name, from another process of the same user.
 
+use crate::place::{Place, pass};
 use crate::protocol::{Wanted, knock};
 use crate::record::door_of;
 use crate::session::Finished;
@@ -64,6 +65,7 @@ impl Connection {
 pub fn exec(request: ExecRequest) -> Result<Finished, Failure> {
     let connection = Connection::open(&request.session)?;
     let mut wanted = Wanted::new(request.argv, request.environment);
+    pass(Place::Knocked);
     visit(&connection.0, &mut wanted)?.ok_or_else(not_taken)
 }
 

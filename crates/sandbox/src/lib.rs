@@ -14,6 +14,7 @@ mod input;
 mod job;
 mod output;
 pub mod packet;
+pub mod place;
 mod protocol;
 mod ready;
 mod record;

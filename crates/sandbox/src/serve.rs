@@ -4,6 +4,7 @@
 //! takes it. This process only starts them: it holds no sandbox, reads nothing that a client
 //! says, and may end while their runs go on.
 
+use crate::place::{Place, pass};
 use crate::protocol::open_door;
 use crate::ready::ready;
 use crate::session::say;
@@ -73,6 +74,7 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
     loaded.notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
     let door = Kept::open(&state, &warm::name(&request.policy, request.best_effort))?;
+    pass(Place::Opened);
     let mut signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let mut spares: Vec<Spare> = Vec::new();
     let mut pause = Instant::now();
@@ -82,6 +84,7 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
         let waiting = spares.iter().filter(|s| s.state != State::Taken).count();
         if waiting < request.keep && Instant::now() >= pause {
             spares.push(door.start(&request.spare)?);
+            pass(Place::Spawned);
             continue;
         }
         let timeout =
@@ -107,6 +110,7 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
                     spare.state = state;
                     failures = 0;
                     if state == State::Taken {
+                        pass(Place::Replaces);
                         pause = Instant::now() + PAUSE;
                     }
                     true
@@ -126,6 +130,7 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
         let complete = spares.iter().filter(|s| s.state == State::Ready).count();
         if complete >= request.keep && !announced {
             announced = true;
+            pass(Place::Enough);
             let mut out = io::stdout().lock();
             let _ = writeln!(
                 out,

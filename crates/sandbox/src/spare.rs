@@ -7,6 +7,7 @@ use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Sta
 use crate::door::{Door, give_terminal};
 use crate::environment;
 use crate::packet::{receive, tell, tell_now, unpack_command};
+use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
 use crate::ready::ready;
 use crate::record::{Beginning, Record};
@@ -37,22 +38,27 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     rustix::stdio::dup2_stdin(&null).map_err(own)?;
     rustix::stdio::dup2_stdout(&null).map_err(own)?;
     let prepared = backend.prepare(None);
+    pass(Place::Forked);
     let state = StateDir::from_environment()?;
     let policy = read(&request.policy)?.effective;
     let private = private_folder(&state, &policy);
     let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
+    pass(Place::Planned);
     let layers = begun.layers();
     let started = begun.ready()?;
     // Where there is none, the record makes its own.
     let blank = Blank::new(&state).ok();
+    pass(Place::Complete);
     let told = |word: u8| rustix::io::write(&keeper, &[word]).is_ok();
     if !told(READY) {
         return Ok(0);
     }
+    pass(Place::Waits);
     let mut running = started.running;
     let Some((socket, heard)) = wait(&door, &keeper, &mut *running)? else {
         return Ok(0);
     };
+    pass(Place::Wanted);
     let Heard {
         wanted,
         streams,
@@ -61,6 +67,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     // By the end of the other side it is seen that this process has ended: it stays open until then.
     told(TAKEN);
     drop(door);
+    pass(Place::Taken);
     let started = Started { running, ..started };
     let Some(run) = wanted.run.clone() else {
         return Ok(2);
@@ -222,6 +229,7 @@ impl Waiting<'_> {
         streams: [OwnedFd; 3],
         policy: &Arc<Effective>,
     ) -> Result<u8, Failure> {
+        pass(Place::Fits);
         let cwd = start_folder(policy, &wanted.cwd);
         let record = Record::begin(Beginning {
             state: &self.state,
@@ -246,6 +254,7 @@ impl Waiting<'_> {
                 return Ok(0);
             }
         };
+        pass(Place::Recorded);
         let listener = match run.name {
             Some(_) => {
                 let failed = |failure| record.fail(Duration::ZERO, failure);
@@ -278,6 +287,7 @@ impl Waiting<'_> {
             let _ = tell(&guest, &say);
             return Err(record.fail(Duration::ZERO, failure));
         }
+        pass(Place::Released);
         record
             .keep_policy()
             .map_err(|failure| record.fail(Duration::ZERO, failure))?;
@@ -290,8 +300,10 @@ impl Waiting<'_> {
         };
         let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), Some(door));
         let end = supervisor.watch();
+        pass(Place::Ended);
         let path = wanted.variable("PATH");
         let finished = supervisor.conclude(end, record, path, run.json)?;
+        pass(Place::Closed);
         Ok(finished.code)
     }
 }

@@ -135,7 +135,10 @@ pub fn begin() {
         load: now(ClockId::ProcessCPUTime),
     });
     #[cfg(feature = "stop-at-stage")]
-    crate::stop::here("after", Lane::Supervisor.name(), LOAD);
+    {
+        crate::stop::list();
+        crate::stop::here("after", Lane::Supervisor.name(), LOAD);
+    }
 }
 
 /// The first stage of a lane begins: nothing to note, but a place where a test stops a run.

@@ -3,8 +3,10 @@
 //! `stop-at-stage`, which the product is not.
 //!
 //! The variable `BAILIWICK_STOP_AT` names a place. Whoever gets there, in whichever process, writes
-//! a byte to descriptor 8 and goes on when it reads one, or the end, from descriptor 9.
+//! a byte to descriptor 8 and goes on when it reads one, or the end, from descriptor 9. The value
+//! `?` lists the places that are no stages of a run's table.
 
+use crate::place::PLACES;
 use rustix::fd::BorrowedFd;
 use std::env;
 
@@ -22,6 +24,17 @@ pub(crate) fn here(when: &str, lane: &str, stage: &str) {
     let [reached, go_on] = both();
     let _ = rustix::io::write(reached, b"!");
     let _ = rustix::io::read(go_on, &mut [0; 1]);
+}
+
+/// Prints every place of a command that enters and of a sandbox that waits, and ends, where that
+/// was asked for.
+pub(crate) fn list() {
+    if env::var_os("BAILIWICK_STOP_AT").is_some_and(|wanted| wanted == "?") {
+        for (lane, name) in PLACES {
+            println!("at {lane}/{name}");
+        }
+        std::process::exit(0)
+    }
 }
 
 /// The two descriptors.

@@ -6,6 +6,7 @@ use crate::door::MOST;
 use crate::exec::not_taken;
 use crate::front::Front;
 use crate::packet::{pack, receive, send, tell};
+use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted};
 use crate::ready::ready;
 use crate::session::Finished;
@@ -57,9 +58,11 @@ pub(crate) fn visit(socket: &OwnedFd, wanted: &mut Wanted) -> Result<Option<Fini
             None
         }
     };
+    pass(Place::Sent);
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let mut front = Front::new(terminal, signals);
     let end = wait(socket, &mut front);
+    pass(Place::Told);
     front.finish();
     end
 }

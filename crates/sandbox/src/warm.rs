@@ -2,6 +2,7 @@
 //! by what the run asks for; whether it fits is decided by the process that holds it, by making
 //! everything again in thought. Where none does, the run makes its own as if there were no other.
 
+use crate::place::{Place, pass};
 use crate::protocol::{Wanted, WantedRun, knock_in_passing};
 use crate::session::{Finished, RunRequest};
 use crate::visit::visit;
@@ -31,6 +32,7 @@ pub(crate) fn run(request: &RunRequest) -> Result<Option<Finished>, Failure> {
     let Some(socket) = knock_in_passing(&door, PATIENCE) else {
         return Ok(None);
     };
+    pass(Place::Knocked);
     let mut wanted = Wanted::new(request.argv.clone(), request.environment.clone());
     wanted.run = Some(WantedRun {
         policies: request.policy.policies.clone(),

@@ -32,6 +32,7 @@ mod record;
 mod repositories;
 mod setup;
 mod stages;
+mod stages_entering;
 mod terminal;
 mod toolchains;
 mod waiting;

@@ -10,7 +10,7 @@ const COMMAND: &str = "touch began; echo left > ${TMPDIR:-/tmp}/left; \
 
 /// What a machine gives.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Machine {
+pub(crate) enum Machine {
     /// Every layer.
     Full,
     /// No namespaces: nothing of the kernel's ends pid 1's stand-in with its supervisor.
@@ -19,7 +19,7 @@ enum Machine {
 
 impl Machine {
     /// A sandbox whose temporary folder is its own.
-    fn sandbox(self) -> Sandbox {
+    pub(crate) fn sandbox(self) -> Sandbox {
         let sandbox = Sandbox::new();
         let temporary = sandbox.scratch().root().join("tmp");
         std::fs::create_dir(&temporary).unwrap();
@@ -79,6 +79,7 @@ fn prepare(sandbox: &Sandbox, place: &str) {
 
 /// The session that was made since, if there is one, stands as it has to and can be read; a new one
 /// can be made; and nothing lies where nothing belongs.
+#[track_caller]
 fn in_order(sandbox: &Sandbox, place: &str, known: &[String], state: &str) {
     let listed = sandbox
         .bailiwick(["sessions", "list", "--json"])
@@ -155,9 +156,10 @@ fn kill_the_supervisor_everywhere(machine: Machine) {
     for place in places(&sandbox) {
         prepare(&sandbox, &place);
         let known = sandbox.scratch().sessions();
-        let go_on = Stopped::at(&place, &sandbox, COMMAND).kill_supervisor();
+        let mut stopped = Stopped::at(&place, &sandbox, COMMAND);
+        stopped.kill();
         if machine.is_unbound(&place) {
-            drop(go_on);
+            stopped.release();
         }
         traces.gone(&place);
         // A folder may stay until the next run, but nothing that the command wrote.

@@ -32,7 +32,7 @@ pub(crate) use outcome::Outcome;
 pub(crate) use sandbox::Sandbox;
 pub(crate) use scratch::Scratch;
 pub(crate) use server::Server;
-pub(crate) use stopping::{Stopped, places};
+pub(crate) use stopping::{Stopped, children, kill_children, places, places_in};
 pub(crate) use traces::Traces;
 
 /// The binary under test: the one that was built with the tests, or a copy of it that another

@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -61,12 +61,25 @@ pub(crate) fn places(sandbox: &Sandbox) -> Vec<String> {
     places
 }
 
+/// The places of commands that enter and of sandboxes that wait that lie in one of these lanes.
+pub(crate) fn places_in(lanes: &[&str]) -> Vec<String> {
+    let mut command = Command::new(binary());
+    let list = command.env("BAILIWICK_STOP_AT", "?").output().unwrap();
+    let list = String::from_utf8(list.stdout).unwrap();
+    let lane = |place: &&str| {
+        let lane = place.trim_start_matches("at ").split('/').next();
+        lane.is_some_and(|lane| lanes.contains(&lane))
+    };
+    list.lines().filter(lane).map(str::to_owned).collect()
+}
+
 /// A program that stands at a place, or will.
 pub(crate) struct Stopped {
     place: String,
     child: Child,
     reached: File,
-    go_on: File,
+    /// None where whoever comes to the place goes on.
+    go_on: Option<File>,
 }
 
 impl Stopped {
@@ -101,7 +114,7 @@ impl Stopped {
         let child = command
             .current_dir(sandbox.workspace())
             .env("BAILIWICK_STOP_AT", place)
-            .args(["-c", r#"exec 8>"$1" 9<"$2"; shift 2; exec "$@""#, "sh"])
+            .args(["-c", r#"exec 8<>"$1" 9<"$2"; shift 2; exec "$@""#, "sh"])
             .args([reached_path, go_on_path])
             .arg(like.get_program())
             .args(like.get_args())
@@ -115,54 +128,68 @@ impl Stopped {
             place: place.to_owned(),
             child,
             reached,
-            go_on,
+            go_on: Some(go_on),
         }
     }
 
     /// Waits until it is there.
     #[track_caller]
     pub(crate) fn wait(&mut self) {
-        let patience = Timespec {
-            tv_sec: 60,
-            tv_nsec: 0,
-        };
-        let mut ready = [PollFd::new(&self.reached, PollFlags::IN)];
-        if poll(&mut ready, Some(&patience)).unwrap() == 0 {
+        if !self.is_there(60) {
             let _ = self.child.kill();
             let said = self.output();
             panic!("{} was not reached: {said:?}", self.place);
         }
     }
 
-    /// Kills the supervisor, and nothing else. Whoever stopped goes on when what is returned is
-    /// dropped.
-    pub(crate) fn kill_supervisor(mut self) -> File {
+    /// Whether it is there some moments later.
+    pub(crate) fn is_there(&self, moments: i64) -> bool {
+        let patience = Timespec {
+            tv_sec: moments,
+            tv_nsec: 0,
+        };
+        let mut ready = [PollFd::new(&self.reached, PollFlags::IN)];
+        poll(&mut ready, Some(&patience)).unwrap() > 0
+    }
+
+    /// The process that was started.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it goes on.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
+    /// The first line that it prints.
+    pub(crate) fn line(&mut self) -> String {
+        let said = self.child.stdout.as_mut().unwrap();
+        let bytes = said.bytes().map(Result::unwrap);
+        let line: Vec<u8> = bytes.take_while(|byte| *byte != b'\n').collect();
+        String::from_utf8(line).unwrap()
+    }
+
+    /// Kills the process that was started, and nothing else.
+    pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.go_on
+    }
+
+    /// Whoever stopped goes on, and whoever comes there does not stop.
+    pub(crate) fn release(&mut self) {
+        self.go_on = None;
     }
 
     /// Kills the sandbox's pid 1 where there is one, and lets the supervisor go on.
-    pub(crate) fn kill_pid_1(self) -> Output {
-        let id = self.child.id();
-        let children = format!("/proc/{id}/task/{id}/children");
-        for child in std::fs::read_to_string(children)
-            .unwrap()
-            .split_whitespace()
-        {
-            let pid = rustix::process::Pid::from_raw(child.parse().unwrap()).unwrap();
-            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
-        }
-        self.go_on()
-    }
-
-    /// Lets it go on to its end.
-    pub(crate) fn go_on(mut self) -> Output {
-        self.go_on.write_all(b"!").unwrap();
+    pub(crate) fn kill_pid_1(mut self) -> Output {
+        kill_children(self.pid());
+        self.release();
         self.output()
     }
 
-    fn output(&mut self) -> Output {
+    /// Its end.
+    pub(crate) fn output(&mut self) -> Output {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let _ = self.child.stdout.take().unwrap().read_to_end(&mut stdout);
         let _ = self.child.stderr.take().unwrap().read_to_end(&mut stderr);
@@ -171,6 +198,32 @@ impl Stopped {
             stdout,
             stderr,
         }
+    }
+}
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        self.release();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The children of a process.
+pub(crate) fn children(pid: u32) -> Vec<u32> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace()
+        .map(|id| id.parse().unwrap())
+        .collect()
+}
+
+/// Kills the children of a process.
+pub(crate) fn kill_children(pid: u32) {
+    for child in children(pid) {
+        let pid = rustix::process::Pid::from_raw(child.cast_signed()).unwrap();
+        // It may have gone by itself.
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
 
