@@ -21,6 +21,7 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use signal_hook::consts::signal::SIGPIPE;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +31,9 @@ use std::time::Duration;
 /// # Errors
 /// A [`Failure`] where it cannot be made.
 pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failure> {
+    // Neither the end of whoever keeps it waiting nor a client's closed stderr ends a run.
+    signal_hook::flag::register(SIGPIPE, Arc::default())
+        .map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let own = |e: rustix::io::Errno| Failure::fault(format!("streams: {e}"));
     let door = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(own)?;
     let keeper = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3).map_err(own)?;

@@ -33,6 +33,7 @@ mod repositories;
 mod setup;
 mod stages;
 mod stages_entering;
+mod stages_waiting;
 mod terminal;
 mod toolchains;
 mod waiting;

@@ -122,7 +122,7 @@ fn of_sandboxes(sandbox: &Sandbox) -> Vec<PathBuf> {
     all.flatten().flatten().map(|entry| entry.path()).collect()
 }
 
-fn names(folder: &Path) -> Vec<String> {
+pub(crate) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut names: Vec<_> = entries
         .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())

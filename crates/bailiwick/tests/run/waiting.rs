@@ -368,6 +368,26 @@ fn a_run_does_not_wait_for_a_serve_that_is_gone() {
 }
 
 #[test]
+fn a_stderr_that_nobody_reads_does_not_end_a_run_that_found_a_sandbox() {
+    let sandbox = Sandbox::new();
+    let _serve = serve(&sandbox);
+    finds_one(&sandbox);
+    let script = "{ \"$B\" run --monitor -c \"$1\" 2>&1; echo $? > code; } | true; cat code";
+    let inside =
+        format!("sleep 0.1; (echo x > .mcp.json) 2>/dev/null; sleep 0.1; {WAS_WARM} && exit 4");
+    let warm = (0..20).any(|_| {
+        all_wait();
+        sandbox.host(STAMP);
+        let mut shell = sandbox.shell(script);
+        let output = shell.args(["sh", &inside]).output().unwrap();
+        let code = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(["4\n", "1\n"].contains(&code.as_str()), "{code}");
+        code == "4\n"
+    });
+    assert!(warm, "every sandbox is made for its run");
+}
+
+#[test]
 fn clients_that_say_nothing_are_in_nobodys_way() {
     let sandbox = Sandbox::new();
     let _serve = serve(&sandbox);
