@@ -29,6 +29,7 @@ use std::io;
 use std::num::NonZeroI32;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long pid 1 leaves the end of a run that is over its time to the supervisor.
@@ -209,6 +210,9 @@ impl Live {
         // What ended before there was the descriptor.
         self.collect();
         loop {
+            if ASKED.load(Ordering::Relaxed) {
+                self.end(128 + 9)
+            }
             if let Some(deadline) = self.deadline
                 && Instant::now() >= deadline + WALL_GRACE
             {
@@ -302,7 +306,7 @@ impl Live {
         };
         let end = match self.init.has_own_processes() {
             true => kill_everything,
-            false => bare::end_descendants,
+            false => ask_for_end,
         };
         let keep = move || disk.keep(&control, end);
         // A limit that nobody keeps is none.
@@ -335,7 +339,7 @@ impl Live {
         }
     }
 
-    /// The sandbox's own command has ended.
+    /// The sandbox's own command has ended, or is to end now with everything else.
     fn end(&mut self, code: u8) -> ! {
         // What a short program did between two looks.
         if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::look) {
@@ -404,7 +408,7 @@ impl Live {
                     let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
                 }
             }
-            Ok(Some((Order::End, _))) => self.end_all(),
+            Ok(Some((Order::End, _))) => self.end(128 + 9),
             Ok(Some(_)) => {}
             // The supervisor is gone: so is the sandbox.
             _ => {
@@ -482,6 +486,16 @@ impl Job {
             }
         }
     }
+}
+
+/// Whether another thread has asked for the end.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// Has the first thread end everything, and the sandbox with it: without a namespace whoever ends
+/// processes waits for them, and the end of the sandbox's own command would not be heard.
+fn ask_for_end() {
+    ASKED.store(true, Ordering::Relaxed);
+    let _ = kill_process(getpid(), Signal::CHILD);
 }
 
 /// Ends every process of the namespace but this one.

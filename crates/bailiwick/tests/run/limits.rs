@@ -325,3 +325,24 @@ fn the_record_says_whether_limits_are_exact_as_doctor_does() {
         "{without:?}"
     );
 }
+
+#[test]
+fn limits_that_end_a_run_end_it_without_namespaces() {
+    for (limit, script) in [
+        ("output = \"10KB\"", "yes & sleep 100"),
+        ("wall = \"300ms\"", "sleep 100 & sleep 100"),
+        (
+            "disk = \"5MB\"",
+            "head -c 20000000 /dev/zero > f; sleep 100 & sleep 100",
+        ),
+    ] {
+        let policy = format!("extends = [\"default\"]\n[limits]\n{limit}\n");
+        let sandbox = Sandbox::new().without_namespaces().policy(&policy);
+        let limit = limit.split(' ').next().unwrap();
+        for _ in 0..3 {
+            let outcome = sandbox.run(script);
+            outcome.code(137).stderr_has(&format!("limits.{limit}"));
+            sandbox.host("rm -f f");
+        }
+    }
+}
