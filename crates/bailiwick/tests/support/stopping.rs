@@ -6,7 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -164,10 +164,11 @@ impl Stopped {
 
     /// The first line that it prints.
     pub(crate) fn line(&mut self) -> String {
-        let said = self.child.stdout.as_mut().unwrap();
-        let bytes = said.bytes().map(Result::unwrap);
-        let line: Vec<u8> = bytes.take_while(|byte| *byte != b'\n').collect();
-        String::from_utf8(line).unwrap()
+        let mut line = String::new();
+        // What it prints after it may be lost.
+        let mut said = BufReader::new(self.child.stdout.as_mut().unwrap());
+        said.read_line(&mut line).unwrap();
+        line
     }
 
     /// Kills the process that was started, and nothing else.
