@@ -153,7 +153,7 @@ impl Waiting {
     ) -> Result<Child, Failure> {
         let why = match self.child {
             Ok(child) if !accepted => return Ok(child),
-            Ok(child) => match child.wait_for_base() {
+            Ok(child) => match child.wait_for_base().and_then(|()| can_map(self.identity)) {
                 Ok(()) => return Ok(child),
                 Err(why) => why,
             },
@@ -249,6 +249,17 @@ impl Prepared for Waiting {
             notices,
             limits,
         }))
+    }
+}
+
+/// Whether host root gets the user namespace that his sandbox enters last: a machine may give him
+/// every other, and not that. An ordinary user's exists before everything else.
+fn can_map(identity: Identity) -> Result<(), Failure> {
+    match identity {
+        Identity::Root => Idmaps::default()
+            .make(0, 0)
+            .map_err(|e| layers::no_namespaces(&e)),
+        Identity::User { .. } => Ok(()),
     }
 }
 
