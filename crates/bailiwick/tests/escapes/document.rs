@@ -1,7 +1,7 @@
 //! The table in words: `docs/escapes.md`, and its summary in `docs/security.md`. Both are made from
 //! the rows, so that neither can say what no test shows.
 
-use crate::row::{Control, Expect, Mode, Row, Shown, Who};
+use crate::row::{Expect, Mode, Outside, Row, Who, Why, cells};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use libtest_mimic::Failed;
 use std::collections::BTreeMap;
@@ -43,13 +43,11 @@ const LAYERS: [(&str, &str); 19] = [
 /// Whether the documentation is what the table says; with `BLESS` it is made so.
 pub(crate) fn is_current(rows: &[Row]) -> Result<(), Failed> {
     for row in rows {
-        for mode in Mode::ALL {
-            for who in Who::ALL {
-                if let Expect::Open(why) = row.expected(who, mode)
-                    && !WITHOUT_NAMESPACES.contains(&why)
-                {
-                    return Err(format!("{}: `doctor` does not say: {why}", row.id).into());
-                }
+        for (who, mode) in cells() {
+            if let Expect::Open(why) = row.expected(who, mode)
+                && !WITHOUT_NAMESPACES.contains(&why)
+            {
+                return Err(format!("{}: `doctor` does not say: {why}", row.id).into());
             }
         }
     }
@@ -86,26 +84,27 @@ fn table(rows: &[Row]) -> String {
         a program that makes the calls itself: started by an ordinary user and by root, on a machine \
         that gives every layer (*full*), on one without namespaces (*bare*), and in a container of \
         Docker's default shape, which gives none either. A cell is what stops it: an error, a signal, \
-        `nothing` (it seems to succeed, and has no effect), `ended` (the run is ended), or **open**. The \
-        last column is what has to be left out of a test build for the act to succeed inside, as it \
-        does outside; *r* marks what only root could do at all, *n* what a user can do only in \
-        namespaces of his own.\n\n\
-        | id | act | full | bare | container | succeeds without |\n|---|---|---|---|---|---|\n"
+        `nothing` (it seems to succeed, and has no effect), `ended` (the run is ended), or **open**.\n\n\
+        *Succeeds without* is what has to be left out of a test build for the act to succeed inside. \
+        Several layers: each of them may stop it, and with none of them it succeeds. *Root* and *user* are named where they differ. \
+        Outside of the sandbox the act succeeds on the same machine, or the last column says with what \
+        that machine itself refuses it; the sandbox has nothing to stop there:\n\n"
         .to_owned();
+    for why in Why::ALL {
+        let _ = writeln!(text, "- *{}*: {}", why.name(), why.sentence());
+    }
+    text += "\n| id | act | full | bare | container | succeeds without | refused outside too |\n\
+        |---|---|---|---|---|---|---|\n";
     for row in rows {
-        let mark = match row.control {
-            Control::Plain => "",
-            Control::Privileged => " *(n)*",
-            Control::OfRoot => " *(r)*",
-        };
         let cells = Mode::ALL.map(|mode| cell(row, mode));
         let _ = writeln!(
             text,
-            "| `{}` | {}{mark} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} |",
             row.id,
             row.what.replace('|', "\\|"),
             cells.join(" | "),
-            shown(row.shown)
+            shown(row),
+            refused(row)
         );
     }
     text
@@ -123,34 +122,75 @@ fn cell(row: &Row, mode: Mode) -> String {
     }
 }
 
-fn shown(all: &[Shown]) -> String {
-    let mut parts: Vec<String> = Vec::new();
-    let mut last = None;
-    for one in all {
-        let where_ = match one.mode {
-            Mode::Full => "",
-            mode => mode.name(),
-        };
-        let who = match (
-            one.who,
-            all.iter().any(|s| s.mode == one.mode && s.who == Who::User),
-        ) {
-            (Who::Root, _) => "root",
-            (Who::User, _) => "",
-        };
-        // Root's needs that are the user's are not said again.
-        if last == Some((one.mode, one.without)) {
+/// The layers without which it succeeds, where that was shown.
+fn shown(row: &Row) -> String {
+    said_of_cells(|who, mode| row.without(who, mode))
+        .into_iter()
+        .map(|(cells, layers)| {
+            let layers = layers.replace(',', ", ");
+            match cells.as_str() {
+                "full" | "everywhere" => layers,
+                _ => format!("{cells}: {layers}"),
+            }
+        })
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Where the machine itself refuses it, with what, and why.
+fn refused(row: &Row) -> String {
+    let refused = |who, mode| match row.outside(who, mode) {
+        Outside::Done => None,
+        Outside::Refused(words, why) => Some((words, why)),
+    };
+    said_of_cells(refused)
+        .into_iter()
+        .map(|(cells, (words, why))| {
+            let words = words.replace(' ', ", ");
+            format!("{cells}: {words} *({})*", why.name())
+        })
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// What is said of the cells, each thing once, with the cells that it is said of.
+fn said_of_cells<T: PartialEq>(said: impl Fn(Who, Mode) -> Option<T>) -> Vec<(String, T)> {
+    let mut found: Vec<(Vec<(Who, Mode)>, T)> = Vec::new();
+    for (who, mode) in cells() {
+        let Some(thing) = said(who, mode) else {
             continue;
+        };
+        match found.iter_mut().find(|(_, other)| *other == thing) {
+            Some((of, _)) => of.push((who, mode)),
+            None => found.push((vec![(who, mode)], thing)),
         }
-        last = Some((one.mode, one.without));
-        let label = [where_, who].join(" ").trim().to_owned();
-        let layers = one.without.replace(',', ", ");
-        parts.push(match label.is_empty() {
-            true => layers,
-            false => format!("{label}: {layers}"),
-        });
     }
-    parts.join("; ")
+    found
+        .into_iter()
+        .map(|(of, thing)| (name_of_cells(&of), thing))
+        .collect()
+}
+
+fn name_of_cells(of: &[(Who, Mode)]) -> String {
+    let has = |who, mode| of.contains(&(who, mode));
+    if cells().all(|(who, mode)| has(who, mode)) {
+        return "everywhere".to_owned();
+    }
+    if let Some(who) = Who::ALL.into_iter().find(|who| {
+        let all = Mode::ALL.iter().all(|mode| has(*who, *mode));
+        all && of.len() == Mode::ALL.len()
+    }) {
+        return who.name().to_owned();
+    }
+    let names = Mode::ALL
+        .into_iter()
+        .filter_map(|mode| match Who::ALL.map(|who| has(who, mode)) {
+            [true, true] => Some(mode.name().to_owned()),
+            [true, false] => Some(format!("{} user", mode.name())),
+            [false, true] => Some(format!("{} root", mode.name())),
+            [false, false] => None,
+        });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 /// How many acts each set of layers stops, and what nothing stops.
@@ -158,17 +198,17 @@ fn summary(rows: &[Row]) -> String {
     let mut layers: BTreeMap<&str, usize> = BTreeMap::new();
     let mut alone: BTreeMap<&str, usize> = BTreeMap::new();
     for row in rows {
-        let Some(first) = row.shown.iter().min_by_key(|s| (s.mode, s.who)) else {
+        let Some(first) = cells().find_map(|(who, mode)| row.without(who, mode)) else {
             continue;
         };
-        for layer in first.without.split(',') {
+        for layer in first.split(',') {
             *layers.entry(layer).or_default() += 1;
         }
-        if !first.without.contains(',') {
-            *alone.entry(first.without).or_default() += 1;
+        if !first.contains(',') {
+            *alone.entry(first).or_default() += 1;
         }
     }
-    let counted = rows.iter().filter(|row| !row.shown.is_empty()).count();
+    let counted = rows.iter().filter(|row| crate::runner::counts(row)).count();
     let mut text = format!(
         "{counted} acts are tried (`docs/escapes.md` has each). Of them, this many succeed when a \
          layer is left out, alone or with the others that stop the same act:\n\n\
@@ -184,16 +224,45 @@ fn summary(rows: &[Row]) -> String {
     for why in WITHOUT_NAMESPACES {
         let ids: Vec<String> = rows
             .iter()
-            .filter(|row| {
-                let cells = Who::ALL
-                    .iter()
-                    .flat_map(|who| Mode::ALL.map(|mode| (*who, mode)));
-                let mut expected = cells.map(|(who, mode)| row.expected(who, mode));
-                expected.any(|expect| expect == Expect::Open(why))
-            })
+            .filter(|row| cells().any(|(who, mode)| row.expected(who, mode) == Expect::Open(why)))
             .map(|row| format!("`{}`", row.id))
             .collect();
         let _ = writeln!(text, "- {why} ({})", ids.join(", "));
+    }
+    let number = |of: &dyn Fn(&Row, Who, Mode) -> bool| {
+        let all = rows
+            .iter()
+            .flat_map(|row| cells().map(move |cell| (row, cell)));
+        all.filter(|(row, (who, mode))| of(row, *who, *mode))
+            .count()
+    };
+    let _ = writeln!(
+        text,
+        "\nOf the {} cells of that table, {} are stopped by a layer that the act was shown to need, {} \
+         are refused by the machine itself to whoever starts the sandbox, {} are open.",
+        rows.len() * cells().count(),
+        number(&|row, who, mode| row.without(who, mode).is_some()),
+        number(&|row, who, mode| row.outside(who, mode) != Outside::Done),
+        number(&|row, who, mode| matches!(row.expected(who, mode), Expect::Open(_))),
+    );
+    text + &exceptions(rows)
+}
+
+/// Where no layer is shown to stop an act, and why; each reason in a line.
+fn exceptions(rows: &[Row]) -> String {
+    let mut found: BTreeMap<(&str, String), Vec<String>> = BTreeMap::new();
+    for row in rows {
+        for (cells, why) in said_of_cells(|who, mode| row.exception(who, mode)) {
+            let of_reason = found.entry((why, cells)).or_default();
+            of_reason.push(format!("`{}`", row.id));
+        }
+    }
+    let mut text = String::new();
+    if !found.is_empty() {
+        text += "In the others, the act cannot be shown to need one of our layers:\n\n";
+    }
+    for ((why, cells), ids) in found {
+        let _ = writeln!(text, "- {cells}: {why} ({})", ids.join(", "));
     }
     text
 }

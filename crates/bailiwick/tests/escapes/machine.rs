@@ -97,13 +97,18 @@ pub(crate) fn become_machine(who: Who, mode: Mode, words: &[String]) -> io::Resu
             .exec());
     }
     let root = rustix::process::getuid().is_root();
+    if mode == Mode::Bare {
+        // Root keeps every right over the machine, as where `user.max_user_namespaces` is 0; that
+        // is all of the machine's, and must stay what it is.
+        match root {
+            true => refuse_namespaces()?,
+            false => lock_namespaces()?,
+        }
+    }
     if who == Who::User && root {
         become_user(USER)?;
     }
-    if mode == Mode::Bare {
-        lock_namespaces()?;
-    }
-    if !(who == Who::Root && mode == Mode::Full) {
+    if who == Who::User {
         drop_capabilities()?;
     }
     Err(Command::new(&stage[0]).args(&stage[1..]).exec())
@@ -136,7 +141,10 @@ fn plant(ground: &Path, who: Who, mode: Mode) -> io::Result<()> {
     std::fs::create_dir(&mounted)?;
     if mode != Mode::Container {
         let flags = rustix::mount::MountFlags::empty();
-        rustix::mount::mount("none", &mounted, "tmpfs", flags, None::<&std::ffi::CStr>)?;
+        // One on the other, for each phase that may take one away.
+        for _ in 0..4 {
+            rustix::mount::mount("none", &mounted, "tmpfs", flags, None::<&std::ffi::CStr>)?;
+        }
     }
     Ok(())
 }
@@ -204,6 +212,47 @@ fn become_user(id: u32) -> io::Result<()> {
         &mut [Word::N(libc::PR_SET_DUMPABLE.into()), Word::N(1)],
     )?;
     Ok(())
+}
+
+/// Has the kernel refuse user namespaces to this process and all that it starts, with the error of
+/// a machine that gives none.
+fn refuse_namespaces() -> io::Result<()> {
+    // `struct sock_filter`: what to do, how far to jump if so and if not, a number.
+    let does = |code: u32, yes: u8, no: u8, number: u32| {
+        let mut bytes = (code as u16).to_ne_bytes().to_vec();
+        bytes.extend([yes, no]);
+        bytes.extend(number.to_ne_bytes());
+        bytes
+    };
+    let load = |offset| does(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, offset);
+    let is = |call: i64, yes, no| {
+        let code = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+        does(code, yes, no, call as u32)
+    };
+    let answer = |what: u32| does(libc::BPF_RET | libc::BPF_K, 0, 0, what);
+    let refuse = |errno: i32| answer(libc::SECCOMP_RET_ERRNO | errno as u32);
+    let has_flag = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+    let filter = [
+        load(0),
+        is(libc::SYS_clone3, 6, 0),
+        is(libc::SYS_unshare, 1, 0),
+        is(libc::SYS_clone, 0, 2),
+        // The flags: the lower half of the first argument.
+        load(16),
+        does(has_flag, 1, 0, libc::CLONE_NEWUSER as u32),
+        answer(libc::SECCOMP_RET_ALLOW),
+        refuse(libc::ENOSPC),
+        refuse(libc::ENOSYS),
+    ];
+    let length = (filter.len() as u64).to_ne_bytes();
+    let filter = filter.concat();
+    let program = [length, (filter.as_ptr() as u64).to_ne_bytes()].concat();
+    let set_filter = Word::N(libc::SECCOMP_SET_MODE_FILTER.into());
+    call(
+        libc::SYS_seccomp,
+        &mut [set_filter, Word::N(0), Word::R(&program)],
+    )
+    .map(drop)
 }
 
 /// Enters a user namespace below which there can be no other.

@@ -44,6 +44,12 @@ impl Mode {
     }
 }
 
+/// Every cell of the matrix.
+pub(crate) fn cells() -> impl Iterator<Item = (Who, Mode)> {
+    let modes = Mode::ALL.into_iter();
+    modes.flat_map(|mode| Who::ALL.map(|who| (who, mode)))
+}
+
 /// What is expected inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
@@ -54,15 +60,53 @@ pub(crate) enum Expect {
     Open(&'static str),
 }
 
-/// How an act succeeds outside.
+/// What comes of an act outside, on the machine of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Control {
-    /// As whoever starts the sandbox.
-    Plain,
-    /// As root, or as a user in namespaces of his own.
-    Privileged,
-    /// As root alone: the kernel refuses it to ordinary users anywhere.
-    OfRoot,
+pub(crate) enum Outside {
+    /// It succeeds.
+    Done,
+    /// The machine itself refuses it, with one of these words: no sandbox has to.
+    Refused(&'static str, Why),
+}
+
+/// Why a machine refuses an act to whoever starts the sandbox, outside of it too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Why {
+    Ordinary,
+    NoNamespaces,
+    Filter,
+    Rights,
+    Files,
+}
+
+impl Why {
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Ordinary,
+        Self::NoNamespaces,
+        Self::Filter,
+        Self::Rights,
+        Self::Files,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Ordinary => "ordinary",
+            Self::NoNamespaces => "no namespaces",
+            Self::Filter => "filter",
+            Self::Rights => "rights",
+            Self::Files => "files",
+        }
+    }
+
+    pub(crate) fn sentence(self) -> &'static str {
+        match self {
+            Self::Ordinary => "the kernel refuses it to ordinary users",
+            Self::NoNamespaces => "it needs a user namespace, and this machine gives none",
+            Self::Filter => "the container engine's own filter refuses it",
+            Self::Rights => "the container engine does not give root this right",
+            Self::Files => "in a container the file is read-only, or not there",
+        }
+    }
 }
 
 /// In what company an act is tried.
@@ -81,37 +125,57 @@ pub(crate) enum Group {
 /// A test build without these layers, in which the act succeeds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shown {
-    pub(crate) who: Who,
-    pub(crate) mode: Mode,
+    who: Option<Who>,
+    mode: Mode,
     pub(crate) without: &'static str,
 }
 
-/// Shown for the ordinary user on a machine with every layer.
+/// Shown on a machine with every layer, whoever starts it.
+pub(crate) const fn full(without: &'static str) -> Shown {
+    shown(None, Mode::Full, without)
+}
+
+/// Shown there for the ordinary user.
 pub(crate) const fn user(without: &'static str) -> Shown {
-    shown(Who::User, Mode::Full, without)
+    shown(Some(Who::User), Mode::Full, without)
 }
 
-/// Shown for root on a machine with every layer.
+/// Shown there for root.
 pub(crate) const fn root(without: &'static str) -> Shown {
-    shown(Who::Root, Mode::Full, without)
+    shown(Some(Who::Root), Mode::Full, without)
 }
 
-/// Shown for the ordinary user in a container.
-pub(crate) const fn container(without: &'static str) -> Shown {
-    shown(Who::User, Mode::Container, without)
-}
-
-/// Shown for the ordinary user on a machine without namespaces.
+/// Shown on a machine without namespaces, whoever starts it.
 pub(crate) const fn bare(without: &'static str) -> Shown {
-    shown(Who::User, Mode::Bare, without)
+    shown(None, Mode::Bare, without)
 }
 
-/// Shown for root on a machine without namespaces.
+/// Shown there for the ordinary user.
+pub(crate) const fn bare_user(without: &'static str) -> Shown {
+    shown(Some(Who::User), Mode::Bare, without)
+}
+
+/// Shown there for root.
 pub(crate) const fn bare_root(without: &'static str) -> Shown {
-    shown(Who::Root, Mode::Bare, without)
+    shown(Some(Who::Root), Mode::Bare, without)
 }
 
-const fn shown(who: Who, mode: Mode, without: &'static str) -> Shown {
+/// Shown in a container, whoever starts it.
+pub(crate) const fn container(without: &'static str) -> Shown {
+    shown(None, Mode::Container, without)
+}
+
+/// Shown there for the ordinary user.
+pub(crate) const fn container_user(without: &'static str) -> Shown {
+    shown(Some(Who::User), Mode::Container, without)
+}
+
+/// Shown there for root.
+pub(crate) const fn container_root(without: &'static str) -> Shown {
+    shown(Some(Who::Root), Mode::Container, without)
+}
+
+const fn shown(who: Option<Who>, mode: Mode, without: &'static str) -> Shown {
     Shown { who, mode, without }
 }
 
@@ -125,10 +189,14 @@ pub(crate) struct Row {
     pub(crate) effect: Option<fn(&Field) -> bool>,
     pub(crate) group: Group,
     /// Where the layers that stop it were taken away, and it succeeded. Several layers in one build:
-    /// each of them stops it alone.
+    /// each of them may stop it. What is said of a cell whose machine refuses the act is void.
     pub(crate) shown: &'static [Shown],
-    /// How it succeeds outside.
-    pub(crate) control: Control,
+    /// Where it does not succeed outside.
+    pub(crate) refused: Vec<(Option<Who>, Option<Mode>, Outside)>,
+    /// Whether an ordinary user does it outside in namespaces of his own.
+    pub(crate) own_namespaces: bool,
+    /// Where no layer can be shown to stop it, and why.
+    pub(crate) unshown: Vec<(Who, Mode, &'static str)>,
     /// Whether what it uses can be prepared by root alone.
     pub(crate) planted: bool,
     pub(crate) full: Expect,
@@ -146,7 +214,9 @@ pub(crate) fn row(id: &'static str, what: &'static str, act: fn(&Field) -> io::R
         effect: None,
         group: Group::Together,
         shown: &[],
-        control: Control::Plain,
+        refused: Vec::new(),
+        own_namespaces: false,
+        unshown: Vec::new(),
         planted: false,
         full: Expect::Held(""),
         bare: Expect::Held(""),
@@ -170,13 +240,58 @@ impl Row {
         self
     }
 
+    /// Outside, as root, or as a user in namespaces of his own.
     pub(crate) fn privileged(mut self) -> Self {
-        self.control = Control::Privileged;
+        self.own_namespaces = true;
+        let refused = Outside::Refused("EPERM", Why::NoNamespaces);
+        for mode in [Mode::Bare, Mode::Container] {
+            self.refused.push((Some(Who::User), Some(mode), refused));
+        }
         self
     }
 
-    pub(crate) fn of_root(mut self) -> Self {
-        self.control = Control::OfRoot;
+    /// Outside, as root alone: an ordinary user is refused with these words on every machine.
+    pub(crate) fn of_root(mut self, words: &'static str) -> Self {
+        let refused = Outside::Refused(words, Why::Ordinary);
+        self.refused.push((Some(Who::User), None, refused));
+        self
+    }
+
+    /// On a machine without namespaces, refused to everybody with these words.
+    pub(crate) fn of_namespaces(self, words: &'static str) -> Self {
+        self.not_outside(None, Mode::Bare, words, Why::NoNamespaces)
+    }
+
+    /// In a container, refused to everybody by the engine's filter.
+    pub(crate) fn engine_refuses(self, words: &'static str) -> Self {
+        self.not_outside(None, Mode::Container, words, Why::Filter)
+    }
+
+    /// In a container, refused to root for want of a right.
+    pub(crate) fn engine_withholds(self, words: &'static str) -> Self {
+        self.not_outside(Some(Who::Root), Mode::Container, words, Why::Rights)
+    }
+
+    /// In a container, read-only or not there for whoever it is.
+    pub(crate) fn not_in_containers(self, words: &'static str) -> Self {
+        self.not_outside(None, Mode::Container, words, Why::Files)
+    }
+
+    /// In a container, read-only or not there for root.
+    pub(crate) fn not_of_container_root(self, words: &'static str) -> Self {
+        self.not_outside(Some(Who::Root), Mode::Container, words, Why::Files)
+    }
+
+    fn not_outside(mut self, who: Option<Who>, mode: Mode, words: &'static str, why: Why) -> Self {
+        // What is said of one machine goes before what is said of all.
+        self.refused
+            .insert(0, (who, Some(mode), Outside::Refused(words, why)));
+        self
+    }
+
+    /// No layer can be shown to stop it there, and why.
+    pub(crate) fn unshown(mut self, who: Who, mode: Mode, why: &'static str) -> Self {
+        self.unshown.push((who, mode, why));
         self
     }
 
@@ -205,10 +320,11 @@ impl Row {
         self
     }
 
-    /// In a container that root has started it in, stopped with these words.
-    pub(crate) fn root_container(mut self, words: &'static str) -> Self {
-        let root = Some(Who::Root);
-        self.but.push((root, Mode::Container, Expect::Held(words)));
+    /// Where root starts it without namespaces, stopped with these words.
+    pub(crate) fn bare_root(mut self, words: &'static str) -> Self {
+        for mode in [Mode::Bare, Mode::Container] {
+            self.but.push((Some(Who::Root), mode, Expect::Held(words)));
+        }
         self
     }
 
@@ -218,6 +334,37 @@ impl Row {
             self.but.push((Some(Who::Root), mode, Expect::Open(why)));
         }
         self
+    }
+
+    /// What comes of it outside, on the machine of a cell.
+    pub(crate) fn outside(&self, who: Who, mode: Mode) -> Outside {
+        let of_cell = self
+            .refused
+            .iter()
+            .find(|(of, on, _)| covers(*of, *on, who, mode));
+        of_cell.map_or(Outside::Done, |(.., outside)| *outside)
+    }
+
+    /// Whether something has to stop it in a cell, and does.
+    pub(crate) fn is_stopped(&self, who: Who, mode: Mode) -> bool {
+        let held = matches!(self.expected(who, mode), Expect::Held(_));
+        held && self.outside(who, mode) == Outside::Done
+    }
+
+    /// The layers without which it succeeds in a cell where something stops it.
+    pub(crate) fn without(&self, who: Who, mode: Mode) -> Option<&'static str> {
+        let of_cell = |shown: &&Shown| covers(shown.who, Some(shown.mode), who, mode);
+        let shown = self.shown.iter().find(of_cell);
+        shown
+            .filter(|_| self.is_stopped(who, mode))
+            .map(|shown| shown.without)
+    }
+
+    /// Why no layer can be shown to stop it in a cell.
+    pub(crate) fn exception(&self, who: Who, mode: Mode) -> Option<&'static str> {
+        let mut unshown = self.unshown.iter();
+        let of_cell = unshown.find(|(of, on, _)| (*of, *on) == (who, mode));
+        of_cell.map(|(.., why)| *why)
     }
 
     /// What is expected in a cell.
@@ -232,4 +379,9 @@ impl Row {
             (None, Mode::Bare | Mode::Container) => self.bare,
         }
     }
+}
+
+/// Whether what is said of some cells is said of this one.
+fn covers(of: Option<Who>, on: Option<Mode>, who: Who, mode: Mode) -> bool {
+    of.is_none_or(|of| of == who) && on.is_none_or(|on| on == mode)
 }

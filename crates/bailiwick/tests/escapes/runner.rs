@@ -1,7 +1,7 @@
 //! Runs the cells of the matrix and judges what came of each row.
 
 use crate::machine;
-use crate::row::{Control, Expect, Mode, Row, Who};
+use crate::row::{Expect, Mode, Outside, Row, Who, cells};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::io;
@@ -20,9 +20,7 @@ const ROWS: usize = 120;
 pub(crate) fn run() -> i32 {
     let arguments = Arguments::from_args();
     let root = rustix::process::getuid().is_root();
-    let cells: Vec<(Who, Mode)> = Who::ALL
-        .into_iter()
-        .flat_map(|who| Mode::ALL.map(|mode| (who, mode)))
+    let cells: Vec<(Who, Mode)> = cells()
         .filter(|(who, mode)| root || (*who == Who::User && *mode != Mode::Container))
         .collect();
     if !root {
@@ -121,22 +119,30 @@ fn judge(row: &Row, who: Who, mode: Mode, cell: &Cell) -> Result<(), Failed> {
         }
         _ => {}
     }
-    let possible = !(row.control == Control::OfRoot && who == Who::User);
     let control = of("control");
-    if mode == Mode::Full && possible && control != "done" {
-        return Err(format!("outside, where it should succeed: {control}").into());
-    }
-    for shown in row.shown.iter().filter(|s| s.who == who && s.mode == mode) {
-        let word = of(&format!("without {}", shown.without));
-        if word != "done" {
-            return Err(format!(
-                "inside without {}, where it should succeed: {word}",
-                shown.without
-            )
-            .into());
+    match row.outside(who, mode) {
+        Outside::Done if control != "done" => {
+            return Err(format!("outside, where it should succeed: {control}").into());
         }
+        Outside::Refused(words, why) if !words.split(' ').any(|word| word == control) => {
+            let why = why.sentence();
+            let told = format!("outside: {control}; the table says {words}, because {why}");
+            return Err(told.into());
+        }
+        _ => {}
     }
-    Ok(())
+    if !row.is_stopped(who, mode) {
+        return Ok(());
+    }
+    match (row.without(who, mode), row.exception(who, mode)) {
+        (None, Some(_)) => Ok(()),
+        (None, None) => Err("nothing shows which layer stops it".into()),
+        (Some(_), Some(why)) => Err(format!("a layer is named, and: {why}").into()),
+        (Some(layers), None) => match of(&format!("without {layers}")) {
+            "done" => Ok(()),
+            word => Err(format!("inside without {layers}, where it should succeed: {word}").into()),
+        },
+    }
 }
 
 /// What only the newest version of Landlock stops, where there are no namespaces.
@@ -163,12 +169,17 @@ fn judge_older(rows: &[Row], who: Who, mode: Mode, abi: u32, cell: &Cell) -> Res
     }
 }
 
+/// Whether a layer is shown to stop it anywhere.
+pub(crate) fn counts(row: &Row) -> bool {
+    cells().any(|(who, mode)| row.without(who, mode).is_some())
+}
+
 /// Whether enough rows are shown to be stopped by what they name.
 fn enough(rows: &[Row]) -> Result<(), Failed> {
     let mut ids: Vec<&str> = rows.iter().map(|row| row.id).collect();
     ids.sort_unstable();
     ids.dedup();
-    let counted = rows.iter().filter(|row| !row.shown.is_empty()).count();
+    let counted = rows.iter().filter(|row| counts(row)).count();
     match ids.len() == rows.len() && counted >= ROWS {
         true => Ok(()),
         false => Err(format!("{counted} of {} count, {} ids", rows.len(), ids.len()).into()),

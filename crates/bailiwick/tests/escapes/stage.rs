@@ -4,7 +4,7 @@
 
 use crate::field::{Field, HOST, SECRET};
 use crate::inside;
-use crate::row::{Control, Group, Mode, Row, Who};
+use crate::row::{Group, Mode, Row, Who};
 use crate::services::Services;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -40,7 +40,7 @@ pub(crate) fn run(who: Who, mode: Mode, only: &[String], programs: &Programs) ->
         let mut rows = crate::table::rows();
         rows.retain(|row| {
             let wanted = only.is_empty() || only.iter().any(|id| id == row.id);
-            wanted && row.control == Control::Privileged
+            wanted && row.own_namespaces
         });
         stage.phase("control", &rows, Some("host"), &programs.product)?;
     }
@@ -53,17 +53,16 @@ pub(crate) fn run(who: Who, mode: Mode, only: &[String], programs: &Programs) ->
             stage.phase(&phase, &rows, Some(&phase), &programs.switches)?;
         }
     }
-    let shown = |row: &Row| -> BTreeSet<&'static str> {
-        let own = row.shown.iter().filter(|s| s.who == who && s.mode == mode);
-        own.map(|shown| shown.without).collect()
-    };
-    let sets: BTreeSet<&str> = rows.iter().flat_map(&shown).collect();
+    let sets: BTreeSet<&str> = rows
+        .iter()
+        .filter_map(|row| row.without(who, mode))
+        .collect();
     for without in sets {
         let rows = crate::table::rows();
         let rows: Vec<Row> = rows
             .into_iter()
             .filter(|row| only.is_empty() || only.iter().any(|id| id == row.id))
-            .filter(|row| shown(row).contains(without))
+            .filter(|row| row.without(who, mode) == Some(without))
             .collect();
         let phase = format!("without {without}");
         stage.phase(&phase, &rows, Some(without), &programs.switches)?;

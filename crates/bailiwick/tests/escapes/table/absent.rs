@@ -4,7 +4,7 @@ use crate::act::{
     HERE, again, at, create, link, nothing, open, open_at, owned, prepared, put, rename, symlink,
 };
 use crate::field::{Field, c};
-use crate::row::{Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Row, Shown, bare, container, full, row};
 use crate::sys::{Word, call};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -14,27 +14,16 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Nobody but the broker decides names that do not exist.
-const ABSENT: &[Shown] = &[
-    user("broker"),
-    root("broker"),
-    bare("broker"),
-    bare_root("broker"),
-];
+const ABSENT: &[Shown] = &[full("broker"), bare("broker"), container("broker")];
 
 const ABSENT_MOVED: &[Shown] = &[
-    user("broker"),
-    root("broker"),
+    full("broker"),
     bare("broker,landlock"),
-    bare_root("broker,landlock"),
+    container("broker,landlock"),
 ];
 
 /// The filter refuses a call that the broker does not know.
-const UNKNOWN_CALL: &[Shown] = &[
-    user("seccomp"),
-    root("seccomp"),
-    bare("seccomp"),
-    bare_root("seccomp"),
-];
+const UNKNOWN_CALL: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
 
 /// How long a race goes on.
 const RACE: Duration = Duration::from_millis(300);

@@ -1,10 +1,13 @@
 //! Calls of debuggers and of those who keep order, on processes of the host and on the sandbox's
 //! own keeper.
 
-use super::processes::victim;
+use super::processes::{OUTSIDE_OF_NAMESPACE, victim};
 use crate::act::{is_secret, nothing, open, owned};
 use crate::field::SECRET;
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{
+    Group, Mode, Row, Shown, Who, bare, bare_root, bare_user, container, container_root,
+    container_user, full, root, row, user,
+};
 use crate::sys::{Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::io;
@@ -14,40 +17,60 @@ use std::os::fd::AsRawFd;
 /// from debugging others besides, so that an ordinary user's is shown where there is none.
 const DEBUG: &[Shown] = &[
     root("pid,identity,capabilities,landlock,broker"),
-    bare("landlock,broker"),
-    bare_root("landlock,broker"),
+    bare_user("landlock,broker"),
+    bare_root("capabilities,landlock,broker"),
+    container_user("landlock,broker"),
+    container_root("capabilities,landlock,broker"),
 ];
 
 /// Calls on a process of the same user.
-const SAME_USER: &[Shown] = &[user("pid"), root("pid,identity,capabilities")];
+const SAME_USER: &[Shown] = &[
+    user("pid"),
+    root("pid,identity,capabilities"),
+    bare_root("capabilities"),
+    container_root("capabilities"),
+];
 
 const DEBUG_CALL: &[Shown] = &[
     root("pid,identity,capabilities,landlock,seccomp,broker"),
-    bare("landlock,seccomp,broker"),
-    bare_root("landlock,seccomp,broker"),
+    bare_user("landlock,seccomp,broker"),
+    bare_root("capabilities,landlock,seccomp,broker"),
+    container_user("landlock,seccomp,broker"),
+    container_root("capabilities,landlock,seccomp,broker"),
 ];
 
 const LIMITS: &[Shown] = &[
     user("pid,seccomp"),
     root("pid,identity,seccomp"),
     bare("seccomp"),
-    bare_root("seccomp"),
+    container("seccomp"),
 ];
 
 /// Pid 1 has the rights of a debugger, which its programs have not.
-const KEEPER: &[Shown] = &[user("dumpable,broker"), root("dumpable,broker")];
-
-const KEEPER_CALL: &[Shown] = &[
-    user("dumpable,broker,seccomp"),
-    root("dumpable,broker,seccomp"),
+const KEEPER: &[Shown] = &[
+    full("dumpable,broker"),
+    bare_user("landlock,broker"),
+    bare_root("capabilities,landlock,broker"),
+    container_user("landlock,broker"),
+    container_root("capabilities,landlock,broker"),
 ];
 
-const KEEPER_LIMITS: &[Shown] = &[user("seccomp"), root("seccomp")];
+const KEEPER_CALL: &[Shown] = &[
+    full("dumpable,broker,seccomp"),
+    bare_user("landlock,seccomp,broker"),
+    bare_root("capabilities,landlock,seccomp,broker"),
+    container_user("landlock,seccomp,broker"),
+    container_root("capabilities,landlock,seccomp,broker"),
+];
+
+const KEEPER_LIMITS: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
 
 const SLOWED: &str = WITHOUT_NAMESPACES[3];
 
-const DEBUG_CALL_PRIVILEGED: &[Shown] =
-    &[root("pid,identity,capabilities,landlock,seccomp,broker")];
+const DEBUG_CALL_PRIVILEGED: &[Shown] = &[
+    root("pid,identity,capabilities,landlock,seccomp,broker"),
+    bare_root("seccomp,capabilities"),
+];
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
@@ -84,6 +107,7 @@ fn calls() -> Vec<Row> {
                     .ok_or_else(|| nothing("other bytes"))
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("EPERM")
         .bare("EPERM"),
@@ -107,6 +131,7 @@ fn calls() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("EPERM")
         .bare("EPERM"),
@@ -122,6 +147,7 @@ fn calls() -> Vec<Row> {
             },
         )
         .group(Group::Alone)
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("EPERM")
         .bare("EPERM"),
@@ -137,6 +163,7 @@ fn calls() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("EPERM")
         .bare("EPERM"),
@@ -156,6 +183,7 @@ fn calls() -> Vec<Row> {
                 is_secret(owned(call(libc::SYS_pidfd_getfd, words)?))
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("ESRCH")
         .bare("EPERM"),
@@ -183,10 +211,11 @@ fn calls() -> Vec<Row> {
             },
         )
         .group(Group::Alone)
+        .engine_withholds("EPERM")
         .shown(DEBUG_CALL_PRIVILEGED)
         .full("ESRCH")
         .bare("EPERM")
-        .of_root(),
+        .of_root("EPERM"),
         row(
             "kcmp",
             "compares what it has open with what a process of the host has",
@@ -205,6 +234,8 @@ fn calls() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .engine_refuses("EPERM")
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG_CALL)
         .full("EPERM")
         .bare("EPERM"),
@@ -220,6 +251,7 @@ fn calls() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ESRCH")
         .bare("EPERM"),
@@ -243,6 +275,8 @@ fn calls() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .engine_refuses("EPERM")
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ESRCH")
         .bare("EPERM"),
@@ -266,7 +300,7 @@ fn schedule() -> Vec<Row> {
         .shown(SAME_USER)
         .full("ESRCH")
         .bare_open(SLOWED)
-        .root_container("EPERM"),
+        .bare_root("EPERM"),
         row(
             "sched-setscheduler",
             "has a process of the host run when nothing else does",
@@ -283,7 +317,7 @@ fn schedule() -> Vec<Row> {
         .shown(SAME_USER)
         .full("ESRCH")
         .bare_open(SLOWED)
-        .root_container("EPERM"),
+        .bare_root("EPERM"),
         row(
             "sched-setaffinity",
             "chooses the CPUs of a process of the host",
@@ -299,7 +333,7 @@ fn schedule() -> Vec<Row> {
         .shown(SAME_USER)
         .full("ESRCH")
         .bare_open(SLOWED)
-        .root_container("EPERM"),
+        .bare_root("EPERM"),
         row(
             "ioprio-set",
             "has a process of the host wait for the disk",
@@ -316,7 +350,7 @@ fn schedule() -> Vec<Row> {
         .shown(SAME_USER)
         .full("ESRCH")
         .bare_open(SLOWED)
-        .root_container("EPERM"),
+        .bare_root("EPERM"),
         row("prlimit", "lowers a limit of a process of the host", |f| {
             lower_limit(victim(f), 4096)
         })

@@ -4,7 +4,7 @@ use crate::act::{
     HERE, again, is_secret, link, nothing, on, open, open_at, overwrite, read, rename, symlink,
 };
 use crate::field::{Field, WRITTEN, c};
-use crate::row::{Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Row, Shown, bare, container, full, root, row, user};
 use crate::sys::{Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::io;
@@ -16,7 +16,7 @@ const READ: &[Shown] = &[
     user("mounts"),
     root("mounts,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 /// What needs no right of Landlock's; where there are no mounts nothing stops it.
@@ -26,22 +26,16 @@ const WRITE: &[Shown] = &[
     user("mounts,landlock"),
     root("mounts,landlock,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
-const DENIED: &[Shown] = &[
-    user("protection"),
-    root("protection"),
-    bare("broker"),
-    bare_root("broker"),
-];
+const DENIED: &[Shown] = &[full("protection"), bare("broker"), container("broker")];
 
 /// Without Landlock besides, which forbids whatever no layer allows: moves between folders.
 const DENIED_NAME: &[Shown] = &[
-    user("protection,broker"),
-    root("protection,broker"),
+    full("protection,broker"),
     bare("broker,landlock"),
-    bare_root("broker,landlock"),
+    container("broker,landlock"),
 ];
 
 const NAMES: &str = WITHOUT_NAMESPACES[0];

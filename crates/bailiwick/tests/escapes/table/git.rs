@@ -2,31 +2,24 @@
 
 use crate::act::{create, overwrite, rename};
 use crate::field::{Field, WRITTEN};
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Group, Row, Shown, bare, container, full, row};
 use std::io;
 
 /// The broker decides the name, and a mount keeps the file besides.
 const EXISTING: &[Shown] = &[
-    user("protection,broker"),
-    root("protection,broker"),
+    full("protection,broker"),
     bare("broker"),
-    bare_root("broker"),
+    container("broker"),
 ];
 
 /// Nobody but the broker decides names that do not exist.
-const ABSENT: &[Shown] = &[
-    user("broker"),
-    root("broker"),
-    bare("broker"),
-    bare_root("broker"),
-];
+const ABSENT: &[Shown] = &[full("broker"), bare("broker"), container("broker")];
 
 /// Without Landlock besides, which forbids whatever no layer allows: moves between folders.
 const ABSENT_MOVED: &[Shown] = &[
-    user("broker"),
-    root("broker"),
+    full("broker"),
     bare("broker,landlock"),
-    bare_root("broker,landlock"),
+    container("broker,landlock"),
 ];
 
 /// The rows.

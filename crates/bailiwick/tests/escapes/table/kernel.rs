@@ -3,7 +3,9 @@
 
 use crate::act::{HERE, open, owned};
 use crate::field::c;
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{
+    Group, Row, Shown, bare, bare_root, container, container_root, full, root, row, user,
+};
 use crate::sys::{self, Word, call};
 use std::io;
 use std::os::fd::AsRawFd;
@@ -13,40 +15,46 @@ use std::path::Path;
 const RIGHTS: &[Shown] = &[
     user("seccomp,capabilities"),
     root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
 ];
 
 /// The same for what Landlock refuses besides.
 const MOUNTS: &[Shown] = &[
     user("seccomp,capabilities,landlock"),
     root("seccomp,capabilities,identity,landlock"),
+    bare_root("seccomp,capabilities,landlock"),
 ];
 
 /// Rights over oneself.
-const OWN_RIGHTS: &[Shown] = &[user("seccomp,capabilities"), root("seccomp,capabilities")];
-
-/// Rights over the machine.
-const MACHINE: &[Shown] = &[root("seccomp,capabilities,identity")];
-
-/// What everybody may call: only the filter stops it.
-const FILTER: &[Shown] = &[
-    user("seccomp"),
-    root("seccomp"),
-    bare("seccomp"),
-    bare_root("seccomp"),
+const OWN_RIGHTS: &[Shown] = &[
+    full("seccomp,capabilities"),
+    bare_root("seccomp,capabilities"),
+    container_root("seccomp,capabilities"),
 ];
 
+/// Rights over the machine.
+const MACHINE: &[Shown] = &[
+    root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
+];
+
+/// What everybody may call: only the filter stops it.
+const FILTER: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
+
 /// The same where no namespace can be made anyway.
-const FILTER_OF_NAMESPACES: &[Shown] = &[user("seccomp"), root("seccomp")];
+const FILTER_OF_NAMESPACES: &[Shown] = &[full("seccomp")];
 
 #[cfg(target_arch = "x86_64")]
 const BOTH_FILTERS: &[Shown] = &[
-    user("seccomp,broker"),
-    root("seccomp,broker"),
+    full("seccomp,broker"),
     bare("seccomp,broker"),
-    bare_root("seccomp,broker"),
+    container("seccomp,broker"),
 ];
 
-const BY_HANDLE: &[Shown] = &[root("seccomp,capabilities,identity,landlock,broker")];
+const BY_HANDLE: &[Shown] = &[
+    root("seccomp,capabilities,identity,landlock,broker"),
+    bare_root("seccomp,capabilities,landlock,broker"),
+];
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
@@ -82,6 +90,7 @@ fn mounts() -> Vec<Row> {
             .map(drop)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(MOUNTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -100,7 +109,8 @@ fn mounts() -> Vec<Row> {
                 call(libc::SYS_mount, words).map(drop)
             },
         )
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MOUNTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -126,7 +136,8 @@ fn mounts() -> Vec<Row> {
             },
         )
         .group(Group::Alone)
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MOUNTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -144,6 +155,7 @@ fn mounts() -> Vec<Row> {
             },
         )
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -158,6 +170,7 @@ fn mounts() -> Vec<Row> {
             clone_tree().map(drop)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -179,6 +192,7 @@ fn mounts() -> Vec<Row> {
             .map(drop)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(MOUNTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -188,6 +202,7 @@ fn mounts() -> Vec<Row> {
             |_| call(libc::SYS_fsopen, &mut [Word::T(c"tmpfs"), Word::N(0)]).map(drop),
         )
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -202,7 +217,8 @@ fn mounts() -> Vec<Row> {
                 .map(drop)
             },
         )
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(FSPICK)
         .full("EPERM")
         .bare("EPERM"),
@@ -224,13 +240,17 @@ fn mounts() -> Vec<Row> {
             },
         )
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
     ]
 }
 
-const FSPICK: &[Shown] = &[root("seccomp,capabilities,identity")];
+const FSPICK: &[Shown] = &[
+    root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
+];
 
 fn clone_tree() -> io::Result<i64> {
     call(
@@ -247,6 +267,7 @@ fn namespaces() -> Vec<Row> {
             call(libc::SYS_setns, &mut [fd, Word::N(0)]).map(drop)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -261,6 +282,8 @@ fn namespaces() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .engine_refuses("EPERM")
+        .of_namespaces("ENOSPC")
         .shown(FILTER_OF_NAMESPACES)
         .full("EPERM")
         .bare("EPERM"),
@@ -268,6 +291,7 @@ fn namespaces() -> Vec<Row> {
             call(libc::SYS_unshare, &mut [Word::N(libc::CLONE_NEWNS.into())]).map(drop)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -285,6 +309,8 @@ fn namespaces() -> Vec<Row> {
                 _ => Ok(()),
             }
         })
+        .engine_refuses("EPERM")
+        .of_namespaces("ENOSPC")
         .shown(FILTER_OF_NAMESPACES)
         .full("EPERM")
         .bare("EPERM"),
@@ -299,6 +325,8 @@ fn namespaces() -> Vec<Row> {
                 _ => Ok(()),
             }
         })
+        .engine_refuses("ENOSYS")
+        .of_namespaces("ENOSYS ENOSPC")
         .shown(FILTER_OF_NAMESPACES)
         .full("ENOSYS")
         .bare("ENOSYS"),
@@ -317,7 +345,8 @@ fn surface() -> Vec<Row> {
             )
             .map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
@@ -339,6 +368,7 @@ fn surface() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -347,12 +377,14 @@ fn surface() -> Vec<Row> {
             "handles page faults itself (userfaultfd)",
             |_| call(libc::SYS_userfaultfd, &mut [Word::N(1)]).map(drop),
         )
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
         row("keyctl", "asks for a keyring (keyctl)", |_| {
             call(libc::SYS_keyctl, &mut [Word::N(0), Word::N(-3), Word::N(1)]).map(drop)
         })
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -369,6 +401,7 @@ fn surface() -> Vec<Row> {
             )
             .map(drop)
         })
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -381,6 +414,7 @@ fn surface() -> Vec<Row> {
                 libc::ENOKEY,
             )
         })
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -396,12 +430,14 @@ fn surface() -> Vec<Row> {
                 .map(drop)
             },
         )
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("ENOSYS")
         .bare("ENOSYS"),
         row("fanotify", "watches file systems (fanotify)", |_| {
             call(libc::SYS_fanotify_init, &mut [Word::N(0x200), Word::N(0)]).map(drop)
         })
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -426,7 +462,8 @@ fn surface() -> Vec<Row> {
                 crate::act::is_secret(owned(fd))
             },
         )
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(BY_HANDLE)
         .full("EPERM")
         .bare("EPERM"),
@@ -439,6 +476,7 @@ fn surface() -> Vec<Row> {
             )
             .map(drop)
         })
+        .engine_refuses("EPERM")
         .shown(FILTER)
         .full("EPERM")
         .bare("EPERM"),
@@ -477,6 +515,7 @@ fn surface() -> Vec<Row> {
                 error => Err(io::Error::from_raw_os_error(-error)),
             },
         )
+        .engine_refuses("SIGSYS")
         .shown(BOTH_FILTERS)
         .full("SIGSYS")
         .bare("SIGSYS"),

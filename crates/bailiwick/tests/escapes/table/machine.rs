@@ -2,7 +2,9 @@
 
 use super::kernel::past;
 use crate::act::{at, nothing, open, read};
-use crate::row::{Group, Row, Shown, bare, bare_root, container, root, row, user};
+use crate::row::{
+    Group, Mode, Row, Shown, Who, bare, bare_root, container, container_root, full, root, row, user,
+};
 use crate::sys::{Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::io;
@@ -13,58 +15,79 @@ use std::path::Path;
 const RIGHTS: &[Shown] = &[
     user("seccomp,capabilities"),
     root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
 ];
 
 /// Rights over the machine.
-const MACHINE: &[Shown] = &[root("seccomp,capabilities,identity")];
-
-/// What everybody may call: only the filter stops it.
-const FILTER: &[Shown] = &[
-    user("seccomp"),
-    root("seccomp"),
-    bare("seccomp"),
-    bare_root("seccomp"),
+const MACHINE: &[Shown] = &[
+    root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
 ];
 
-const MACHINE_UNFILTERED: &[Shown] = &[root("capabilities,identity")];
+/// What everybody may call: only the filter stops it.
+const FILTER: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
 
-const BECOME: &[Shown] = &[root("capabilities")];
+const MACHINE_UNFILTERED: &[Shown] = &[root("capabilities,identity"), bare_root("capabilities")];
 
-const SYSTEM_FILE: &[Shown] = &[root("identity,capabilities,landlock,broker")];
+const BECOME: &[Shown] = &[
+    root("capabilities"),
+    bare_root("capabilities"),
+    container_root("capabilities"),
+];
 
-const READ_SYSTEM_FILE: &[Shown] = &[root("identity,landlock"), bare_root("broker")];
+const SYSTEM_FILE: &[Shown] = &[
+    root("identity,capabilities,landlock,broker"),
+    bare_root("landlock,broker"),
+];
 
-const SYSTEM_FOLDER: &[Shown] = &[root("mounts,identity,capabilities,landlock,broker")];
+const READ_SYSTEM_FILE: &[Shown] = &[
+    root("identity,landlock"),
+    bare_root("broker"),
+    container_root("broker"),
+];
 
-const DEVICE: &[Shown] = &[root("capabilities,identity,broker")];
+const SYSTEM_FOLDER: &[Shown] = &[
+    root("mounts,identity,capabilities,landlock,broker"),
+    bare_root("capabilities,landlock"),
+];
 
-const PLANTED_DEVICE: &[Shown] = &[user("nosuid"), root("nosuid")];
+const DEVICE: &[Shown] = &[
+    root("capabilities,identity,broker"),
+    bare_root("capabilities,broker"),
+    container_root("capabilities,broker"),
+];
+
+const PLANTED_DEVICE: &[Shown] = &[full("nosuid")];
 
 const SET_USER_ID: &[Shown] = &[
     root("nosuid,nonewprivs,seccomp,landlock,broker"),
+    bare("nonewprivs,seccomp,landlock,broker"),
     container("nonewprivs,seccomp,landlock,broker"),
 ];
 
-const CPUS: &[Shown] = &[user("seccomp"), root("seccomp")];
+const ONE_USER: &str = "a user namespace of one user knows no other: what stops it besides is shown \
+    where there is none";
+
+const CPUS: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
 
 const STAYS_ROOT: &str = WITHOUT_NAMESPACES[6];
 
 const OWN_DEVICE: &str = WITHOUT_NAMESPACES[5];
 
-const HOST_NAME: &[Shown] = &[root("capabilities,identity,uts")];
+const HOST_NAME: &[Shown] = &[root("capabilities,identity,uts"), bare_root("capabilities")];
 
 const TERMINAL: &[Shown] = &[
     user("mounts,landlock"),
     root("mounts,landlock,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 const SHARED_FILE: &[Shown] = &[
     user("mounts"),
     root("mounts,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 /// The rows.
@@ -85,6 +108,7 @@ fn machine() -> Vec<Row> {
             past(call(libc::SYS_reboot, words), libc::EINVAL)
         })
         .privileged()
+        .engine_refuses("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EPERM"),
@@ -92,7 +116,8 @@ fn machine() -> Vec<Row> {
             let words = &mut [Word::T(c"/absent"), Word::N(0)];
             past(call(libc::SYS_swapon, words), libc::ENOENT)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
@@ -102,21 +127,24 @@ fn machine() -> Vec<Row> {
                 libc::ENOENT,
             )
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
         row("acct", "switches accounting of processes", |_| {
             call(libc::SYS_acct, &mut [Word::N(0)]).map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
         row("settimeofday", "sets the clock", |_| {
             call(libc::SYS_settimeofday, &mut [Word::N(0), Word::N(0)]).map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
@@ -125,7 +153,8 @@ fn machine() -> Vec<Row> {
             "changes the speed of the clock (clock_adjtime)",
             |_| same_tick(|bytes| call(libc::SYS_clock_adjtime, &mut [Word::N(0), Word::W(bytes)])),
         )
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
@@ -134,7 +163,8 @@ fn machine() -> Vec<Row> {
             "changes the speed of the clock (adjtimex)",
             |_| same_tick(|bytes| call(libc::SYS_adjtimex, &mut [Word::W(bytes)])),
         )
-        .of_root()
+        .of_root("EPERM")
+        .engine_withholds("EPERM")
         .shown(MACHINE_UNFILTERED)
         .full("EPERM")
         .bare("EPERM"),
@@ -146,14 +176,16 @@ fn machine() -> Vec<Row> {
             )
             .map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
         row("vhangup", "hangs a terminal up", |_| {
             call(libc::SYS_vhangup, &mut []).map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_refuses("EPERM")
         .shown(MACHINE)
         .full("EPERM")
         .bare("EPERM"),
@@ -169,7 +201,8 @@ fn machine() -> Vec<Row> {
             let name = rustix::system::uname();
             name.nodename().to_bytes() == format!("escaped-{}", f.text("run")).as_bytes()
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_withholds("EPERM")
         .shown(HOST_NAME)
         .full("EPERM")
         .bare("EPERM"),
@@ -185,17 +218,16 @@ fn identity() -> Vec<Row> {
             )?;
             Ok(())
         })
-        .of_root()
+        .of_root("EPERM EINVAL")
         .bare_root_open(STAYS_ROOT)
         .shown(BECOME)
-        .full("EINVAL EPERM")
-        .bare("EINVAL")
-        .container("EPERM"),
+        .full("EPERM EINVAL")
+        .bare("EPERM EINVAL"),
         row("set-groups", "joins other groups", |_| {
             let groups = [0_u32, 4].map(u32::to_ne_bytes).concat();
             call(libc::SYS_setgroups, &mut [Word::N(2), Word::R(&groups)]).map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
         .shown(BECOME)
         .full("EPERM")
         .bare("EPERM"),
@@ -208,7 +240,8 @@ fn identity() -> Vec<Row> {
             ];
             call(libc::SYS_sched_setscheduler, words).map(drop)
         })
-        .of_root()
+        .of_root("EPERM")
+        .engine_withholds("EPERM")
         .shown(MACHINE_UNFILTERED)
         .full("EPERM")
         .bare("EPERM"),
@@ -229,7 +262,7 @@ fn identity() -> Vec<Row> {
             },
         )
         .planted()
-        .of_root()
+        .unshown(Who::User, Mode::Full, ONE_USER)
         .shown(SET_USER_ID)
         .full("nothing")
         .bare("nothing"),
@@ -292,7 +325,8 @@ fn system_files() -> Vec<Row> {
             "names a program that the kernel runs on the host",
             |_| open("/proc/sys/kernel/core_pattern", libc::O_WRONLY).map(drop),
         )
-        .of_root()
+        .of_root("EACCES")
+        .not_of_container_root("EROFS")
         .shown(SYSTEM_FILE)
         .full("EACCES")
         .bare("EACCES"),
@@ -301,7 +335,8 @@ fn system_files() -> Vec<Row> {
             "steers the machine's interrupts (/proc/irq)",
             |_| open("/proc/irq/default_smp_affinity", libc::O_WRONLY).map(drop),
         )
-        .of_root()
+        .of_root("EACCES")
+        .not_of_container_root("EROFS")
         .shown(SYSTEM_FILE)
         .full("EACCES")
         .bare("EACCES"),
@@ -315,7 +350,8 @@ fn system_files() -> Vec<Row> {
                 })
                 .map(drop)
         })
-        .of_root()
+        .of_root("EACCES")
+        .not_in_containers("EROFS")
         .shown(SYSTEM_FOLDER)
         .full("ENOENT")
         .bare("EACCES")
@@ -325,7 +361,8 @@ fn system_files() -> Vec<Row> {
             "reads the kernel's messages (/dev/kmsg)",
             |_| open("/dev/kmsg", libc::O_RDONLY | libc::O_NONBLOCK).map(drop),
         )
-        .of_root()
+        .of_root("EPERM")
+        .not_in_containers("ENOENT")
         .shown(SYSTEM_FOLDER)
         .full("ENOENT")
         .bare("EACCES")
@@ -335,7 +372,7 @@ fn system_files() -> Vec<Row> {
             "reads what the kernel uses memory for (/proc/kpageflags)",
             |_| open("/proc/kpageflags", libc::O_RDONLY).map(drop),
         )
-        .of_root()
+        .of_root("EACCES")
         .shown(READ_SYSTEM_FILE)
         .full("EACCES")
         .bare("EACCES"),
@@ -353,7 +390,7 @@ fn devices() -> Vec<Row> {
             )
         })
         .effect(|f| f.own("device").symlink_metadata().is_ok())
-        .of_root()
+        .of_root("EPERM")
         .shown(DEVICE)
         .full("EPERM")
         .bare("EPERM"),

@@ -3,7 +3,7 @@
 use super::processes::answered;
 use crate::act::{nothing, owned};
 use crate::field::{Field, TOKEN};
-use crate::row::{Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Row, Shown, bare, bare_root, container, container_root, full, root, row, user};
 use crate::services::{NAMESERVER, PROXY};
 use crate::sys::{Word, call};
 use std::io::{self, Read, Write};
@@ -15,45 +15,40 @@ use std::time::Duration;
 
 /// The namespace and its gate; where there is none, the filter, and Landlock for TCP.
 const TCP: &[Shown] = &[
-    user("network"),
-    root("network"),
+    full("network"),
     bare("seccomp,landlock"),
-    bare_root("seccomp,landlock"),
+    container("seccomp,landlock"),
 ];
-const UDP: &[Shown] = &[
-    user("network"),
-    root("network"),
-    bare("seccomp"),
-    bare_root("seccomp"),
+const UDP: &[Shown] = &[full("network"), bare("seccomp"), container("seccomp")];
+const FILTER: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
+const RIGHTS: &[Shown] = &[
+    user("capabilities"),
+    root("capabilities,identity"),
+    bare_root("seccomp,capabilities"),
+    container_root("seccomp,capabilities"),
 ];
-const FILTER: &[Shown] = &[
-    user("seccomp"),
-    root("seccomp"),
-    bare("seccomp"),
-    bare_root("seccomp"),
-];
-const RIGHTS: &[Shown] = &[user("capabilities"), root("capabilities,identity")];
 const FILTERED_RIGHTS: &[Shown] = &[
     user("seccomp,capabilities"),
     root("seccomp,capabilities,identity"),
+    bare_root("seccomp,capabilities"),
+    container_root("seccomp,capabilities"),
 ];
 const PATH: &[Shown] = &[
     user("mounts"),
     root("mounts,identity"),
     bare("seccomp"),
-    bare_root("seccomp"),
+    container("seccomp"),
 ];
 const NEW_PATH: &[Shown] = &[
     user("mounts,landlock"),
     root("mounts,landlock,identity"),
     bare("seccomp,landlock"),
-    bare_root("seccomp,landlock"),
+    container("seccomp,landlock"),
 ];
 const ABSTRACT: &[Shown] = &[
-    user("network,landlock"),
-    root("network,landlock"),
+    full("network,landlock"),
     bare("seccomp,landlock"),
-    bare_root("seccomp,landlock"),
+    container("seccomp,landlock"),
 ];
 
 /// A server of the internet, in the documentation's range.
@@ -491,6 +486,7 @@ fn rights() -> Vec<Row> {
             .map(drop)
         })
         .privileged()
+        .engine_withholds("EPERM")
         .shown(RIGHTS)
         .full("EPERM")
         .bare("EAFNOSUPPORT"),

@@ -2,7 +2,10 @@
 
 use crate::act::{nothing, open, owned, read};
 use crate::field::{Field, SECRET, TOKEN};
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{
+    Group, Mode, Row, Shown, Who, bare, bare_root, bare_user, container, container_root,
+    container_user, full, root, row, user,
+};
 use crate::sys::{Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::io;
@@ -13,18 +16,33 @@ use std::path::Path;
 /// from debugging others besides, so that an ordinary user's is shown where there is none.
 const DEBUG: &[Shown] = &[
     root("pid,identity,capabilities,landlock,broker"),
+    bare_user("landlock,broker"),
+    bare_root("capabilities,landlock,broker"),
+    container_user("landlock,broker"),
+    container_root("capabilities,landlock,broker"),
+];
+
+/// Why an ordinary user's is not shown where there are namespaces.
+pub(super) const OUTSIDE_OF_NAMESPACE: &str = "the kernel lets no program in a user namespace look \
+    into a process outside of it, and an ordinary user has the other namespaces only in one: what \
+    stops it besides is shown where there are none";
+
+/// What debuggers are not alone to write.
+const WEIGHT: &[Shown] = &[
+    user("pid,landlock,broker"),
+    root("pid,identity,capabilities,landlock,broker"),
     bare("landlock,broker"),
-    bare_root("landlock,broker"),
+    container("landlock,broker"),
 ];
 
 /// What everybody may read about a process.
-const PUBLIC: &[Shown] = &[user("pid"), root("pid")];
+const PUBLIC: &[Shown] = &[full("pid")];
 
 const SIGNAL: &[Shown] = &[
     user("pid,landlock"),
     root("pid,identity,landlock"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 const SEEN: &str = WITHOUT_NAMESPACES[2];
@@ -77,6 +95,7 @@ fn files() -> Vec<Row> {
                     .ok_or_else(|| nothing("the secret is not there"))
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -93,6 +112,7 @@ fn files() -> Vec<Row> {
                     .ok_or_else(|| nothing("other bytes"))
             },
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -101,6 +121,7 @@ fn files() -> Vec<Row> {
             "opens the memory of a process of the host for writing",
             |f| open(of_victim(f, "mem"), libc::O_RDWR).map(drop),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -109,6 +130,7 @@ fn files() -> Vec<Row> {
             "reads a file through the root of a process of the host",
             |f| read(format!("{}{}", of_victim(f, "root"), f.secret().display())),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -117,6 +139,7 @@ fn files() -> Vec<Row> {
             "reads a file through the folder of a process of the host",
             |f| read(of_victim(f, "cwd/secret")),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -125,6 +148,7 @@ fn files() -> Vec<Row> {
             "opens a file that a process of the host has open",
             |f| read(of_victim(f, &format!("fd/{}", f.text("descriptor")))),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -133,6 +157,7 @@ fn files() -> Vec<Row> {
             "reads where a process of the host has its memory",
             |f| reads(of_victim(f, "maps")),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -141,6 +166,7 @@ fn files() -> Vec<Row> {
             "reads what a process of the host was started with",
             |f| reads(of_victim(f, "auxv")),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -149,6 +175,7 @@ fn files() -> Vec<Row> {
             "reads how much a process of the host has read and written",
             |f| reads(of_victim(f, "io")),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -157,6 +184,7 @@ fn files() -> Vec<Row> {
             "reads which program a process of the host is",
             |f| std::fs::read_link(of_victim(f, "exe")).map(drop),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -165,6 +193,7 @@ fn files() -> Vec<Row> {
             "opens a namespace of a process of the host",
             |f| open(of_victim(f, "ns/mnt"), libc::O_RDONLY).map(drop),
         )
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
         .shown(DEBUG)
         .full("ENOENT")
         .bare("EACCES"),
@@ -177,7 +206,7 @@ fn files() -> Vec<Row> {
             let path = format!("/proc/{}/oom_score_adj", f.text("victim"));
             std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1000")
         })
-        .shown(DEBUG)
+        .shown(WEIGHT)
         .full("ENOENT")
         .bare("EACCES"),
         row(

@@ -5,33 +5,26 @@ use crate::act::{
     HERE, again, at, create, link, on, open, open_at, overwrite, prepared, put, rename, symlink,
 };
 use crate::field::{Field, HOST, WRITTEN, c};
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Group, Row, Shown, bare, container, full, row};
 use crate::sys::{Word, call};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 /// The broker decides the name, and a mount keeps the file besides.
 const EXISTING: &[Shown] = &[
-    user("protection,broker"),
-    root("protection,broker"),
+    full("protection,broker"),
     bare("broker"),
-    bare_root("broker"),
+    container("broker"),
 ];
 
 /// What the broker does not see where there are mounts.
-const KEPT: &[Shown] = &[
-    user("protection"),
-    root("protection"),
-    bare("broker"),
-    bare_root("broker"),
-];
+const KEPT: &[Shown] = &[full("protection"), bare("broker"), container("broker")];
 
 /// Without Landlock besides, which forbids whatever no layer allows: moves between folders.
 const MOVED: &[Shown] = &[
-    user("protection,broker"),
-    root("protection,broker"),
+    full("protection,broker"),
     bare("broker,landlock"),
-    bare_root("broker,landlock"),
+    container("broker,landlock"),
 ];
 
 /// The rows.

@@ -2,7 +2,7 @@
 
 use crate::act::{nothing, owned};
 use crate::field::Field;
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Group, Row, Shown, bare, container, full, row};
 use crate::sys::{self, Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::fs::File;
@@ -11,21 +11,11 @@ use std::path::Path;
 use std::time::Duration;
 
 /// Kept everywhere.
-const LIMIT: &[Shown] = &[
-    user("limits"),
-    root("limits"),
-    bare("limits"),
-    bare_root("limits"),
-];
+const LIMIT: &[Shown] = &[full("limits"), bare("limits"), container("limits")];
 /// Kept where there are namespaces.
-const ISOLATED: &[Shown] = &[user("limits"), root("limits")];
+const ISOLATED: &[Shown] = &[full("limits")];
 /// The private root's files are of memory; elsewhere Landlock keeps them from being made.
-const SCRATCH: &[Shown] = &[
-    user("limits"),
-    root("limits"),
-    bare("landlock"),
-    bare_root("landlock"),
-];
+const SCRATCH: &[Shown] = &[full("limits"), bare("landlock"), container("landlock")];
 
 const COUNTED: &str = WITHOUT_NAMESPACES[4];
 
@@ -131,7 +121,9 @@ fn memory() -> Vec<Row> {
             "memory-files",
             "fills folders that are kept in memory",
             |f| {
-                let path = format!("/tmp/bailiwick-{}-{}", f.id, std::process::id());
+                // Other runs have the same process ids.
+                let run = f.text("root").replace('/', "-");
+                let path = format!("/tmp/bailiwick-{}{run}", f.id);
                 let written = fill(Path::new(&path), 192, Duration::ZERO);
                 let _ = std::fs::remove_file(&path);
                 written

@@ -3,60 +3,47 @@
 
 use crate::act::{is_secret, nothing, open_at, owned};
 use crate::field::{Field, SECRET};
-use crate::row::{Group, Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Group, Row, Shown, bare, container, full, root, row, user};
 use crate::sys::{self, Word, call};
 use std::io;
 use std::os::fd::AsRawFd;
 
 const DESCRIPTORS: &[Shown] = &[
-    user("descriptors"),
-    root("descriptors"),
+    full("descriptors"),
     bare("descriptors"),
-    bare_root("descriptors"),
+    container("descriptors"),
 ];
 const FOLDER: &[Shown] = &[
     user("descriptors,landlock"),
     root("descriptors,identity,landlock"),
     bare("descriptors,landlock"),
-    bare_root("descriptors,landlock"),
+    container("descriptors,landlock"),
 ];
 const VARIABLES: &[Shown] = &[
-    user("environment"),
-    root("environment"),
+    full("environment"),
     bare("environment"),
-    bare_root("environment"),
+    container("environment"),
 ];
 const IPC: &[Shown] = &[
     user("ipc"),
     root("ipc,identity"),
     bare("seccomp"),
-    bare_root("seccomp"),
+    container("seccomp"),
 ];
 /// A queue is a file besides, which Landlock knows nothing about.
 const QUEUE: &[Shown] = &[
     user("ipc,landlock"),
     root("ipc,identity,landlock"),
     bare("seccomp,landlock"),
-    bare_root("seccomp,landlock"),
+    container("seccomp,landlock"),
 ];
 const TYPING: &[Shown] = &[
-    user("terminal,seccomp"),
-    root("terminal,seccomp"),
+    full("terminal,seccomp"),
     bare("terminal,seccomp"),
-    bare_root("terminal,seccomp"),
+    container("terminal,seccomp"),
 ];
-const LINE: &[Shown] = &[
-    user("seccomp"),
-    root("seccomp"),
-    bare("seccomp"),
-    bare_root("seccomp"),
-];
-const CONTROLLING: &[Shown] = &[
-    user("terminal"),
-    root("terminal"),
-    bare("terminal"),
-    bare_root("terminal"),
-];
+const LINE: &[Shown] = &[full("seccomp"), bare("seccomp"), container("seccomp")];
+const CONTROLLING: &[Shown] = &[full("terminal"), bare("terminal"), container("terminal")];
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {

@@ -4,7 +4,7 @@ use crate::act::{
     HERE, again, at, create, link, on, open, open_at, overwrite, prepared, put, rename, symlink,
 };
 use crate::field::{Field, HOST, WRITTEN, c};
-use crate::row::{Row, Shown, bare, bare_root, root, row, user};
+use crate::row::{Row, Shown, bare, container, root, row, user};
 use crate::sys::{Word, call};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
@@ -14,7 +14,7 @@ const WRITE: &[Shown] = &[
     user("mounts,landlock"),
     root("mounts,landlock,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 /// What needs no right of Landlock's and changes something; where there are no mounts, the broker.
@@ -22,21 +22,21 @@ const CHANGE: &[Shown] = &[
     user("mounts"),
     root("mounts,identity"),
     bare("broker"),
-    bare_root("broker"),
+    container("broker"),
 ];
 
 const READ_ONLY: &[Shown] = &[
     user("readonly,landlock"),
     root("readonly,landlock,identity"),
     bare("landlock"),
-    bare_root("landlock"),
+    container("landlock"),
 ];
 
 const ATTRIBUTES_OF_READ_ONLY: &[Shown] = &[
     user("readonly"),
     root("readonly,identity"),
     bare("broker"),
-    bare_root("broker"),
+    container("broker"),
 ];
 
 /// The rows.
