@@ -214,3 +214,25 @@ git init -q r && cd r && git -c user.name=t -c user.email=t@t commit -q --allow-
         "{said}"
     );
 }
+
+#[test]
+fn a_run_ends_at_each_limit_that_ends_runs() {
+    for (limit, script) in [
+        ("output = \"10KB\"", "yes"),
+        ("wall = \"1s\"", "sleep 60"),
+        (
+            "disk = \"4MiB\"",
+            "sleep 60 & while :; do head -c 1M /dev/zero >> f; sleep 0.02; done",
+        ),
+    ] {
+        let policy = format!("extends = [\"default\"]\n[limits]\n{limit}\n");
+        let sandbox = Sandbox::new().home_file("limited.toml", &policy);
+        let policy = sandbox.scratch().home().join("limited.toml");
+        let flags = ["--best-effort", "--policy", &policy.to_string_lossy()];
+        let begun = std::time::Instant::now();
+        let output = run(&sandbox, &flags, script);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(137), "{limit}: {said}");
+        assert!(begun.elapsed().as_secs() < 30, "{limit}: {said}");
+    }
+}
