@@ -27,6 +27,7 @@ pub mod startup;
 mod stop;
 mod summary;
 mod supervisor;
+mod switches;
 mod terminal;
 mod visit;
 mod warm;

@@ -11,6 +11,7 @@ use crate::record::{Beginning, Record};
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
 use crate::supervisor::Supervisor;
+use crate::switches::without_limits;
 use crate::terminal::Terminal;
 use crate::warm;
 use bailiwick_event::Failure;
@@ -84,6 +85,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let private = private_folder(&state, &policy);
     let limited = policy.limits.output.as_ref().map(|limit| limit.value);
+    let limited = limited.filter(|_| !without_limits());
     let output = limited.map(|limit| Output::new(limit, shape.as_ref()));
     let (mut output, ends) = match output.transpose() {
         Ok(made) => made.map_or((None, [const { None }; 3]), |(o, ends)| (Some(o), ends)),

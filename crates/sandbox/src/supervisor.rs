@@ -9,6 +9,7 @@ use crate::output::Output;
 use crate::ready::ready;
 use crate::record::Record;
 use crate::session::Finished;
+use crate::switches::without_limits;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
 use bailiwick_gate::{Gate, Inside, Sockets};
 use bailiwick_guard::Guard;
@@ -76,6 +77,7 @@ impl Supervisor {
     /// Watches until the command has ended.
     pub(crate) fn watch(&mut self) -> Result<End, Failure> {
         let wall = self.guard.policy().limits.wall.as_ref().map(|l| l.value);
+        let wall = wall.filter(|_| !without_limits());
         loop {
             let elapsed = self.started.elapsed();
             if !self.writing && elapsed >= SHORT {

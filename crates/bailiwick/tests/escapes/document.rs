@@ -143,14 +143,16 @@ fn refused(row: &Row) -> String {
         Outside::Done => None,
         Outside::Refused(words, why) => Some((words, why)),
     };
-    said_of_cells(refused)
+    let lacking = row
+        .lacking
+        .map(|word| format!("kernels without it: {word}"));
+    let of_machine = said_of_cells(refused)
         .into_iter()
         .map(|(cells, (words, why))| {
             let words = words.replace(' ', ", ");
             format!("{cells}: {words} *({})*", why.name())
-        })
-        .collect::<Vec<_>>()
-        .join("; ")
+        });
+    of_machine.chain(lacking).collect::<Vec<_>>().join("; ")
 }
 
 /// What is said of the cells, each thing once, with the cells that it is said of.

@@ -116,6 +116,11 @@ impl Field {
         self.at("home")
     }
 
+    /// Where the sandbox's records are.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.at("state")
+    }
+
     /// Whether this row's files on the host are as they were.
     pub(crate) fn holds(path: &Path, content: &str) -> bool {
         std::fs::read_to_string(path).is_ok_and(|found| found == content)

@@ -197,6 +197,8 @@ pub(crate) struct Row {
     pub(crate) own_namespaces: bool,
     /// Where no layer can be shown to stop it, and why.
     pub(crate) unshown: Vec<(Who, Mode, &'static str)>,
+    /// What a kernel that was built without it answers, everywhere: there is nothing to stop then.
+    pub(crate) lacking: Option<&'static str>,
     /// Whether what it uses can be prepared by root alone.
     pub(crate) planted: bool,
     pub(crate) full: Expect,
@@ -217,6 +219,7 @@ pub(crate) fn row(id: &'static str, what: &'static str, act: fn(&Field) -> io::R
         refused: Vec::new(),
         own_namespaces: false,
         unshown: Vec::new(),
+        lacking: None,
         planted: false,
         full: Expect::Held(""),
         bare: Expect::Held(""),
@@ -292,6 +295,12 @@ impl Row {
     /// No layer can be shown to stop it there, and why.
     pub(crate) fn unshown(mut self, who: Who, mode: Mode, why: &'static str) -> Self {
         self.unshown.push((who, mode, why));
+        self
+    }
+
+    /// Not every kernel has it: one that was built without answers this.
+    pub(crate) fn lacking(mut self, word: &'static str) -> Self {
+        self.lacking = Some(word);
         self
     }
 

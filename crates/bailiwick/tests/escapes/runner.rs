@@ -120,7 +120,9 @@ fn judge(row: &Row, who: Who, mode: Mode, cell: &Cell) -> Result<(), Failed> {
         _ => {}
     }
     let control = of("control");
+    let lacks = row.lacking == Some(control);
     match row.outside(who, mode) {
+        _ if lacks => {}
         Outside::Done if control != "done" => {
             return Err(format!("outside, where it should succeed: {control}").into());
         }
@@ -131,7 +133,7 @@ fn judge(row: &Row, who: Who, mode: Mode, cell: &Cell) -> Result<(), Failed> {
         }
         _ => {}
     }
-    if !row.is_stopped(who, mode) {
+    if lacks || !row.is_stopped(who, mode) {
         return Ok(());
     }
     match (row.without(who, mode), row.exception(who, mode)) {
@@ -171,7 +173,8 @@ fn judge_older(rows: &[Row], who: Who, mode: Mode, abi: u32, cell: &Cell) -> Res
 
 /// Whether a layer is shown to stop it anywhere.
 pub(crate) fn counts(row: &Row) -> bool {
-    cells().any(|(who, mode)| row.without(who, mode).is_some())
+    // A kernel that lacks it shows nothing.
+    row.lacking.is_none() && cells().any(|(who, mode)| row.without(who, mode).is_some())
 }
 
 /// Whether enough rows are shown to be stopped by what they name.

@@ -6,7 +6,7 @@ use crate::field::{Field, SECRET, TOKEN};
 use crate::sys::{Word, call};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::net::{Ipv4Addr, TcpListener, UdpSocket};
+use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
@@ -243,22 +243,25 @@ fn udp_servers(port: u16) -> io::Result<()> {
 fn proxy() -> io::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY))?;
     std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut bytes = [0; 4096];
-            let Ok(length) = stream.read(&mut bytes) else {
-                continue;
-            };
-            if length > 0 && bytes[0] == 5 {
-                let _ = stream.write_all(&[5, 0]);
-                let _ = stream.read(&mut bytes);
-                let _ = stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
-            } else {
-                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
-            }
-            let _ = stream.write_all(TOKEN);
+        for stream in listener.incoming().flatten() {
+            // Each by itself: whoever says nothing keeps nobody else waiting.
+            std::thread::spawn(move || let_through(stream));
         }
     });
     Ok(())
+}
+
+fn let_through(mut stream: TcpStream) -> io::Result<()> {
+    let mut bytes = [0; 4096];
+    let length = stream.read(&mut bytes)?;
+    if length > 0 && bytes[0] == 5 {
+        stream.write_all(&[5, 0])?;
+        let _ = stream.read(&mut bytes);
+        stream.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0])?;
+    } else {
+        stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
+    }
+    stream.write_all(TOKEN)
 }
 
 /// What processes of the host share without files.

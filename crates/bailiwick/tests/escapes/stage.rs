@@ -216,15 +216,16 @@ impl Stage<'_> {
     }
 }
 
-/// What an escape did to a folder's mode must not keep it from being removed.
-fn make_removable(folder: &Path) {
-    // What was mounted where it may be.
-    let _ = rustix::mount::unmount(folder, rustix::mount::UnmountFlags::DETACH);
-    let _ = std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755));
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            make_removable(&entry.path());
-        }
+/// What an escape did to a folder's mode, or mounted where it may, must not keep it from being removed.
+fn make_removable(path: &Path) {
+    use rustix::mount::{UnmountFlags, unmount};
+    let _ = unmount(path, UnmountFlags::DETACH | UnmountFlags::NOFOLLOW);
+    if !path.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+        return;
+    }
+    let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755));
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        make_removable(&entry.path());
     }
 }
 

@@ -379,6 +379,15 @@ fn has_commands(field: &Field) -> bool {
 
 /// Runs one thing beside another until `.claude/commands` is there.
 fn race(other: impl Fn() + Send + 'static, field: &Field, act: impl Fn()) -> io::Result<()> {
+    race_for(|| has_commands(field), other, act)
+}
+
+/// Runs one thing beside another until something is so.
+pub(super) fn race_for(
+    reached: impl Fn() -> bool,
+    other: impl Fn() + Send + 'static,
+    act: impl Fn(),
+) -> io::Result<()> {
     let stop = Arc::new(AtomicBool::new(false));
     let rounds = Arc::new(AtomicU32::new(0));
     let (end, count) = (Arc::clone(&stop), Arc::clone(&rounds));
@@ -394,15 +403,15 @@ fn race(other: impl Fn() + Send + 'static, field: &Field, act: impl Fn()) -> io:
         let both = own.min(rounds.load(Ordering::Relaxed)) > 200;
         begin.elapsed() > RACE && (both || begin.elapsed() > 20 * RACE)
     };
-    let (mut reached, mut own) = (false, 0);
-    while !reached && !long_enough(own) {
+    let (mut done, mut own) = (false, 0);
+    while !done && !long_enough(own) {
         act();
         own += 1;
-        reached = has_commands(field);
+        done = reached();
     }
     stop.store(true, Ordering::Relaxed);
     let _ = other.join();
-    match reached || has_commands(field) {
+    match done || reached() {
         true => Ok(()),
         false => Err(nothing("it was never made")),
     }

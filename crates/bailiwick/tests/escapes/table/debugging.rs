@@ -3,7 +3,7 @@
 
 use super::processes::{OUTSIDE_OF_NAMESPACE, victim};
 use crate::act::{is_secret, nothing, open, owned};
-use crate::field::SECRET;
+use crate::field::{Field, SECRET};
 use crate::row::{
     Group, Mode, Row, Shown, Who, bare, bare_root, bare_user, container, container_root,
     container_user, full, root, row, user,
@@ -44,6 +44,14 @@ const LIMITS: &[Shown] = &[
     root("pid,identity,seccomp"),
     bare("seccomp"),
     container("seccomp"),
+];
+
+const SUPERVISOR: &[Shown] = &[
+    root("pid,identity,capabilities,landlock,seccomp,broker,dumpable"),
+    bare_user("landlock,seccomp,broker,dumpable"),
+    bare_root("capabilities,landlock,seccomp,broker,dumpable"),
+    container_user("landlock,seccomp,broker,dumpable"),
+    container_root("capabilities,landlock,seccomp,broker,dumpable"),
 ];
 
 /// Pid 1 has the rights of a debugger, which its programs have not.
@@ -168,6 +176,26 @@ fn calls() -> Vec<Row> {
         .full("EPERM")
         .bare("EPERM"),
         row(
+            "supervisor-ptrace",
+            "traces the process that started the sandbox",
+            |f| {
+                let seize = |pid| {
+                    let words = &mut [Word::N(0x4206), Word::N(pid), Word::N(0), Word::N(0)];
+                    call(libc::SYS_ptrace, words).map(drop)
+                };
+                // One of them is enough.
+                let tried = supervisors(f).into_iter().map(seize);
+                tried
+                    .reduce(Result::or)
+                    .unwrap_or_else(|| Err(nothing("nobody")))
+            },
+        )
+        .group(Group::Alone)
+        .unshown(Who::User, Mode::Full, OUTSIDE_OF_NAMESPACE)
+        .shown(SUPERVISOR)
+        .full("EPERM")
+        .bare("EPERM"),
+        row(
             "pidfd-getfd",
             "takes a descriptor from a process of the host",
             |f| {
@@ -281,6 +309,27 @@ fn calls() -> Vec<Row> {
         .full("ESRCH")
         .bare("EPERM"),
     ]
+}
+
+/// The process that started the sandbox, and those of its name; where there is none, as outside, any
+/// of the host.
+fn supervisors(field: &Field) -> Vec<i64> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|e| e.file_name().to_str()?.parse::<i64>().ok());
+    let found: Vec<i64> = pids
+        .filter(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let mut words = line.split(|&b| b == 0);
+            let program = words.next().unwrap_or_default();
+            let named = String::from_utf8_lossy(program).contains("bin/bailiwick");
+            let workspace = field.workspace();
+            named && words.any(|word| word == workspace.as_os_str().as_encoded_bytes())
+        })
+        .collect();
+    match found.is_empty() {
+        true => vec![victim(field)],
+        false => found,
+    }
 }
 
 /// What decides how much a process of the host gets to do.

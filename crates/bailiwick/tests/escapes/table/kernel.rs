@@ -95,6 +95,31 @@ fn mounts() -> Vec<Row> {
         .full("EPERM")
         .bare("EPERM"),
         row(
+            "bind-over",
+            "mounts a file of its own over another (bind)",
+            |f| {
+                let own = c(crate::act::prepared(f, "file")?);
+                let flags = Word::N(libc::MS_BIND.cast_signed());
+                let protected = c(f.protected());
+                call(
+                    libc::SYS_mount,
+                    &mut [
+                        Word::T(&own),
+                        Word::T(&protected),
+                        Word::N(0),
+                        flags,
+                        Word::N(0),
+                    ],
+                )
+                .map(drop)
+            },
+        )
+        .privileged()
+        .engine_refuses("EPERM")
+        .shown(MOUNTS)
+        .full("EPERM")
+        .bare("EPERM"),
+        row(
             "remount",
             "mounts what is protected again, for writing",
             |_| {

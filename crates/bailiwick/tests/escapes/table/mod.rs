@@ -7,6 +7,7 @@ mod git;
 pub(crate) mod kernel;
 mod machine;
 mod network;
+mod optional;
 mod processes;
 mod protected;
 mod resources;
@@ -26,6 +27,7 @@ pub(crate) fn rows() -> Vec<Row> {
         processes::rows(),
         debugging::rows(),
         kernel::rows(),
+        optional::rows(),
         machine::rows(),
         sharing::rows(),
         network::rows(),

@@ -3,10 +3,12 @@
 use crate::act::{nothing, owned};
 use crate::field::Field;
 use crate::row::{Group, Row, Shown, bare, container, full, row};
+use crate::services::PROXY;
 use crate::sys::{self, Word, call};
 use bailiwick_process::WITHOUT_NAMESPACES;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,11 +19,18 @@ const ISOLATED: &[Shown] = &[full("limits")];
 /// The private root's files are of memory; elsewhere Landlock keeps them from being made.
 const SCRATCH: &[Shown] = &[full("limits"), bare("landlock"), container("landlock")];
 
+/// The namespace and its gate; where there is none, the filter, and Landlock for TCP.
+const CONNECTIONS: &[Shown] = &[
+    full("network"),
+    bare("seccomp,landlock"),
+    container("seccomp,landlock"),
+];
+
 const COUNTED: &str = WITHOUT_NAMESPACES[4];
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
-    [processes(), memory(), files()]
+    [processes(), memory(), files(), endless()]
         .into_iter()
         .flatten()
         .collect()
@@ -188,4 +197,114 @@ fn files() -> Vec<Row> {
         .full("EMFILE")
         .bare("EMFILE"),
     ]
+}
+
+/// What has no end by itself.
+fn endless() -> Vec<Row> {
+    vec![
+        row("wall", "runs without end", |_| {
+            std::thread::sleep(Duration::from_secs(3));
+            Ok(())
+        })
+        .group(Group::Limited("wall = \"1s\""))
+        .shown(LIMIT)
+        .full("ended")
+        .bare("ended"),
+        row("output", "writes without end to whoever reads it", |_| {
+            let line = [b'x'; 4096];
+            (0..256).try_for_each(|_| io::stdout().write_all(&line))?;
+            io::stdout().write_all(b"\n")
+        })
+        .group(Group::Limited("output = \"64KiB\""))
+        .shown(LIMIT)
+        .full("ended")
+        .bare("ended"),
+        row(
+            "log-flood",
+            "tries so much at once that not all of it is recorded, or decided in time",
+            |f| {
+                let port = f.port();
+                let floods: Vec<_> = (0..FLOODS)
+                    .map(|_| std::thread::spawn(move || flood(port)))
+                    .collect();
+                for flood in floods {
+                    flood.join().map_err(|_| nothing("it was ended"))??;
+                }
+                std::fs::write(f.own("tried"), (FLOODS * EACH).to_string())
+            },
+        )
+        .effect(|f| {
+            let tried = std::fs::read_to_string(f.own("tried")).unwrap_or_default();
+            tried.parse().is_ok_and(|tried: usize| recorded(f) < tried)
+        })
+        .group(Group::Alone)
+        .shown(CONNECTIONS)
+        .full("nothing")
+        .bare("EAFNOSUPPORT"),
+        row(
+            "slow-loris",
+            "keeps hundreds of connections to the proxy waiting, each at the host's cost",
+            |_| {
+                let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, PROXY));
+                let waiting = (0..600)
+                    .map(|_| connect())
+                    .collect::<io::Result<Vec<_>>>()?;
+                let mut last = connect()?;
+                last.set_read_timeout(Some(Duration::from_secs(2)))?;
+                last.write_all(b"GET http://granted.test/ HTTP/1.1\r\n\r\n")?;
+                let answer = last.read(&mut [0; 1]);
+                drop(waiting);
+                match answer {
+                    Ok(1..) => Ok(()),
+                    _ => Err(nothing("it has to wait for those before it")),
+                }
+            },
+        )
+        .group(Group::Alone)
+        .shown(CONNECTIONS)
+        .full("nothing")
+        .bare("EAFNOSUPPORT"),
+    ]
+}
+
+/// Threads that ask, and how often each does.
+const FLOODS: usize = 4;
+const EACH: usize = 1500;
+
+/// Connects again and again to where nothing is granted.
+fn flood(port: u16) -> io::Result<()> {
+    let address = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 10), port));
+    for _ in 0..EACH {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(8)) {
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                return Err(nothing("nobody decided"));
+            }
+            Err(error) if error.raw_os_error() == Some(libc::EAFNOSUPPORT) => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// How many attempts to connect the record has, or says that it has not.
+fn recorded(field: &Field) -> usize {
+    let program = crate::machine::ground().join("bin/bailiwick");
+    let mut command = std::process::Command::new(program);
+    command
+        .args(["log", "--json"])
+        .env("XDG_STATE_HOME", field.state());
+    let Ok(output) = command.output() else {
+        return 0;
+    };
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let acts = text.lines().filter_map(|line| {
+        let row: serde_json::Value = serde_json::from_str(line).ok()?;
+        let act = &row["act"];
+        match act["type"].as_str()? {
+            "connect" => Some(1),
+            "overflow" => usize::try_from(act["lost"].as_u64()?).ok(),
+            _ => None,
+        }
+    });
+    acts.sum()
 }

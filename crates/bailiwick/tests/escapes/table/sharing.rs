@@ -184,6 +184,21 @@ fn terminals() -> Vec<Row> {
         .full("EPERM")
         .bare("EPERM"),
         row(
+            "console",
+            "has a console paste what it shows (TIOCLINUX)",
+            |_| {
+                // There is no console here: whoever gets as far as the terminal is told so.
+                let paste = [3_u8];
+                let request = libc::TIOCLINUX.cast_signed();
+                let words = &mut [Word::N(0), Word::N(request), Word::R(&paste)];
+                super::kernel::past(call(libc::SYS_ioctl, words), libc::ENOTTY)
+            },
+        )
+        .group(Group::Terminal)
+        .shown(LINE)
+        .full("EPERM")
+        .bare("EPERM"),
+        row(
             "controlling-terminal",
             "has the caller's terminal as its own",
             |f| {

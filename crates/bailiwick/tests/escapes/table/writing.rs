@@ -91,6 +91,22 @@ fn writing() -> Vec<Row> {
         .shown(WRITE)
         .full("nothing")
         .bare("EACCES"),
+        row("write-ssh", "lets a key in (~/.ssh/authorized_keys)", |f| {
+            create(f.home().join(".ssh/authorized_keys"))
+        })
+        .effect(|f| f.home().join(".ssh/authorized_keys").exists())
+        .shown(WRITE)
+        .full("ENOENT")
+        .bare("EACCES"),
+        row(
+            "write-gitconfig",
+            "has every git of the user run a program (~/.gitconfig)",
+            |f| create(f.home().join(".gitconfig")),
+        )
+        .effect(|f| f.home().join(".gitconfig").exists())
+        .shown(WRITE)
+        .full("nothing")
+        .bare("EACCES"),
         row(
             "truncate-outside",
             "empties a file of the host (truncate)",
@@ -261,6 +277,31 @@ fn naming() -> Vec<Row> {
         .shown(WRITE)
         .full("ENOENT")
         .bare("EACCES"),
+        row(
+            "race-outside",
+            "makes a file through a folder that becomes a link to the host meanwhile",
+            |f| {
+                let (here, there) = (f.own("x"), f.own("link"));
+                std::fs::create_dir(&here)?;
+                symlink(f.folder(), &there)?;
+                let place = here.join("new");
+                // Inside nobody can look there.
+                let made = f.folder().join("new");
+                super::absent::race_for(
+                    || made.symlink_metadata().is_ok(),
+                    move || drop(rename(&here, &there, libc::RENAME_EXCHANGE)),
+                    || {
+                        let _ = create(&place);
+                        let _ = std::fs::remove_file(&place);
+                        drop(create(&place));
+                    },
+                )
+            },
+        )
+        .effect(exists)
+        .shown(WRITE)
+        .full("nothing")
+        .bare("nothing"),
         row("unlink-outside", "removes a file of the host", |f| {
             at(libc::SYS_unlinkat, f.target(), &[0])
         })
