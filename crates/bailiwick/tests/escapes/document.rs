@@ -241,9 +241,11 @@ fn summary(rows: &[Row]) -> String {
     let _ = writeln!(
         text,
         "\nOf the {} cells of that table, {} are stopped by a layer that the act was shown to need, {} \
-         are refused by the machine itself to whoever starts the sandbox, {} are open.",
+         more are so on a kernel that has what is tried, {} are refused by the machine itself to \
+         whoever starts the sandbox, {} are open.",
         rows.len() * cells().count(),
-        number(&|row, who, mode| row.without(who, mode).is_some()),
+        number(&|row, who, mode| row.lacking.is_none() && row.without(who, mode).is_some()),
+        number(&|row, who, mode| row.lacking.is_some() && row.without(who, mode).is_some()),
         number(&|row, who, mode| row.outside(who, mode) != Outside::Done),
         number(&|row, who, mode| matches!(row.expected(who, mode), Expect::Open(_))),
     );
