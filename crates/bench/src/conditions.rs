@@ -12,6 +12,8 @@ pub(crate) struct Conditions {
     pub load: f64,
     /// Fewer runs than this give no published row.
     pub runs: u32,
+    /// How many runs are at once where many are.
+    pub crowd: usize,
     /// The program that is copied into the workspace to measure there.
     pub helper: PathBuf,
     /// Whether this program was built for release.
@@ -25,6 +27,7 @@ impl Conditions {
             contention: 0.10,
             load: 1.0,
             runs: 50,
+            crowd: 200,
             helper: std::env::current_exe()?,
             release: !cfg!(debug_assertions),
         })

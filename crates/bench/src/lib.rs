@@ -14,6 +14,7 @@ mod connected;
 mod count;
 mod counter_table;
 mod counters;
+mod crowd;
 mod environment;
 mod evidence;
 mod extra;

@@ -15,7 +15,7 @@ use crate::server::Server;
 use crate::suite::{RawLog, Suite};
 use crate::system::{Product, System};
 use crate::workload::{Job, Workload};
-use crate::{catalogue, counters, limit, measure, program, row, row_limit, system};
+use crate::{catalogue, counters, crowd, limit, measure, program, row, row_limit, system};
 use bailiwick_event::{Failure, SessionId, Text};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -150,6 +150,9 @@ pub(crate) fn overhead_under(
         }
         if selection.has(limit::VERSION) {
             limits.push(limit::version(&suite));
+        }
+        if selection.has(crowd::CROWD) {
+            limits.push(crowd::crowd(&suite));
         }
         limits.append(&mut row_limit::of(&rows));
     }

@@ -39,6 +39,12 @@ impl Peace {
     }
 }
 
+/// For how many ticks all CPUs together have worked since the machine started; none where the kernel
+/// does not say.
+pub(crate) fn busy_ticks() -> Option<u64> {
+    Ticks::now().map(|ticks| ticks.busy)
+}
+
 impl Ticks {
     fn now() -> Option<Self> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)

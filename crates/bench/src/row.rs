@@ -22,7 +22,7 @@ use std::time::Duration;
 /// How long the machine is left alone before each sample. What the one before has left to be done
 /// (the kernel takes network namespaces apart, a new sandbox is made for the next run) is not the
 /// next system's to pay for.
-const SETTLE: Duration = Duration::from_millis(100);
+pub(crate) const SETTLE: Duration = Duration::from_millis(100);
 
 struct Cell {
     system: &'static str,

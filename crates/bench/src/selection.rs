@@ -1,6 +1,7 @@
 //! Which rows and limits of the suite are run. A name that means nothing is a mistake and not an
 //! empty result: who misspells a row must not take its absence for a pass.
 
+use crate::crowd::CROWD;
 use crate::limit;
 use crate::workload::Workload;
 use bailiwick_event::{Failure, Text};
@@ -24,7 +25,7 @@ impl<'a> Selection<'a> {
     /// [`Failure::Usage`] when a part is in no name.
     pub(crate) fn of(&self, mut rows: Vec<Workload>) -> Result<Vec<Workload>, Failure> {
         let mut names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-        names.extend([limit::MEMORY, limit::VERSION]);
+        names.extend([limit::MEMORY, limit::VERSION, CROWD]);
         let unknown = |part: &&String| !names.iter().any(|name| name.contains(part.as_str()));
         if let Some(part) = self.0.iter().find(unknown) {
             return Err(Failure::usage(format!(

@@ -74,6 +74,7 @@ pub(crate) fn lenient() -> Conditions {
         contention: f64::INFINITY,
         load: f64::INFINITY,
         runs: 1,
+        crowd: 3,
         helper: helper(),
         release: true,
     }
