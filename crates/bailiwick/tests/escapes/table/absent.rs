@@ -278,8 +278,12 @@ fn races() -> Vec<Row> {
                 let (text, end) = (Arc::clone(&path), Arc::clone(&stop));
                 let other = std::thread::spawn(move || {
                     while !end.load(Ordering::Relaxed) {
-                        text[place].store(b'.', Ordering::Relaxed);
-                        text[place].store(b'x', Ordering::Relaxed);
+                        // Each stays for a while: of two stores right after each other another CPU
+                        // hardly ever sees the first.
+                        for byte in [b'.', b'x'] {
+                            text[place].store(byte, Ordering::Relaxed);
+                            (0..100).for_each(|_| std::hint::spin_loop());
+                        }
                     }
                 });
                 let begin = Instant::now();
