@@ -96,7 +96,8 @@ impl Mounts {
         Ok(Self { file, table })
     }
 
-    /// Whether nothing else is mounted now at or below what the sandbox shows.
+    /// Whether nothing else is mounted now at, above or below what the sandbox shows, and nothing
+    /// otherwise.
     fn are_still(&self, set_up: &SetUp) -> bool {
         // proc_pid_mounts(5): the kernel's word that anything has changed since it was opened.
         let mut set = [PollFd::new(&self.file, PollFlags::PRI)];
@@ -106,11 +107,16 @@ impl Mounts {
         Self::now().is_ok_and(|now| now.shown(set_up).eq(self.shown(set_up)))
     }
 
-    /// The lines about what the sandbox shows; the fifth word of proc_pid_mountinfo(5) is the place.
+    /// The lines about what the sandbox shows and where that lies; the fifth word of
+    /// proc_pid_mountinfo(5) is the place.
     fn shown<'a>(&'a self, set_up: &'a SetUp) -> impl Iterator<Item = &'a str> {
         self.table.lines().filter(|line| {
             let place = line.split(' ').nth(4).map(unescaped);
-            place.is_some_and(|place| sources(set_up).any(|source| place.starts_with(source)))
+            let concerns = |place: PathBuf| {
+                sources(set_up)
+                    .any(|source| place.starts_with(source) || source.starts_with(&place))
+            };
+            place.is_some_and(concerns)
         })
     }
 }

@@ -177,6 +177,23 @@ fn a_mount_that_came_meanwhile_makes_it_useless() {
 }
 
 #[test]
+fn a_mount_above_it_that_became_read_only_makes_it_useless() {
+    with_own_mounts(|| {
+        let sandbox = Sandbox::new().file("above/inner/data", "");
+        let workspace = ["--workspace", "above/inner"];
+        // A mount of its own, in which the workspace is a folder.
+        sandbox.host("mount --bind above above");
+        let words = ["serve", workspace[0], workspace[1]];
+        let _serve = Background::start(&sandbox, words, "wait");
+        all_wait();
+        sandbox.host("mount -o remount,bind,ro above");
+        let words = ["run", workspace[0], workspace[1], "-c", "touch after"];
+        sandbox.bailiwick(words).failure().stderr_has("Read-only");
+        sandbox.host("mount -o remount,bind,rw above");
+    });
+}
+
+#[test]
 fn a_mount_that_it_does_not_show_changes_nothing() {
     with_own_mounts(|| {
         let sandbox = Sandbox::new();
