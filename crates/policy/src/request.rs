@@ -72,10 +72,12 @@ impl Request {
         }
     }
 
-    /// The folders of the product's own files, which no sandbox sees.
+    /// The user's folders of the product's own files, which no sandbox sees.
     pub fn own_folders(&self) -> impl Iterator<Item = &Path> {
+        let system = self.system_file.parent();
         let files = [&self.user_file, &self.system_file, &self.trust_file];
-        built_in::own_places(self).filter(move |place| files.iter().all(|file| file != place))
+        built_in::own_places(self)
+            .filter(move |place| files.iter().all(|file| file != place) && Some(*place) != system)
     }
 
     /// A variable of the caller's environment, if it is not empty.

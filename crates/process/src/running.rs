@@ -66,8 +66,9 @@ impl ProcessSandbox {
             id: "filesystem.protect".to_owned(),
             origin: Origin::built_in(),
         });
-        let otherwise = match rule.origin.file.starts_with("template:") {
-            // A template cannot be edited, and no layer takes a protection back.
+        let fixed = rule.origin.file.starts_with("template:") || rule.origin == Origin::built_in();
+        let otherwise = match fixed {
+            // Neither can be edited, and no layer takes a protection back.
             true => "write this one outside of the sandbox".to_owned(),
             false => format!(
                 "if the command must write this one, leave the entry out of {} in {}",

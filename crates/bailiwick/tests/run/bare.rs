@@ -236,3 +236,33 @@ fn a_run_ends_at_each_limit_that_ends_runs() {
         assert!(begun.elapsed().as_secs() < 30, "{limit}: {said}");
     }
 }
+
+#[test]
+fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
+    let sandbox = Sandbox::new()
+        .file("secrets/key", "KEY\n")
+        .file("src/kept", "as it was\n")
+        .file(
+            "../p.toml",
+            "extends = [\"default\"]\n[filesystem]\ndeny = [\"./ws/secrets/key\"]\n\
+             protect = [\"./ws/src/kept\"]\n",
+        );
+    let policy = std::fs::read_to_string(sandbox.workspace().join("../p.toml")).unwrap();
+    let workspace = sandbox.workspace();
+    let policy = policy.replace("./ws", &workspace.display().to_string());
+    std::fs::write(sandbox.workspace().join("../p.toml"), policy).unwrap();
+    let output = run(
+        &sandbox,
+        &["--best-effort", "--policy", "../p.toml"],
+        "mv secrets s2; cat s2/key secrets/key; mv src src2; echo new > src2/kept; mkdir fine && \
+         mv fine fine2 && echo moved",
+    );
+    assert_eq!(text(&output.stdout), "moved\n", "{}", text(&output.stderr));
+    let kept = std::fs::read_to_string(sandbox.workspace().join("src/kept"));
+    assert_eq!(kept.unwrap(), "as it was\n");
+    assert!(
+        text(&output.stderr).contains("refused"),
+        "{}",
+        text(&output.stderr)
+    );
+}

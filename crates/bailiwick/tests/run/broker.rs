@@ -318,3 +318,34 @@ impl Drop for Ended {
         let _ = self.0.wait();
     }
 }
+
+#[test]
+fn no_link_leads_to_the_users_own_policy() {
+    let sandbox = Sandbox::new().home_file("dotfiles/config/other", "x\n");
+    let home = sandbox.scratch().home();
+    std::os::unix::fs::symlink("dotfiles/config", home.join(".config")).unwrap();
+    let policy = "extends = [\"default\"]\n[filesystem]\nwrite = [\"~/dotfiles\"]\n";
+    std::fs::write(home.join("p.toml"), policy).unwrap();
+    let file = home.join("p.toml");
+    let run = |script: &str| {
+        let mut command = sandbox.command();
+        command
+            .env("XDG_CONFIG_HOME", home.join(".config"))
+            .env("HOME", &home)
+            .args(["run", "--policy"])
+            .arg(&file)
+            .args(["-c", script]);
+        command.output().unwrap()
+    };
+    run(
+        "cd ~/dotfiles; mkdir -p config/bailiwick; echo '[filesystem]' > config/bailiwick/policy.toml; \
+         mv config config2; mkdir new && echo fine > new/file",
+    );
+    assert!(home.join("dotfiles/new/file").exists());
+    assert!(home.join("dotfiles/config/other").exists());
+    let own = home.join("dotfiles/config/bailiwick/policy.toml");
+    assert!(
+        !own.exists(),
+        "a program has written what the next run obeys"
+    );
+}

@@ -128,7 +128,12 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
         return Ok(());
     };
     match kind_of(folder)? {
-        FileType::Directory => {}
+        FileType::Directory => {
+            if let Some(rule) = context.rules.leaving(&from.path, &to.path) {
+                let reason = "what is protected in it would get a name that is not";
+                return Err(Refused::by(rule, &from.path, reason));
+            }
+        }
         FileType::Symlink => return context.decide_link(&to.path),
         _ => return Ok(()),
     }

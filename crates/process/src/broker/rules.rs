@@ -88,6 +88,7 @@ impl Rules {
         let mut number = 0;
         for entry in &files.protect {
             names.extend(protected(entry, &policy.workspace).map(|name| (number, name)));
+            names.extend(linked(entry, &policy.workspace).map(|name| (number, name)));
             number += 1;
         }
         for entry in &files.deny {
@@ -95,6 +96,7 @@ impl Rules {
             if let PathPattern::Path(path) = &entry.pattern {
                 names.push((number, Name::Whole(path.clone())));
             }
+            names.extend(linked(entry, Path::new("/")).map(|name| (number, name)));
             number += 1;
         }
         let configuration = policy.workspace.join(".git/config");
@@ -336,6 +338,25 @@ impl Rules {
         found
     }
 
+    /// The rule that something in the folder `from` would be rid of under the name `to`. Control names
+    /// are protected wherever they are; where they exist a mount keeps their folder in its place.
+    pub(crate) fn leaving(&self, from: &Path, to: &Path) -> Option<u32> {
+        let is_control = |rule: u32| {
+            let mut names = self.names.iter();
+            names.any(|(number, name)| *number == rule && matches!(name, Name::Anywhere { .. }))
+        };
+        let found = self.names.iter().find(|(number, name)| match name {
+            Name::Whole(whole) => whole != from && whole.starts_with(from) && !is_control(*number),
+            Name::Anywhere { .. } => false,
+            Name::Glob { root, glob } => {
+                root.starts_with(from)
+                    || from.starts_with(root) && !to.starts_with(root)
+                    || leads_to_pattern(from, root, glob)
+            }
+        });
+        found.map(|(number, _)| *number)
+    }
+
     /// The rule that protects a name below this path, if there is one. Git keeps no links of its
     /// own, and what they lead to would be its as well.
     pub(crate) fn above(&self, path: &Path) -> Option<u32> {
@@ -395,6 +416,19 @@ fn protected(entry: &PathEntry, workspace: &Path) -> impl Iterator<Item = Name> 
         },
     }
     names.into_iter()
+}
+
+/// The name that an entry has where a link leads there, whether it exists or not. Of what templates
+/// name below `usual` nothing is looked up at each start: that is hidden, or protected at any depth.
+fn linked(entry: &PathEntry, usual: &Path) -> Option<Name> {
+    let PathPattern::Path(path) = &entry.pattern else {
+        return None;
+    };
+    if entry.origin.file.starts_with("template:") && path.starts_with(usual) {
+        return None;
+    }
+    let real = paths::resolve_far(path);
+    (real != *path).then_some(Name::Whole(real))
 }
 
 fn plain(component: &str) -> bool {

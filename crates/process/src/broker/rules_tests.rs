@@ -185,6 +185,33 @@ fn a_link_above_an_alternative_with_a_slash_is_known() {
     assert!(rules.above(Path::new("/ws/xy/b")).is_some());
 }
 
+#[test]
+fn a_folder_does_not_leave_with_what_is_protected_in_it() {
+    let rules = rules(&[
+        "src/prot",
+        "a/b/key",
+        "config/*.key",
+        ".git/hooks",
+        "x/*/k.key",
+    ]);
+    let leaving = |from: &str, to: &str| rules.leaving(Path::new(from), Path::new(to));
+    for (from, to, rule) in [
+        ("/ws/src", "/ws/src2", Some(0)),
+        ("/ws/a", "/ws/c", Some(1)),
+        ("/ws/a/b", "/ws/a/c", Some(1)),
+        ("/ws/config", "/ws/c", Some(2)),
+        ("/ws/x/y", "/ws/z", Some(4)),
+        ("/ws/a/b/key", "/ws/k", None),
+        ("/ws/other", "/ws/config2", None),
+        // Protected at any depth, and so at its new place.
+        ("/ws/sub", "/ws/sub2", None),
+        ("/ws/.git", "/ws/git", None),
+        ("/ws/sub", "/elsewhere/sub", Some(2)),
+    ] {
+        assert_eq!(leaving(from, to), rule, "{from} {to}");
+    }
+}
+
 proptest! {
     /// The quick way to ask where a path lies says what the slow one does, however it is written.
     #[test]
