@@ -6,6 +6,7 @@
 use crate::plan::{Access, Plan};
 use crate::ruleset;
 use crate::setup::raw;
+use crate::skeleton::Skeleton;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::fs;
@@ -55,6 +56,19 @@ pub(crate) fn enforce(plan: &Plan, bare: &Bare) -> io::Result<bool> {
     ruleset::enforce_on_host(&read, &write).map_err(|error| io::Error::other(error.to_string()))
 }
 
+/// The name of git's configuration among the temporary files.
+const GIT: &str = ".gitconfig";
+
+/// Puts down what git reads in the place of the user's own configuration, which is closed: git ends
+/// where it may not read that.
+pub(crate) fn prepare(skeleton: &Skeleton, scratch: &Path) -> io::Result<()> {
+    let mut files = skeleton.files.iter();
+    match files.find(|file| file.path.ends_with(GIT)) {
+        Some(file) => fs::write(scratch.join(GIT), &file.bytes),
+        None => Ok(()),
+    }
+}
+
 /// Variables that point a command to the folders that are its own here, and have the C library look
 /// names up by TCP, which comes to the gate: there is no UDP.
 pub(crate) fn variables(plan: &Plan, bare: &Bare) -> Vec<(OsString, OsString)> {
@@ -64,8 +78,10 @@ pub(crate) fn variables(plan: &Plan, bare: &Bare) -> Vec<(OsString, OsString)> {
         .find(|bind| bind.access == Access::Private && bind.at.ends_with(".cache"))
         .map(|bind| bind.source.clone());
     let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name, bare.scratch.clone()));
+    let git = Some(bare.scratch.join(GIT)).filter(|file| file.exists());
     temporary
         .into_iter()
+        .chain(git.map(|file| ("GIT_CONFIG_GLOBAL", file)))
         .chain(cache.map(|folder| ("XDG_CACHE_HOME", folder)))
         .map(|(name, folder)| (OsString::from(name), folder.into_os_string()))
         .chain(

@@ -266,3 +266,19 @@ fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
         text(&output.stderr)
     );
 }
+
+#[test]
+fn git_reads_the_harmless_part_of_the_users_configuration() {
+    let config = "[user]\n\tname = The User\n[core]\n\teditor = touch escaped\n";
+    let sandbox = Sandbox::new().home_file(".gitconfig", config);
+    let script = "git init -q r && cd r && git config user.name; git config core.editor; \
+                  git status --short";
+    let output = run(&sandbox, &["--best-effort"], script);
+    assert_eq!(
+        text(&output.stdout),
+        "The User\n",
+        "{}",
+        text(&output.stderr)
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
