@@ -212,9 +212,11 @@ fn summary(rows: &[Row]) -> String {
     }
     let counted = rows.iter().filter(|row| crate::runner::counts(row)).count();
     let mut text = format!(
-        "{counted} acts are tried (`docs/escapes.md` has each). Of them, this many succeed when a \
+        "{} acts are tried (`docs/escapes.md` has each). For {counted} a layer is shown here that \
+         stops them; the others need what this kernel was built without. This many succeed when a \
          layer is left out, alone or with the others that stop the same act:\n\n\
-         | layer | acts | of them without another layer |\n|---|---|---|\n"
+         | layer | acts | of them without another layer |\n|---|---|---|\n",
+        rows.len()
     );
     for (layer, count) in layers {
         let alone = alone.get(layer).copied().unwrap_or_default();
