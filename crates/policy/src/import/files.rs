@@ -160,7 +160,11 @@ pub(crate) fn protect(draft: &mut Draft, text: &str, item: &Item<'_>) {
 fn narrow(draft: &mut Draft, key: KeyId, place: Place, text: &str, item: &Item<'_>) {
     match place {
         Place::Inside(path) => {
-            let below = path.trim_start_matches("**/");
+            let mut below = path.trim_start_matches("**/").to_owned();
+            if !below.contains(['*', '?', '[']) {
+                // It becomes a glob only here, in which they would mean something.
+                below = below.replace('{', "[{]").replace('}', "[}]");
+            }
             draft.add(key, &format!("**/{below}"), item);
         }
         Place::Fixed(path) => draft.add(key, &path, item),

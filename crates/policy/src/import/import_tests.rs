@@ -450,3 +450,13 @@ fn an_edit_rule_for_a_part_of_the_workspace_tells_that_all_of_it_is_writable() {
     let all = r#""sandbox": { "filesystem": { "allowWrite": ["."] } }"#;
     assert_eq!(wide(&format!("{{ {rule} }}, {all} }}")), 0);
 }
+
+#[test]
+fn braces_in_a_name_are_a_name_where_it_is_denied_at_any_depth() {
+    for (name, escaped) in [("a{b,c}", "a[{]b,c[}]"), ("a{b", "a[{]b")] {
+        let text = format!("{{ \"filesystem\": {{ \"denyRead\": [\"{name}\"] }} }}");
+        let (imported, _) = of(Tool::Srt, &text);
+        let wanted = format!("\"**/{escaped}\"");
+        assert!(imported.policy.contains(&wanted), "{}", imported.policy);
+    }
+}
