@@ -1,7 +1,6 @@
 //! The supervisor's side of a process sandbox: it forks pid 1, hears what became of it, and
 //! turns what could not be had into words. It never enters the sandbox's namespaces.
 
-use crate::bare;
 use crate::broker::Rules;
 use crate::cpus::Cpus;
 use crate::identity::{self, Identity, Idmaps};
@@ -196,10 +195,6 @@ impl Prepared for Waiting {
             identity,
             running.scratch.as_ref().map(Scratch::path),
         )?;
-        if let Some(scratch) = &running.scratch {
-            bare::prepare(&set_up.skeleton, scratch.path())
-                .map_err(fault("the folder for temporary files"))?;
-        }
         notices.append(&mut set_up.plan.notices);
         let idmaps = match running.isolated {
             true => idmaps(&set_up.plan),

@@ -130,8 +130,13 @@ impl Init {
             plan,
             bounds,
             bare,
+            skeleton,
             ..
         } = set_up;
+        if let Some(bare) = &bare {
+            // Where there is no room for it git says so itself.
+            let _ = bare::prepare(&skeleton, &bare.scratch);
+        }
         let variables = bare.as_ref().map(|bare| bare::variables(&plan, bare));
         let variables = variables.unwrap_or_default();
         let scratch = bare.map(|bare| bare.scratch);
