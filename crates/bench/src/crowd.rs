@@ -3,12 +3,13 @@
 
 use crate::conditions::{Contention, Facts};
 use crate::evidence::{LimitRecord, recorded};
+use crate::limit::taken;
 use crate::peace::busy_ticks;
 use crate::profile::Profile;
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 use std::ffi::OsString;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// The name of the limit.
 pub(crate) const CROWD: &str = "a run among 200";
@@ -28,18 +29,10 @@ pub(crate) fn crowd(suite: &Suite<'_>) -> LimitRecord {
         true => 1,
         false => ROUNDS.min(suite.conditions.runs),
     };
-    let mut samples = Vec::new();
-    let mut broken = not_in_force(suite).map(Verdict::Fail);
-    let rounds = if broken.is_some() { 0 } else { rounds };
-    for _ in 0..rounds {
-        match factor(suite, &argv) {
-            Ok(factor) => samples.push(factor),
-            Err(reason) => {
-                broken = Some(Verdict::Fail(reason));
-                break;
-            }
-        }
-    }
+    let (samples, broken) = match not_in_force(suite) {
+        Some(reason) => (Vec::new(), Some(Verdict::Fail(reason))),
+        None => taken(rounds, || factor(suite, &argv)),
+    };
     let verdict = broken.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
             samples: samples.len(),
@@ -110,14 +103,9 @@ fn cost(act: impl FnOnce() -> Result<(), String>) -> Result<u64, String> {
 }
 
 fn start(suite: &Suite<'_>, argv: &[OsString]) -> Result<Child, String> {
-    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
-    Command::new(program)
-        .args(arguments)
-        .current_dir(suite.fixture.workspace())
-        .envs(suite.variables.iter().map(|(k, v)| (k, v)))
-        .stdin(Stdio::null())
+    suite
+        .command(argv)?
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .map_err(|error| error.to_string())
 }

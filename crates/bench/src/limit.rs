@@ -11,7 +11,7 @@ use crate::suite::Suite;
 use crate::verdict::Verdict;
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// The names of the limits here.
@@ -29,17 +29,9 @@ pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
         &suite.fixture.workspace(),
         &["sleep", "0.3"].map(OsString::from),
     );
-    let mut samples = Vec::new();
-    let mut broken = None;
-    for _ in 0..suite.runs {
-        match peak_memory(suite, &argv) {
-            Ok(kib) => samples.push(kib as f64 / 1024.0),
-            Err(reason) => {
-                broken = Some(Verdict::Fail(reason));
-                break;
-            }
-        }
-    }
+    let (samples, broken) = taken(suite.runs, || {
+        peak_memory(suite, &argv).map(|kib| kib as f64 / 1024.0)
+    });
     // Waiting for a CPU does not change how much memory a program has.
     let verdict = broken.unwrap_or_else(|| {
         suite.conditions.judge(&Facts {
@@ -66,15 +58,25 @@ pub(crate) fn memory(suite: &Suite<'_>) -> LimitRecord {
     .decided()
 }
 
+/// So many samples, or those before the one that failed and why.
+pub(crate) fn taken(
+    count: u32,
+    mut take: impl FnMut() -> Result<f64, String>,
+) -> (Vec<f64>, Option<Verdict>) {
+    let mut samples = Vec::new();
+    for _ in 0..count {
+        match take() {
+            Ok(sample) => samples.push(sample),
+            Err(reason) => return (samples, Some(Verdict::Fail(reason))),
+        }
+    }
+    (samples, None)
+}
+
 fn peak_memory(suite: &Suite<'_>, argv: &[OsString]) -> Result<u64, String> {
-    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
-    let mut child = Command::new(program)
-        .args(arguments)
-        .current_dir(suite.fixture.workspace())
-        .envs(suite.variables.iter().map(|(k, v)| (k, v)))
-        .stdin(Stdio::null())
+    let mut child = suite
+        .command(argv)?
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
         .spawn()
         .map_err(|error| error.to_string())?;
     let status = format!("/proc/{}/status", child.id());

@@ -9,6 +9,7 @@ use crate::system::{Product, System};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::process::{Command, Stdio};
 
 /// One run of the suite.
 pub(crate) struct Suite<'a> {
@@ -26,6 +27,21 @@ pub(crate) struct Suite<'a> {
     /// What the positive control of the in-force check came to.
     pub control: String,
     pub log: RawLog,
+}
+
+impl Suite<'_> {
+    /// A command in the common workspace, which reads nothing and whose errors nobody reads.
+    pub(crate) fn command(&self, argv: &[OsString]) -> Result<Command, String> {
+        let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(self.fixture.workspace())
+            .envs(self.variables.iter().map(|(k, v)| (k, v)))
+            .stdin(Stdio::null())
+            .stderr(Stdio::null());
+        Ok(command)
+    }
 }
 
 /// Every sample as it comes, one line each, so that a run that breaks off leaves its trace.

@@ -62,3 +62,4 @@ pub use show::render_show;
 pub use source_text::ReadError;
 pub use templates::templates;
 pub use trust::{TrustCandidate, trust};
+pub use workspace::resolve_existing;

@@ -77,8 +77,10 @@ fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// The path with the part of it that exists made canonical.
-fn resolve_existing(path: &Path) -> PathBuf {
+/// The path with the part of it that exists made canonical: where it leads, or would lead if what is
+/// missing of it were made.
+#[must_use]
+pub fn resolve_existing(path: &Path) -> PathBuf {
     for ancestor in path.ancestors() {
         if let Ok(real) = ancestor.canonicalize() {
             return match path.strip_prefix(ancestor) {

@@ -69,17 +69,6 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
     })
 }
 
-/// Where a path leads, or would lead if what is missing of it were made.
-pub(crate) fn resolve_far(path: &Path) -> PathBuf {
-    path.ancestors()
-        .find_map(|above| {
-            let real = resolve(above)?.real;
-            Some(real.join(path.strip_prefix(above).ok()?))
-        })
-        // Joined with nothing it would end in a slash.
-        .map_or_else(|| path.to_path_buf(), |real| real.components().collect())
-}
-
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
     path.components().filter_map(|c| match c {
         Component::Normal(part) => Some(part.to_owned()),

@@ -16,7 +16,7 @@ use crate::terminal::Terminal;
 use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Loaded, Request};
+use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -171,24 +171,13 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
 /// must be something to hide. Those of the system are others' as well, and not for one run to make.
 pub(crate) fn make_own_folders(policy: &Effective, request: &Request) {
     for folder in request.own_folders() {
-        let real = real_place(folder);
+        let real = resolve_existing(folder);
         let mut writable = policy.filesystem.write.iter();
         if writable.any(|entry| entry.pattern.covers(&real).is_some()) {
             let mut make = std::fs::DirBuilder::new();
             let _ = make.recursive(true).mode(0o700).create(folder);
         }
     }
-}
-
-/// Where a folder is, or would be if what is missing above it were made.
-fn real_place(folder: &Path) -> PathBuf {
-    folder
-        .ancestors()
-        .find_map(|above| {
-            let real = above.canonicalize().ok()?;
-            Some(real.join(folder.strip_prefix(above).ok()?))
-        })
-        .unwrap_or_else(|| folder.to_path_buf())
 }
 
 /// The command starts where the caller is, if that is in the workspace.

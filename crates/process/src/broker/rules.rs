@@ -6,7 +6,7 @@ use super::repository::{self, Meaning};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::RuleRef;
-use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern};
+use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -427,7 +427,7 @@ fn linked(entry: &PathEntry, usual: &Path) -> Option<Name> {
     if entry.origin.file.starts_with("template:") && path.starts_with(usual) {
         return None;
     }
-    let real = paths::resolve_far(path);
+    let real = resolve_existing(path);
     (real != *path).then_some(Name::Whole(real))
 }
 
