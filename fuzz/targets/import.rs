@@ -430,10 +430,12 @@ fn is_kept(
     leaf: &Value,
 ) -> bool {
     let at = |list: &[Entry]| list.iter().position(|entry| entry.key == *key);
-    let known = |list: &[Entry], n: usize| {
+    // What stands in a list twice is told once.
+    let told = |list: &[Entry], n: usize| {
         let same = |entry: &&Entry| entry.text == list[n].text;
-        !list[n].glob.is_unsure() || list.iter().filter(same).any(|entry| heard.has(&entry.key))
+        list.iter().filter(same).any(|entry| heard.has(&entry.key))
     };
+    let known = |list: &[Entry], n: usize| !list[n].glob.is_unsure() || told(list, n);
     // What may not be read may not be written either, and is said once.
     let wider = !says.deny_read.is_empty() && at(&says.deny_write).is_some();
     for list in [&says.deny_read, &says.deny_write] {
@@ -443,6 +445,9 @@ fn is_kept(
     }
     for (list, least) in [(&says.read, Access::Read), (&says.write, Access::Write)] {
         let Some(n) = at(list) else { continue };
+        if told(list, n) {
+            return true;
+        }
         // What nobody knows the meaning of may be in the workspace, which needs no entry.
         let Some(path) = list[n].glob.probes().pop() else {
             return true;
