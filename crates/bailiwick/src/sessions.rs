@@ -13,14 +13,12 @@ const NEWEST: usize = 50;
 pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
     match &arguments.command {
         SessionsCommand::List { json, limit } => {
-            let list = all()?.list()?;
             // A program asks for all of them, unless it says otherwise.
             let most = limit.unwrap_or(if *json { usize::MAX } else { NEWEST });
-            let older = list.len().saturating_sub(most);
-            let newest = &list[older..];
+            let (newest, older) = all()?.newest(most)?;
             let text = match json {
-                true => lines(newest),
-                false => format!("{}{}", table(newest), more(older, list.len())),
+                true => lines(&newest),
+                false => format!("{}{}", table(&newest), more(older, older + newest.len())),
             };
             output::print(&text)?;
         }

@@ -5,6 +5,7 @@
 
 use crate::LedgerError;
 use bailiwick_event::SessionId;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -58,6 +59,11 @@ pub(crate) fn open(path: &Path) -> Result<File, LedgerError> {
         .map_err(LedgerError::io("open", path))
 }
 
+/// Makes others that want to give or take a name wait until the file is closed.
+pub(crate) fn lock(index: &File) -> io::Result<()> {
+    Ok(flock(index, FlockOperation::LockExclusive)?)
+}
+
 /// Appends a line to an index that was opened.
 pub(crate) fn append_to(mut file: &File, line: &Line) -> io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
@@ -76,22 +82,6 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Line>, LedgerError> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(e) => Err(LedgerError::io("read", path)(e)),
     }
-}
-
-/// The sessions that were given a name, in order.
-pub(crate) fn named(path: &Path, name: &str) -> Result<Vec<SessionId>, LedgerError> {
-    let bytes = std::fs::read(path).map_err(LedgerError::io("read", path))?;
-    // Thousands of lines are looked at before a session can start, so few of them are parsed.
-    let candidates = bytes
-        .split(|b| *b == b'\n')
-        .filter(|line| line.windows(name.len()).any(|w| w == name.as_bytes()))
-        .collect::<Vec<_>>()
-        .join(&b'\n');
-    let named = |line| match line {
-        Line::Start { id, name: n, .. } if n.as_deref() == Some(name) => Some(id),
-        _ => None,
-    };
-    Ok(parse(&candidates).into_iter().filter_map(named).collect())
 }
 
 /// Every line that can be read.

@@ -5,14 +5,13 @@
 
 use crate::chain;
 use crate::index::{self, Close, Line};
-use crate::journal::{self, Journal};
+use crate::journal::Journal;
 use crate::mapping::Mapping;
 use crate::meta::{Meta, NewSession, check_name};
 use crate::state::State;
 use crate::state_dir::make_private;
-use crate::{LedgerError, StateDir, writer};
+use crate::{LedgerError, StateDir, names, writer};
 use bailiwick_event::{Act, Boundary, Decision, Event, Origin, RuleRef, SessionId};
-use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -37,6 +36,8 @@ pub(crate) struct Shared {
     pub(crate) id: SessionId,
     pub(crate) directory: PathBuf,
     index: PathBuf,
+    /// The link of its name, if it has one.
+    name: Option<PathBuf>,
     state: Mutex<State>,
     /// There is work for the writer, or it has to stop.
     pub(crate) work: Condvar,
@@ -119,9 +120,8 @@ impl Ledger {
         if let Some(name) = new.name {
             check_name(name)?;
             // Held until the start is in the index: of two that come at once, one is refused.
-            flock(&index, FlockOperation::LockExclusive)
-                .map_err(|e| LedgerError::io("lock", &index_path)(e.into()))?;
-            if let Some(holder) = running(state, name)? {
+            index::lock(&index).map_err(LedgerError::io("lock", &index_path))?;
+            if let Some(holder) = names::running(state, name)? {
                 let name = name.to_owned();
                 return Err(LedgerError::NameTaken { name, holder });
             }
@@ -137,15 +137,21 @@ impl Ledger {
         // known to have begun.
         let made = index::append_to(&index, &line)
             .map_err(LedgerError::io("write", &index_path))
-            .and_then(|()| Self::fill(&id, &directory, started_ns, new, blank));
+            .and_then(|()| Self::fill(&id, &directory, started_ns, new, blank))
+            .and_then(|filled| match new.name {
+                Some(name) => names::give(state, name, &id).map(|()| filled),
+                None => Ok(filled),
+            });
         let (journal, mapping) = made.inspect_err(|_| {
             let _ = std::fs::remove_dir_all(&directory);
         })?;
+        let name = new.name.map(|name| state.name(name));
         let state = State::new(journal, Arc::new(mapping), chain::genesis(&id));
         Ok(Self(Arc::new(Handle(Arc::new(Shared {
             id,
             directory,
             index: index_path,
+            name,
             state: Mutex::new(state),
             work: Condvar::new(),
             space: Condvar::new(),
@@ -389,10 +395,14 @@ impl Ledger {
         {
             mapping.anchored();
         }
+        let named = match &self.0.0.name {
+            Some(name) => names::take_back(name, &self.0.0.id),
+            None => Ok(()),
+        };
         if let Some(journal) = state.journal.take() {
             journal.unlock();
         }
-        anchored
+        anchored.and(named)
     }
 
     /// Lets go of the journal in a forked child, which must neither reach its memory nor keep
@@ -409,14 +419,6 @@ impl Drop for Handle {
         self.0.lock().stop = true;
         self.0.work.notify_all();
     }
-}
-
-/// The session of this name that goes on, if there is one.
-pub(crate) fn running(state: &StateDir, name: &str) -> Result<Option<SessionId>, LedgerError> {
-    let live =
-        |id: &SessionId| journal::is_live(&state.sessions().join(id.as_str()).join("journal"));
-    let named = index::named(&state.index(), name)?;
-    Ok(named.into_iter().rev().find(live))
 }
 
 fn make_directory(state: &StateDir, started_ns: u64) -> Result<(SessionId, PathBuf), LedgerError> {

@@ -14,6 +14,7 @@ mod layout;
 mod ledger;
 mod mapping;
 mod meta;
+mod names;
 mod reader;
 mod recovery;
 mod replay;

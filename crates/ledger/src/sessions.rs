@@ -4,8 +4,8 @@
 
 use crate::index::{self, Close, Line};
 use crate::journal;
-use crate::ledger;
-use crate::meta::Meta;
+use crate::meta::{Meta, check_name};
+use crate::names;
 use crate::recovery;
 use crate::{LedgerError, SessionReader, StateDir};
 use bailiwick_event::{SessionId, Text};
@@ -95,6 +95,23 @@ impl Sessions {
     /// # Errors
     /// [`LedgerError::Io`] where the folder or the index cannot be read.
     pub fn list(&self) -> Result<Vec<SessionInfo>, LedgerError> {
+        Ok(self.newest(usize::MAX)?.0)
+    }
+
+    /// So many of them, the youngest, and how many older ones there are. Looks into the folders of
+    /// these alone.
+    ///
+    /// # Errors
+    /// Those of [`Sessions::list`].
+    pub fn newest(&self, most: usize) -> Result<(Vec<SessionInfo>, usize), LedgerError> {
+        let mut entries = self.entries()?;
+        let older = entries.len().saturating_sub(most);
+        let newest = entries.drain(older..).map(|entry| self.info(entry));
+        Ok((newest.collect(), older))
+    }
+
+    /// What the index and the names of the folders say, in the order of [`Sessions::list`].
+    fn entries(&self) -> Result<Vec<(SessionId, Indexed)>, LedgerError> {
         let mut indexed = HashMap::new();
         for (place, line) in index::read(&self.state.index())?.into_iter().enumerate() {
             match line {
@@ -117,21 +134,20 @@ impl Sessions {
                 Line::Removed { id } => drop(indexed.remove(&id)),
             }
         }
-        let mut list = Vec::new();
+        let mut entries = Vec::new();
         let sessions = self.state.sessions();
         let failed = || LedgerError::io("read", &sessions);
         for entry in std::fs::read_dir(&sessions).map_err(failed())? {
             let entry = entry.map_err(failed())?;
-            let id = entry.file_name().to_str().and_then(|s| s.parse().ok());
+            let id: Option<SessionId> = entry.file_name().to_str().and_then(|s| s.parse().ok());
             if let Some(id) = id {
                 let known = indexed.remove(&id).unwrap_or_default();
-                list.push((known.place, info(id, entry.path(), known)));
+                entries.push((id, known));
             }
         }
-        list.sort_by(|(a_place, a), (b_place, b)| {
-            (a_place, a.started_ns, &a.id).cmp(&(b_place, b.started_ns, &b.id))
-        });
-        Ok(list.into_iter().map(|(_, info)| info).collect())
+        // An id begins with the second in which its session started.
+        entries.sort_by(|(a, known_a), (b, known_b)| (known_a.place, a).cmp(&(known_b.place, b)));
+        Ok(entries)
     }
 
     /// The session that is meant by its name, the beginning of it, the user's own name for it
@@ -140,37 +156,62 @@ impl Sessions {
     /// # Errors
     /// [`LedgerError::NotFound`], [`LedgerError::Ambiguous`], and those of [`Sessions::list`].
     pub fn find(&self, query: &str) -> Result<SessionInfo, LedgerError> {
-        let mut list = self.list()?;
+        let mut entries = self.entries()?;
         let not_found = || LedgerError::NotFound(query.to_owned());
         if query == "latest" {
-            return list.pop().ok_or_else(not_found);
+            let latest = entries.pop().ok_or_else(not_found)?;
+            return Ok(self.info(latest));
         }
-        let exact = |s: &SessionInfo| s.id.as_str() == query || s.name.as_deref() == Some(query);
-        if let Some(at) = list.iter().rposition(exact) {
-            return Ok(list.swap_remove(at));
+        let exact = |(id, known): &(SessionId, Indexed)| {
+            id.as_str() == query || self.name_of(id, known).as_deref() == Some(query)
+        };
+        if let Some(at) = entries.iter().rposition(exact) {
+            return Ok(self.info(entries.swap_remove(at)));
         }
-        list.retain(|s| !query.is_empty() && s.id.as_str().starts_with(query));
-        match list.len() {
+        entries.retain(|(id, _)| !query.is_empty() && id.as_str().starts_with(query));
+        match entries.len() {
             0 => Err(not_found()),
-            1 => list.pop().ok_or_else(not_found),
+            1 => entries
+                .pop()
+                .map(|entry| self.info(entry))
+                .ok_or_else(not_found),
             _ => Err(LedgerError::Ambiguous {
                 query: query.to_owned(),
-                candidates: list.into_iter().map(|s| s.id).collect(),
+                candidates: entries.into_iter().map(|(id, _)| id).collect(),
             }),
         }
+    }
+
+    /// The user's own name for a session; its folder knows it where the index does not know the
+    /// session.
+    fn name_of(&self, id: &SessionId, known: &Indexed) -> Option<String> {
+        match known.place {
+            Some(_) => known.name.clone(),
+            None => Meta::read(&self.folder(id), id).and_then(|meta| meta.name),
+        }
+    }
+
+    fn folder(&self, id: &SessionId) -> PathBuf {
+        self.state.sessions().join(id.as_str())
+    }
+
+    fn info(&self, (id, known): (SessionId, Indexed)) -> SessionInfo {
+        let directory = self.folder(&id);
+        info(id, directory, known)
     }
 
     /// The folder of the session that goes on under a name; none where there is none. Looks at that
     /// name alone, however many sessions there are.
     ///
     /// # Errors
-    /// [`LedgerError::Io`] where the index cannot be read.
+    /// [`LedgerError::Io`] where it cannot be told.
     pub fn running(&self, name: &str) -> Result<Option<PathBuf>, LedgerError> {
-        if !self.state.index().exists() {
+        // What nobody can be called is perhaps an id.
+        if check_name(name).is_err() {
             return Ok(None);
         }
-        let id = ledger::running(&self.state, name)?;
-        Ok(id.map(|id| self.state.sessions().join(id.as_str())))
+        let id = names::running(&self.state, name)?;
+        Ok(id.map(|id| self.folder(&id)))
     }
 
     /// The record of a session.
@@ -187,7 +228,7 @@ impl Sessions {
     /// # Errors
     /// [`LedgerError::Live`], [`LedgerError::NotFound`], [`LedgerError::Io`].
     pub fn remove(&self, id: &SessionId) -> Result<(), LedgerError> {
-        let directory = self.state.sessions().join(id.as_str());
+        let directory = self.folder(id);
         if !directory.is_dir() {
             return Err(LedgerError::NotFound(id.to_string()));
         }
@@ -195,7 +236,17 @@ impl Sessions {
             return Err(LedgerError::Live(id.clone()));
         }
         // The index first: a record that is gone without a word would look like tampering.
-        index::append(&self.state.index(), &Line::Removed { id: id.clone() })?;
+        let path = self.state.index();
+        let index = index::open(&path)?;
+        let removed = Line::Removed { id: id.clone() };
+        index::append_to(&index, &removed).map_err(LedgerError::io("write", &path))?;
+        if let Some(name) = Meta::read(&directory, id).and_then(|meta| meta.name)
+            && check_name(&name).is_ok()
+        {
+            // A killed session's name is still its own, until another takes it.
+            index::lock(&index).map_err(LedgerError::io("lock", &path))?;
+            names::take_back(&self.state.name(&name), id)?;
+        }
         std::fs::remove_dir_all(&directory).map_err(LedgerError::io("remove", &directory))
     }
 }

@@ -3,10 +3,6 @@ use crate::testing::{Lab, allow, deny, dns, new_session};
 use crate::{Ledger, NewSession};
 use bailiwick_event::Act;
 
-fn named(lab: &Lab, name: &str) -> Ledger {
-    Ledger::create(&lab.state, &new_session(Some(name))).unwrap()
-}
-
 #[test]
 fn a_listing_tells_how_each_session_stands() {
     let lab = Lab::new();
@@ -75,9 +71,9 @@ fn a_session_is_found_by_name_by_the_beginning_of_its_id_and_as_the_latest() {
         sessions.find("latest"),
         Err(LedgerError::NotFound(_))
     ));
-    let first = named(&lab, "build");
+    let first = lab.named("build");
     first.close().unwrap();
-    let second = named(&lab, "build");
+    let second = lab.named("build");
     let third = lab.session();
     let find = |query: &str| sessions.find(query).map(|s| s.id);
     assert_eq!(find("latest").unwrap(), *third.id());
@@ -99,15 +95,15 @@ fn a_session_is_found_by_name_by_the_beginning_of_its_id_and_as_the_latest() {
 #[test]
 fn a_running_session_keeps_its_name() {
     let lab = Lab::new();
-    let first = named(&lab, "build");
+    let first = lab.named("build");
     let Err(error) = Ledger::create(&lab.state, &new_session(Some("build"))) else {
         panic!("the name was given twice")
     };
     assert!(error.to_string().contains(first.id().as_str()), "{error}");
     assert_eq!(bailiwick_event::Failure::from(error).exit_code(), 2);
-    named(&lab, "other");
+    lab.named("other");
     first.close().unwrap();
-    named(&lab, "build");
+    lab.named("build");
     assert_eq!(
         Sessions::open(&lab.state).list().unwrap().len(),
         3,

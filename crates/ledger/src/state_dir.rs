@@ -66,6 +66,16 @@ impl StateDir {
         self.0.join("projects")
     }
 
+    /// The folder with a link for each name that a session has. Not made here: many runs have none.
+    pub(crate) fn names(&self) -> PathBuf {
+        self.0.join("names")
+    }
+
+    /// The link of one name, which [`crate::meta::check_name`] accepts.
+    pub(crate) fn name(&self, name: &str) -> PathBuf {
+        self.names().join(name)
+    }
+
     pub(crate) fn index(&self) -> PathBuf {
         self.0.join("sessions/index")
     }

@@ -24,6 +24,10 @@ impl Lab {
         Ledger::create(&self.state, &new_session(None)).unwrap()
     }
 
+    pub(crate) fn named(&self, name: &str) -> Ledger {
+        Ledger::create(&self.state, &new_session(Some(name))).unwrap()
+    }
+
     pub(crate) fn reader(&self, id: &SessionId) -> SessionReader {
         SessionReader::open(&self.state, id).unwrap()
     }
