@@ -3,7 +3,7 @@
 
 use crate::identity::Identity;
 use crate::kernel::{self, Fork};
-use crate::{abi, kept, layers, mounts, nftables, notify, ruleset, seccomp};
+use crate::{abi, kept, layers, mounts, nftables, notify, raw, ruleset, seccomp};
 use bailiwick_event::Failure;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io;
@@ -79,13 +79,15 @@ const ATTEMPTS: [Attempt; 6] = [
         layer: "seccomp",
         stage: "seccomp",
         isolated: false,
-        attempt: || kernel::seccomp(&seccomp::program(&seccomp::Filter::PLAIN)),
+        attempt: || Ok(raw::attach(&seccomp::program(&seccomp::Filter::PLAIN), 0).map(drop)?),
     },
     Attempt {
         layer: "write broker",
         stage: "broker",
         isolated: false,
-        attempt: || notify::attach(&seccomp::broker_program(&seccomp::Brokered::PLAIN)).map(drop),
+        attempt: || {
+            Ok(notify::attach(&seccomp::broker_program(&seccomp::Brokered::PLAIN)).map(drop)?)
+        },
     },
 ];
 

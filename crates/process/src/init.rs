@@ -13,6 +13,7 @@ use crate::message::{Carried, Order, Report, receive, send, tell};
 use crate::mounts::{self, MountError};
 use crate::network;
 use crate::pty::Pty;
+use crate::raw;
 use crate::ruleset;
 use crate::seccomp;
 use crate::setup::{self, SetUp};
@@ -21,6 +22,7 @@ use bailiwick_sandbox::startup::{self, Stage as Mark};
 use bailiwick_sandbox::{OWN, TerminalShape};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::process::{
     DumpableBehavior, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
     set_parent_process_death_signal, setpgid, setsid,
@@ -354,9 +356,9 @@ impl Init {
             },
             looks: set_up.rules.is_some(),
         };
-        match kernel::seccomp(&seccomp::program(&filter)) {
-            Err(error) if set_up.without_seccomp && error.raw_os_error() == Some(libc::EINVAL) => {}
-            attached => attached.stage("seccomp")?,
+        match raw::attach(&seccomp::program(&filter), 0) {
+            Err(Errno::INVAL) if set_up.without_seccomp => {}
+            attached => drop(attached.map_err(io::Error::from).stage("seccomp")?),
         }
         startup::mark(Mark::Seccomp);
         Ok(())

@@ -1,12 +1,12 @@
 //! The few system calls that no library wraps, one function each.
 //!
-//! Decision: all of the backend's raw kernel interface is in this file, so that every `unsafe`
-//! can be read in one sitting. No policy here: arguments go in, an error comes out.
+//! Decision: all of the backend's raw kernel interface is in this file, and in [`crate::raw`] what goes
+//! past the C library as well, so that every `unsafe` can be read in one sitting. No policy here: arguments go in, an error comes out.
 
+use crate::raw;
 use crate::switches::{Layer, without};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
-use std::ffi::CString;
 use std::io;
 
 fn check(result: libc::c_long) -> io::Result<libc::c_long> {
@@ -62,6 +62,22 @@ pub(crate) fn fork() -> io::Result<i32> {
     check(unsafe { libc::fork() }.into()).map(|pid| pid as i32)
 }
 
+/// The stack of a process that shares this one's memory.
+pub(crate) struct Stack(Vec<u128>);
+
+impl Stack {
+    const BYTES: usize = 256 * 1024;
+
+    pub(crate) fn new() -> Self {
+        Self(Vec::with_capacity(Self::BYTES / size_of::<u128>()))
+    }
+
+    /// Its end, from which it grows downwards; aligned.
+    fn top(&mut self) -> *mut libc::c_void {
+        self.0.spare_capacity_mut().as_mut_ptr_range().end.cast()
+    }
+}
+
 /// Starts a process that shares this one's memory until it executes something or exits, and
 /// waits until it has done so (`vfork`): a copy of the page tables would be thrown away at once.
 /// What `run` returns is the exit code of the new process.
@@ -71,15 +87,31 @@ pub(crate) fn spawn(mut run: &mut dyn FnMut() -> i32) -> io::Result<i32> {
         let run = unsafe { &mut *argument.cast::<&mut dyn FnMut() -> i32>() };
         run()
     }
-    const STACK: usize = 256 * 1024;
-    let mut stack = Vec::<u128>::with_capacity(STACK / size_of::<u128>());
-    let top = stack.spare_capacity_mut().as_mut_ptr_range().end;
+    let mut stack = Stack::new();
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: `top` is the aligned end of a stack that outlives the call; CLONE_VFORK suspends
-    // this thread until the child has left this memory, so that nothing of this thread is used by
-    // both at a time, and `run` lives until then. To other threads the child is one more thread:
-    // what is shared with them is behind locks, which work across both, being addresses.
-    let pid = unsafe { libc::clone(child, top.cast(), flags, (&raw mut run).cast()) };
+    // SAFETY: the stack outlives the call; CLONE_VFORK suspends this thread until the child has left
+    // this memory, so that nothing of this thread is used by both at a time, and `run` lives until
+    // then. To other threads the child is one more thread: what is shared with them is behind locks,
+    // which work across both, being addresses.
+    let pid = unsafe { libc::clone(child, stack.top(), flags, (&raw mut run).cast()) };
+    check(pid.into()).map(|pid| pid as i32)
+}
+
+/// Starts a process that shares this one's memory until it executes something or exits, and goes on
+/// at once. What `run` returns is the exit code of the new process.
+///
+/// # Safety
+/// The stack, and what `run` reads through `argument`, stay as they are until the process has been
+/// waited for. `run` neither allocates, nor panics, nor calls what keeps something in a variable of
+/// the thread: it has those of this thread, and may be ended or stopped at any instruction.
+pub(crate) unsafe fn start_beside(
+    stack: &mut Stack,
+    run: extern "C" fn(*mut libc::c_void) -> libc::c_int,
+    argument: *mut libc::c_void,
+) -> io::Result<i32> {
+    let flags = libc::CLONE_VM | libc::SIGCHLD;
+    // SAFETY: the stack is this process's own and nobody else's; the rest is the caller's contract.
+    let pid = unsafe { libc::clone(run, stack.top(), flags, argument) };
     check(pid.into()).map(|pid| pid as i32)
 }
 
@@ -134,26 +166,6 @@ pub(crate) fn network_of(socket: impl AsFd) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(namespace) })
 }
 
-/// Attaches a seccomp filter to this thread, and so to all that it starts.
-pub(crate) fn seccomp(program: &[libc::sock_filter]) -> io::Result<()> {
-    let length = u16::try_from(program.len()).map_err(io::Error::other)?;
-    let filter = libc::sock_fprog {
-        len: length,
-        filter: program.as_ptr().cast_mut(),
-    };
-    // SAFETY: `filter` points to `length` instructions that live through the call; the kernel
-    // copies and does not write them.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            0,
-            &raw const filter,
-        )
-    };
-    check(result).map(drop)
-}
-
 /// The version of Landlock that the kernel has; 0 where it has none.
 pub(crate) fn landlock_abi() -> i64 {
     const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
@@ -184,7 +196,7 @@ pub(crate) fn drop_capabilities(looks: bool) -> io::Result<()> {
     }
     drop_bounding_set()?;
     let kept = if looks && has_ptrace() { SYS_PTRACE } else { 0 };
-    set_capabilities(kept)
+    Ok(raw::set_capabilities(kept)?)
 }
 
 #[repr(C)]
@@ -237,15 +249,6 @@ fn capabilities() -> io::Result<[u32; 6]> {
     // through the call.
     check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
     Ok(sets)
-}
-
-/// Makes these the permitted and effective capabilities, and no other.
-fn set_capabilities(kept: u32) -> io::Result<()> {
-    let header = CapabilityHeader::OWN;
-    let sets = [kept, kept, 0, 0, 0, 0];
-    // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
-    // through the call.
-    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) }).map(drop)
 }
 
 /// Reads memory of another process of the sandbox; the number of bytes.
@@ -403,20 +406,6 @@ pub(crate) fn ignore_signal(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// Marks every descriptor from `first` on to be closed at the next exec.
-pub(crate) fn close_on_exec_from(first: u32) -> io::Result<()> {
-    // SAFETY: numbers only; no descriptor changes its owner.
-    check(unsafe {
-        libc::syscall(
-            libc::SYS_close_range,
-            first,
-            u32::MAX,
-            libc::CLOSE_RANGE_CLOEXEC,
-        )
-    })
-    .map(drop)
-}
-
 /// Closes every descriptor but the streams and these, in a process that has just been forked and
 /// never returns to what had opened them.
 pub(crate) fn close_all_but<'a>(kept: impl IntoIterator<Item = BorrowedFd<'a>>) {
@@ -447,20 +436,6 @@ pub(crate) const ACCESS: libc::c_int = libc::O_WRONLY | libc::O_RDWR;
 pub(crate) fn is_readable(fd: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&fd, PollFlags::IN)];
     poll(&mut fds, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
-}
-
-/// Replaces the process image; returns only with an error.
-pub(crate) fn exec(path: &CString, argv: &[CString], environment: &[CString]) -> io::Error {
-    let pointers = |list: &[CString]| -> Vec<*const libc::c_char> {
-        list.iter()
-            .map(|s| s.as_ptr())
-            .chain([std::ptr::null()])
-            .collect()
-    };
-    let (argv, environment) = (pointers(argv), pointers(environment));
-    // SAFETY: both arrays end in a null pointer and their strings live through the call.
-    unsafe { libc::execve(path.as_ptr(), argv.as_ptr(), environment.as_ptr()) };
-    io::Error::last_os_error()
 }
 
 /// Ends the process without running anything.

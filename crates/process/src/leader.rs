@@ -4,10 +4,10 @@
 //! that for its jobs, pid 1 for the sandbox's own command, and this process for one that entered.
 
 use crate::command::{Streams, Surroundings, become_command, die_with};
+use crate::image::Image;
 use crate::kernel;
 use crate::live::shell_code;
 use crate::message::{Report, tell};
-use crate::setup::Command;
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::process::{Pid, WaitOptions, getpid, ioctl_tiocsctty, setsid, waitpid};
 use serde::{Deserialize, Serialize};
@@ -24,13 +24,13 @@ pub(crate) enum Handed {
 
 /// Starts the command in a session of its own, and ends as it ends; `hand_in` hears its process id.
 pub(crate) fn lead(
-    command: &Command,
+    image: &Image,
     surroundings: &Surroundings<'_>,
     terminal: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
     hand_in: BorrowedFd<'_>,
 ) -> ! {
-    let code = match begin(command, surroundings, terminal, control) {
+    let code = match begin(image, surroundings, terminal, control) {
         Ok(pid) => {
             let _ = tell(hand_in, &Handed::Leads(pid));
             // Pid 1 listens until nobody can hand anything in any more.
@@ -48,7 +48,7 @@ pub(crate) fn lead(
 }
 
 fn begin(
-    command: &Command,
+    image: &Image,
     surroundings: &Surroundings<'_>,
     terminal: BorrowedFd<'_>,
     control: BorrowedFd<'_>,
@@ -62,10 +62,10 @@ fn begin(
     // Until pid 1 knows the command, what its client sends comes to this process alone.
     let surroundings = Surroundings {
         keeper: Some(getpid()),
-        ..*surroundings
+        ..surroundings.clone()
     };
     kernel::spawn(&mut || {
-        let _ = tell(control, &become_command(command, &surroundings));
+        let _ = tell(control, &become_command(image, &surroundings));
         127
     })
 }

@@ -12,13 +12,17 @@ mod bare;
 mod broker;
 mod cgroup;
 mod command;
+#[cfg(test)]
+mod counting;
 mod cpus;
+mod departure;
 mod disk;
 mod doctor;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod git_config;
 mod identity;
+mod image;
 mod init;
 mod kept;
 mod kernel;
@@ -39,6 +43,7 @@ mod outward;
 mod paths;
 mod plan;
 mod pty;
+mod raw;
 mod rehearsal;
 mod ruleset;
 mod running;

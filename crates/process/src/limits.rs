@@ -17,7 +17,7 @@ pub(crate) struct Exact {
 }
 
 /// The limits of a policy as plain numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bounds {
     /// Bytes of memory of all processes together.
     pub(crate) memory: Option<u64>,

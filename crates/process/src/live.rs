@@ -4,20 +4,24 @@
 
 use crate::bare;
 use crate::broker::{Broker, Rules};
-use crate::command::{self, Streams, Surroundings};
+use crate::command::{Streams, Surroundings, become_command};
+use crate::departure::Departure;
 use crate::disk::Disk;
+use crate::image::Image;
 use crate::init::Init;
-use crate::kernel;
+use crate::kernel::{self, Stack};
 use crate::leader::{self, Handed};
 use crate::limits::{self, Bounds};
 use crate::message::{Order, Report, channel, receive, send, tell};
 use crate::network;
+use crate::seccomp::{self, Brokered};
 use crate::setup::{Command, unpack_command};
 use crate::watch::Watch;
 use bailiwick_event::LimitKind;
 use bailiwick_sandbox::OWN;
 use bailiwick_sandbox::place::{Place, pass};
 use bailiwick_sandbox::startup::{self, Stage as Mark};
+use libc::sock_filter;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
@@ -28,6 +32,7 @@ use std::ffi::OsString;
 use std::io;
 use std::num::NonZeroI32;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -45,8 +50,8 @@ pub(crate) struct Live {
     /// Variables that every command here has.
     variables: Vec<(OsString, OsString)>,
     broker: Option<Broker>,
-    /// Whether calls of `connect` are made for the commands.
-    connects: bool,
+    /// The filter that has the commands' calls arrive at the broker.
+    brokered: Rc<[sock_filter]>,
     /// A folder of the host for their temporary files, which goes with the supervisor.
     scratch: Option<PathBuf>,
     watch: Option<Watch>,
@@ -56,6 +61,8 @@ pub(crate) struct Live {
     /// When the run is over its time.
     deadline: Option<Instant>,
     jobs: Vec<Job>,
+    /// A stack that no command needs any more, for the next one.
+    stack: Option<Stack>,
 }
 
 /// A command that runs.
@@ -67,6 +74,8 @@ struct Job {
     group: i32,
     /// Where its process hands something in before it becomes the command.
     handed: Option<OwnedFd>,
+    /// What its process needs of this one's memory.
+    departure: Option<Departure>,
 }
 
 /// How a command is started.
@@ -104,6 +113,13 @@ impl Live {
                 })
             }
         };
+        let brokered = match broker {
+            Some(_) => seccomp::broker_program(&Brokered {
+                everything: !init.has_own_processes(),
+                connects,
+            }),
+            None => Vec::new(),
+        };
         Ok(Self {
             // Without a pid namespace the processes of others would be counted as well.
             watch: Watch::new(&bounds).filter(|_| init.has_own_processes()),
@@ -111,11 +127,12 @@ impl Live {
             looked: Instant::now(),
             deadline: None,
             jobs: Vec::new(),
+            stack: None,
             init,
             bounds,
             variables,
             broker,
-            connects,
+            brokered: brokered.into(),
             scratch,
         })
     }
@@ -152,6 +169,8 @@ impl Live {
         way: Way<'_>,
     ) -> io::Result<Job> {
         let (handed, hand_in) = channel()?;
+        let image = Image::new(command)?;
+        let isolated = self.init.has_own_processes();
         let surroundings = Surroundings {
             job: number,
             streams: match way {
@@ -159,32 +178,39 @@ impl Live {
                 Way::Led { terminal, streams } => Streams::of_session(terminal, streams),
             },
             umask,
-            bounds: &self.bounds,
-            broker: self.broker.as_ref().map(|_| hand_in.as_fd()),
+            bounds: self.bounds,
+            broker: self
+                .broker
+                .as_ref()
+                .map(|_| (hand_in.as_fd(), Rc::clone(&self.brokered))),
             keeper: match way {
-                Way::Directly(_) if self.init.has_own_processes() => None,
+                Way::Directly(_) if isolated => None,
                 _ => Some(getpid()),
             },
-            bare: !self.init.has_own_processes(),
-            connects: self.connects,
+            bare: !isolated,
         };
         let control = self.init.control.as_fd();
         let mut become_it = || {
-            let _ = tell(control, &command::become_command(command, &surroundings));
+            let _ = tell(control, &become_command(&image, &surroundings));
             127
         };
+        let mut departure = None;
         let pid = match way {
-            Way::Directly(_) if number == OWN && !command::waits(command) => {
-                kernel::spawn(&mut become_it)?
-            }
+            Way::Directly(_) if number == OWN && !image.waits() => kernel::spawn(&mut become_it)?,
             // What runs here already could stop it at any instant, or another sandbox keep its file:
-            // nothing waits for it, and it shares no memory.
+            // nothing waits for it.
+            Way::Directly(_) if isolated => {
+                let stack = self.stack.take().unwrap_or_else(Stack::new);
+                let (pid, started) = Departure::start(stack, image, &surroundings, control)?;
+                departure = Some(started);
+                pid
+            }
             Way::Directly(_) => match kernel::fork()? {
                 0 => kernel::exit_now(become_it()),
                 pid => pid,
             },
             Way::Led { terminal, .. } => match kernel::fork()? {
-                0 => leader::lead(command, &surroundings, terminal, control, hand_in.as_fd()),
+                0 => leader::lead(&image, &surroundings, terminal, control, hand_in.as_fd()),
                 pid => pid,
             },
         };
@@ -193,6 +219,7 @@ impl Live {
             pid,
             group: pid,
             handed: Some(handed),
+            departure,
         })
     }
 
@@ -334,7 +361,12 @@ impl Live {
             }
             pass(Place::Collected);
             // What it has left running may need its listener.
-            self.jobs.swap_remove(at).hear(&mut self.broker);
+            let mut ended = self.jobs.swap_remove(at);
+            ended.hear(&mut self.broker);
+            self.stack = ended
+                .departure
+                .map(Departure::into_stack)
+                .or(self.stack.take());
             let _ = tell(&self.init.control, &Report::Ended { job, code });
         }
     }

@@ -1,6 +1,7 @@
 //! The kernel's side of the write broker: seccomp's user notification (seccomp_unotify(2)). As in
 //! [`crate::kernel`], no policy: calls come in, answers go out.
 
+use crate::raw;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use rustix::io::Errno;
 use std::io;
@@ -89,35 +90,15 @@ const SYNC_WAKE_UP: u64 = 1;
 
 /// Attaches a filter whose notified calls arrive at the listener. A caller that is interrupted by
 /// a signal goes on waiting, where the kernel can do that (Linux 5.19): its call is being made.
-pub(crate) fn attach(program: &[libc::sock_filter]) -> io::Result<Listener> {
-    const NEW_LISTENER: libc::c_ulong = 8;
-    const WAIT_KILLABLE: libc::c_ulong = 32;
-    let filter = libc::sock_fprog {
-        len: u16::try_from(program.len()).map_err(io::Error::other)?,
-        filter: program.as_ptr().cast_mut(),
-    };
-    for flags in [NEW_LISTENER | WAIT_KILLABLE, NEW_LISTENER] {
-        // SAFETY: `filter` points to `len` instructions that live through the call; the kernel
-        // copies and does not write them.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_seccomp,
-                libc::SECCOMP_SET_MODE_FILTER,
-                flags,
-                &raw const filter,
-            )
-        };
-        if let Ok(descriptor) = i32::try_from(result)
-            && descriptor >= 0
-        {
-            // SAFETY: with NEW_LISTENER the kernel returns a new descriptor.
-            return Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor) }));
-        }
-        if io::Error::last_os_error().raw_os_error() != Some(libc::EINVAL) {
-            break;
-        }
-    }
-    Err(io::Error::last_os_error())
+pub(crate) fn attach(program: &[libc::sock_filter]) -> Result<Listener, Errno> {
+    const NEW_LISTENER: usize = 8;
+    const WAIT_KILLABLE: usize = 32;
+    let descriptor = match raw::attach(program, NEW_LISTENER | WAIT_KILLABLE) {
+        Err(Errno::INVAL) => raw::attach(program, NEW_LISTENER),
+        other => other,
+    }?;
+    // SAFETY: with NEW_LISTENER the kernel returns a new descriptor, which is a small number.
+    Ok(Listener(unsafe { OwnedFd::from_raw_fd(descriptor as i32) }))
 }
 
 impl Listener {

@@ -63,12 +63,36 @@ pub(crate) const fn landlock_abi() -> Option<i64> {
     None
 }
 
-/// Whether a layer is left out: `BAILIWICK_TEST_WITHOUT=seccomp,landlock`.
+/// Whether a layer is left out: `BAILIWICK_TEST_WITHOUT=seccomp,landlock`. Read once: who asks may not
+/// allocate.
 #[cfg(feature = "layer-switches")]
 pub(crate) fn without(layer: Layer) -> bool {
-    let name = format!("{layer:?}").to_ascii_lowercase();
-    std::env::var("BAILIWICK_TEST_WITHOUT")
-        .is_ok_and(|list| list.split(',').any(|word| word == name))
+    static LIST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    let list = LIST.get_or_init(|| std::env::var("BAILIWICK_TEST_WITHOUT").unwrap_or_default());
+    list.split(',').any(|word| {
+        use std::fmt::Write as _;
+        let mut rest = Rest(word);
+        write!(rest, "{layer:?}").is_ok() && rest.0.is_empty()
+    })
+}
+
+/// What is left of a word when what is written has been taken from its beginning.
+#[cfg(feature = "layer-switches")]
+struct Rest<'a>(&'a str);
+
+#[cfg(feature = "layer-switches")]
+impl std::fmt::Write for Rest<'_> {
+    fn write_str(&mut self, begin: &str) -> std::fmt::Result {
+        let (is, rest) = self
+            .0
+            .split_at_checked(begin.len())
+            .ok_or(std::fmt::Error)?;
+        self.0 = rest;
+        match is.eq_ignore_ascii_case(begin) {
+            true => Ok(()),
+            false => Err(std::fmt::Error),
+        }
+    }
 }
 
 /// The newest version of Landlock that may be used: `BAILIWICK_TEST_LANDLOCK_ABI=3`.

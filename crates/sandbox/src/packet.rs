@@ -1,7 +1,7 @@
 //! Packets between two processes of the product, and between the product and a client of it: one
 //! message each on a sequenced-packet socket, with descriptors. What comes is parsed as hostile.
 
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -27,6 +27,8 @@ pub fn channel() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// A packet is at most this long; a longer one is truncated by the kernel and does not parse.
 const PACKET: usize = 16 * 1024;
+/// A message of at most this length is made without memory of its own.
+const SHORT: usize = 64;
 /// A packet carries at most this many descriptors.
 pub const DESCRIPTORS: usize = 128;
 
@@ -61,14 +63,35 @@ fn send_with<T: Serialize>(
     descriptors: &[impl AsFd],
     flags: SendFlags,
 ) -> io::Result<()> {
-    let bytes = postcard::to_allocvec(message).map_err(io::Error::other)?;
-    let borrowed: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+    // Short messages with at most one descriptor take no memory: some are sent by a process that
+    // shares another's.
+    let mut short = [0; SHORT];
+    let long;
+    let bytes: &[u8] = match postcard::to_slice(message, &mut short) {
+        Ok(bytes) => bytes,
+        Err(_) => {
+            long = postcard::to_allocvec(message).map_err(io::Error::other)?;
+            &long
+        }
+    };
+    let (one, several);
+    let borrowed: &[BorrowedFd<'_>] = match descriptors {
+        [] => &[],
+        [descriptor] => {
+            one = [descriptor.as_fd()];
+            &one
+        }
+        all => {
+            several = all.iter().map(AsFd::as_fd).collect::<Vec<_>>();
+            &several
+        }
+    };
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    if !borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(&borrowed)) {
+    if !borrowed.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(borrowed)) {
         return Err(io::Error::other("too many descriptors for one packet"));
     }
-    sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, flags)?;
+    sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, flags)?;
     Ok(())
 }
 

@@ -9,16 +9,20 @@
 use crate::place::PLACES;
 use rustix::fd::BorrowedFd;
 use std::env;
+use std::sync::OnceLock;
 
 const REACHED: i32 = 8;
 const GO_ON: i32 = 9;
 
 /// Stops where the caller of this process asked for it.
 pub(crate) fn here(when: &str, lane: &str, stage: &str) {
-    let Some(wanted) = env::var_os("BAILIWICK_STOP_AT") else {
+    // Read once, and compared piece by piece: some who come here may not allocate.
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    let wanted = WANTED.get_or_init(|| env::var("BAILIWICK_STOP_AT").ok());
+    let Some((at, place)) = wanted.as_deref().and_then(|wanted| wanted.split_once(' ')) else {
         return;
     };
-    if wanted.to_str() != Some(&format!("{when} {lane}/{stage}")) {
+    if at != when || place.split_once('/') != Some((lane, stage)) {
         return;
     }
     let [reached, go_on] = both();

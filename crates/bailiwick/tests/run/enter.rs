@@ -65,6 +65,36 @@ time.sleep(60)
     sandbox.bailiwick(["log", "box"]).stdout_has("memory");
 }
 
+/// Until it is executed the process of a command that enters has the memory of pid 1.
+#[test]
+fn a_program_that_ends_what_enters_ends_neither_the_sandbox_nor_what_comes_later() {
+    let storm = "import os, signal
+print('up', flush=True)
+signals = [signal.SIGKILL, signal.SIGSEGV, signal.SIGQUIT, signal.SIGABRT]
+while not os.path.exists('enough'):
+    for number in signals:
+        try: os.kill(-1, number)
+        except ProcessLookupError: pass
+input()
+";
+    let sandbox = Sandbox::new().file("storm.py", storm);
+    let words = ["run", "--name", "box", "--", "python3", "storm.py"];
+    let mut run = Background::start(&sandbox, words, "up");
+    let mut lost = 0;
+    for _ in 0..60 {
+        let outcome = sandbox.bailiwick(["exec", "box", "--", "sleep", "0.05"]);
+        lost += usize::from(outcome.exit_code() != Some(0));
+    }
+    assert!(lost > 0, "the storm met none of them");
+    std::fs::write(sandbox.workspace().join("enough"), "").unwrap();
+    // The last signals of the storm may still meet one.
+    let codes = (0..50).map(|_| exec(&sandbox, "exit 3").exit_code());
+    assert!(codes.into_iter().any(|code| code == Some(3)));
+    run.types("\n");
+    assert_eq!(run.ends(), Some(0));
+    sandbox.bailiwick(["log", "verify", "box"]).success();
+}
+
 #[test]
 fn a_stream_that_the_caller_closed_is_the_null_device() {
     let sandbox = Sandbox::new();
@@ -135,7 +165,7 @@ fn what_the_policy_refuses_is_refused_recorded_and_said() {
 
 /// Clients that say nothing, more than a sandbox hears at a time, until their input ends.
 const SILENT: &str = "import glob, os, socket, sys
-[door] = glob.glob(os.environ['XDG_STATE_HOME'] + '/**/door', recursive=True)
+[door] = glob.glob(os.environ['XDG_STATE_HOME'] + '/bailiwick/sessions/*/door')
 os.chdir(os.path.dirname(door))
 silent = []
 for _ in range(300):
