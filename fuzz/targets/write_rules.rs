@@ -62,6 +62,7 @@ fuzz_target!(|text: &str| {
     holds_without_mounts(&policy, &rules, &[&from, &to, &from.join(&tail)]);
     is_seen_above(&rules, &from, &tail);
     is_seen_entering(&rules, &from, &to, &tail);
+    is_seen_leaving(&rules, &from, &to, &tail);
 });
 
 fn parts(text: &str) -> impl Iterator<Item = &str> {
@@ -193,6 +194,20 @@ fn is_seen_entering(rules: &Rules, from: &Path, to: &Path, tail: &Path) {
         is_begun_by(&pattern, &names)
     });
     assert!(found, "{tail:?} from {from:?} to {to:?}: {entering:?}");
+}
+
+/// What is protected where it is and would be free where it goes stays, but for the names that are
+/// protected wherever they are, which mounts keep.
+fn is_seen_leaving(rules: &Rules, from: &Path, to: &Path, tail: &Path) {
+    let free = |path: &Path| rules.decide(path) == Verdict::Allow;
+    let moved = free(from) && free(to) && !to.starts_with(from) && !from.starts_with(to);
+    let Verdict::Refuse(rule) = rules.decide(&from.join(tail)) else {
+        return;
+    };
+    if moved && !rules.is_control(rule) && free(&to.join(tail)) {
+        let stays = rules.leaving(from, to).is_some();
+        assert!(stays, "{tail:?} gets from {from:?} to {to:?}");
+    }
 }
 
 /// Whether names begin with a pattern in which `*` stands for one name or more.

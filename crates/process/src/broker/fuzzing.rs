@@ -79,6 +79,18 @@ impl Rules {
         self.0.entering(from, to)
     }
 
+    /// Whether a rule protects its names wherever they are.
+    #[must_use]
+    pub fn is_control(&self, rule: u32) -> bool {
+        self.0.is_control(rule)
+    }
+
+    /// The rule that something in a folder that is moved would be rid of.
+    #[must_use]
+    pub fn leaving(&self, from: &Path, to: &Path) -> Option<u32> {
+        self.0.leaving(from, to)
+    }
+
     /// The rule that protects a name below this path.
     #[must_use]
     pub fn above(&self, path: &Path) -> Option<u32> {

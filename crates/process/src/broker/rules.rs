@@ -338,15 +338,19 @@ impl Rules {
         found
     }
 
+    /// Whether a rule protects its names wherever they are.
+    pub(crate) fn is_control(&self, rule: u32) -> bool {
+        let mut names = self.names.iter();
+        names.any(|(number, name)| *number == rule && matches!(name, Name::Anywhere { .. }))
+    }
+
     /// The rule that something in the folder `from` would be rid of under the name `to`. Control names
     /// are protected wherever they are; where they exist a mount keeps their folder in its place.
     pub(crate) fn leaving(&self, from: &Path, to: &Path) -> Option<u32> {
-        let is_control = |rule: u32| {
-            let mut names = self.names.iter();
-            names.any(|(number, name)| *number == rule && matches!(name, Name::Anywhere { .. }))
-        };
         let found = self.names.iter().find(|(number, name)| match name {
-            Name::Whole(whole) => whole != from && whole.starts_with(from) && !is_control(*number),
+            Name::Whole(whole) => {
+                whole != from && whole.starts_with(from) && !self.is_control(*number)
+            }
             Name::Anywhere { .. } => false,
             Name::Glob { root, glob } => {
                 root.starts_with(from)
