@@ -156,7 +156,7 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
     ),
     (
         "limits",
-        "How much the sandbox may use. What neither the policy nor what it extends says is not limited.",
+        "How much the sandbox may use. What neither the policy nor what it extends says is not limited. A size has a unit, in these letters: B, kB (or KB), MB, GB and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024.",
     ),
     (
         "require",

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 const SIZES: &[(&str, u64)] = &[
     ("B", 1),
+    ("kB", 1000),
     ("KB", 1000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
@@ -23,21 +24,46 @@ const TIMES: &[(&str, u64)] = &[
     ("d", 86_400_000),
 ];
 
-/// Reads `4GiB`, `1.5 GB`, `512 MiB`; in bytes.
+/// Reads `4GiB`, `1.5 GB`, `512 MiB`; in bytes. Units are read as they are written: `Gb` is a
+/// gigabit to some and a gigabyte to others, eight times as much.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text.trim());
-    let Some((_, factor)) = SIZES
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
-    else {
+    let Some((_, factor)) = SIZES.iter().find(|(name, _)| *name == unit) else {
         return Err(match unit {
             "" => "the unit is missing; write it like \"4GiB\" or \"512MiB\"".to_owned(),
-            _ => "write it like \"4GiB\" or \"512MiB\"".to_owned(),
+            _ => unknown_size(number, unit),
         });
     };
     scale(number, *factor).ok_or_else(|| {
         "write a number above 0 and below 8 EiB, like \"4GiB\" or \"512MiB\"".to_owned()
     })
+}
+
+/// What is said of a unit that is none: which ones are, and those that were probably meant.
+fn unknown_size(number: &str, unit: &str) -> String {
+    const ALL: &str = "the units are B, kB, MB, GB, TB and KiB, MiB, GiB, TiB, in these letters";
+    let unit = unit.to_ascii_lowercase();
+    let short = unit.strip_suffix('b').unwrap_or(&unit);
+    // `Gb` and `G` leave open which of the two it is, `gib` does not.
+    let meant = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let short = (short.len() == 1).then_some(short);
+        name == unit || short.is_some_and(|letter| name.starts_with(letter))
+    };
+    let mut found: Vec<_> = SIZES.iter().filter(|(name, _)| meant(name)).collect();
+    // One spelling of each is enough.
+    found.dedup_by_key(|(_, factor)| *factor);
+    let shown = |(name, factor): &&(&str, u64)| match number {
+        "" => format!("\"{name}\" ({factor} bytes)"),
+        _ => format!("\"{number}{name}\" ({name} is {factor} bytes)"),
+    };
+    match found.is_empty() {
+        true => format!("{ALL}; write it like \"4GiB\" or \"512MiB\""),
+        false => {
+            let found: Vec<String> = found.iter().map(shown).collect();
+            format!("{ALL}; write {}", found.join(" or "))
+        }
+    }
 }
 
 /// Reads `90s`, `1h30m`, `500ms`.

@@ -5,7 +5,9 @@ use proptest::prelude::*;
 fn sizes_are_read_as_people_write_them() {
     for (text, bytes) in [
         ("4GiB", 4 << 30),
-        ("4 gib", 4 << 30),
+        ("4 GiB", 4 << 30),
+        ("4kB", 4000),
+        ("4KB", 4000),
         ("1.5MiB", 3 << 19),
         ("2GB", 2_000_000_000),
         ("7B", 7),
@@ -23,9 +25,36 @@ fn sizes_are_read_as_people_write_them() {
         "1..5GiB",
         ".5GiB",
         "4GiB5",
+        "4Gb",
+        "4gb",
+        "4gib",
+        "4GIB",
+        "4G",
+        "4\u{e9}",
     ] {
         assert!(parse_size(bad).is_err(), "{bad}");
     }
+}
+
+#[test]
+fn a_unit_that_could_be_bits_is_refused_with_what_was_probably_meant() {
+    for (text, first, second) in [
+        ("4Gb", "\"4GB\"", Some("\"4GiB\"")),
+        ("1.5 m", "\"1.5MB\"", Some("\"1.5MiB\"")),
+        ("4kb", "\"4kB\"", Some("\"4KiB\"")),
+        ("4gib", "\"4GiB\"", None),
+    ] {
+        let help = parse_size(text).unwrap_err();
+        assert!(help.contains("the units are B, kB, MB"), "{help}");
+        assert!(help.contains(&format!("write {first} (")), "{help}");
+        assert_eq!(
+            help.matches(" or ").count(),
+            second.iter().count(),
+            "{help}"
+        );
+        assert!(second.is_none_or(|other| help.contains(other)), "{help}");
+    }
+    assert!(!parse_size("4Gbit").unwrap_err().contains("Gbit"));
 }
 
 #[test]

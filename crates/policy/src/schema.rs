@@ -68,7 +68,7 @@ fn property(key: &Key) -> Value {
         }
         Kind::Protection => json!({ "enum": ["enforce", "sweep", "off"] }),
         Kind::Bytes => {
-            json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([KMGTkmgt][Ii]?)?[Bb]\s*$" })
+            json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([kKMGT]B|[KMGT]iB|B)\s*$" })
         }
         Kind::Time => {
             json!({ "type": "string", "pattern": r"^\s*([0-9]+(\.[0-9]{1,6})?\s*(ms|s|m|h|d)\s*)+$" })
