@@ -32,20 +32,29 @@ fn request(source: PolicySource) -> Request {
 fn check(files: &[std::path::PathBuf]) -> Done {
     let project = [Path::new("bailiwick.toml").to_path_buf()];
     let files = if files.is_empty() { &project } else { files };
+    let mut code = 0;
     for file in files {
-        if !file.exists() {
-            return Err(Failure::usage(format!(
-                "there is no file {}; name the policies to look at, `bailiwick policy check FILE`, \
-                 or write one with `bailiwick policy new`",
-                Text::from(file.as_os_str())
-            )));
+        // What is wrong with one file is no reason to say nothing of the next.
+        if let Err(failure) = check_one(file) {
+            output::complain(&failure);
+            code = failure.exit_code().max(code);
         }
-        for notice in bailiwick_policy::check(file)? {
-            output::print(&format!("{notice}\n"))?;
-        }
-        output::print(&format!("{}: no mistakes\n", file.display()))?;
     }
-    Ok(0)
+    Ok(code)
+}
+
+fn check_one(file: &Path) -> Result<(), Failure> {
+    if !file.exists() {
+        return Err(Failure::usage(format!(
+            "there is no file {}; name the policies to look at, `bailiwick policy check FILE`, \
+             or write one with `bailiwick policy new`",
+            Text::from(file.as_os_str())
+        )));
+    }
+    for notice in bailiwick_policy::check(file)? {
+        output::print(&format!("{notice}\n"))?;
+    }
+    output::print(&format!("{}: no mistakes\n", Text::from(file.as_os_str())))
 }
 
 fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {

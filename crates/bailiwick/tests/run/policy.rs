@@ -58,6 +58,22 @@ fn a_mistake_is_shown_with_its_line_and_a_suggestion() {
 }
 
 #[test]
+fn what_is_wrong_is_told_of_every_file() {
+    let sandbox = Sandbox::new()
+        .file("a.toml", "[filesystem\n")
+        .file("b.toml", "[limits]\nmemory = \"4Gb\"\n")
+        .file("c.toml", "extends = [\"default\"]\n");
+    sandbox
+        .bailiwick(["policy", "check", "a.toml", "b.toml", "none.toml", "c.toml"])
+        .code(2)
+        .stderr_has("a.toml:1:")
+        .stderr_has("b.toml:2:")
+        .stderr_has("\"4GB\" (GB is 1000000000 bytes) or \"4GiB\" (GiB is 1073741824 bytes)")
+        .stderr_has("there is no file none.toml")
+        .stdout_has("c.toml: no mistakes");
+}
+
+#[test]
 fn a_starter_policy_can_be_made_checked_shown_and_run() {
     let sandbox = Sandbox::new().fresh_home();
     sandbox
