@@ -216,8 +216,14 @@ pub(crate) enum SessionsCommand {
         #[arg(long, value_name = "N")]
         limit: Option<usize>,
     },
-    /// Everything about one session
-    Show(SessionArgument),
+    /// One session: how it went, whether its record is intact, and its policy in short
+    Show {
+        #[command(flatten)]
+        session: SessionArgument,
+        /// Print the whole policy that was in force, as TOML, and nothing else
+        #[arg(long)]
+        policy: bool,
+    },
     /// Remove the records of sessions that have ended
     Rm {
         /// Ids, beginnings of ids, or names

@@ -4,7 +4,13 @@ use crate::Done;
 use crate::cli::{SessionsArguments, SessionsCommand};
 use crate::output;
 use crate::selection::{find, sessions as all, time};
+use bailiwick_event::Failure;
 use bailiwick_ledger::SessionInfo;
+use bailiwick_policy::Effective;
+
+/// What is said of a policy that is not there.
+const NOT_KEPT: &str =
+    "its text was not kept: the run was killed in its first moment; the record has its hash";
 
 /// How many sessions a list for people has.
 const NEWEST: usize = 50;
@@ -22,21 +28,32 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
             };
             output::print(&text)?;
         }
-        SessionsCommand::Show(session) => {
+        SessionsCommand::Show { session, policy } => {
             let (info, reader) = find(&session.session)?;
+            let lock = reader.policy_lock()?;
+            if *policy {
+                let lock = lock.ok_or_else(|| Failure::fault(NOT_KEPT))?;
+                output::print(&format!("{}\n", lock.trim_end()))?;
+                return Ok(0);
+            }
             let mut text = table(std::slice::from_ref(&info));
             text += &format!(
                 "\nfolder: {}\n{}\n",
                 info.directory.display(),
                 reader.verify()?
             );
-            text += &format!(
-                "\nthe policy that was in force:\n{}\n",
-                reader.policy_lock()?.unwrap_or_else(|| {
-                    "# not kept: the run was killed in its first moment; the record has its hash"
-                        .to_owned()
-                })
-            );
+            let short = match lock.as_deref().map(Effective::from_lock) {
+                None => format!("  {NOT_KEPT}"),
+                Some(Ok(policy)) => policy.in_short(),
+                Some(Err(_)) => "  another version of bailiwick wrote it".to_owned(),
+            };
+            text += &format!("\nthe policy that was in force:\n{short}\n");
+            if lock.is_some() {
+                text += &format!(
+                    "`bailiwick sessions show {} --policy` prints all of it\n",
+                    info.id
+                );
+            }
             output::print(&text)?;
         }
         SessionsCommand::Rm { sessions } => {

@@ -18,6 +18,7 @@ mod fixture;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod import;
+mod in_short;
 mod keys;
 mod load;
 mod lock_text;

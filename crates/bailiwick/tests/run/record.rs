@@ -70,10 +70,20 @@ fn sessions_are_listed_shown_and_removed() {
         .success()
         .stdout_has("mine")
         .stdout_has("exit 4");
-    sandbox
-        .bailiwick(["sessions", "show", "mine"])
+    let shown = sandbox.bailiwick(["sessions", "show", "mine"]);
+    let workspace = sandbox.workspace();
+    shown
         .success()
-        .stdout_has("workspace =");
+        .stdout_has(&format!("write      {}", workspace.display()))
+        .stdout_has("network    nothing")
+        .stdout_has("--policy` prints all of it");
+    assert!(shown.stdout().lines().count() < 25, "{}", shown.stdout());
+    let all = sandbox.bailiwick(["sessions", "show", "mine", "--policy"]);
+    let all = all.success().stdout();
+    assert!(
+        bailiwick_policy::Effective::from_lock(&all).is_ok(),
+        "{all}"
+    );
     sandbox.bailiwick(["sessions", "rm", "mine"]).success();
     sandbox.bailiwick(["sessions", "show", "mine"]).code(2);
     sandbox.bailiwick(["sessions", "rm", "../../etc"]).code(2);
