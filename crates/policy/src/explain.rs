@@ -196,7 +196,7 @@ impl Effective {
                 ));
             }
         };
-        let at = |port| (port, network::decide_host(&self.network, &host, port));
+        let at = |port| (port, network::explain_host(&self.network, &host, port));
         let (asked, other) = match pattern.ports {
             Ports::One(port) => (at(port), None),
             Ports::Unsaid | Ports::All => match (at(443), at(80)) {

@@ -94,3 +94,34 @@ fn a_host_is_explained_as_it_is_decided() {
             .contains("without")
     );
 }
+
+#[test]
+fn what_only_covers_this_machines_loopback_opens_no_way_to_it() {
+    let loaded = Machine::new()
+        .user(
+            "[network]\nallow = [\"localhost\", \"127.0.0.0/8:9000\", \"127.0.0.1:5432\"]\n\
+             http = [{ host = \"localhost:8080\" }]",
+        )
+        .load();
+    let ask = |text: &str| loaded.effective.explain_host(text).unwrap();
+    for reached in ["localhost:5432", "[::1]:5432", "127.0.0.1:8080"] {
+        assert_eq!(ask(reached).access, Access::Reachable, "{reached}");
+    }
+    for (own, remedy) in [
+        ("localhost:443", "add \"localhost:443\" to [network] allow"),
+        (
+            "127.0.0.1:9000",
+            "add \"127.0.0.1:9000\" to [network] allow",
+        ),
+        ("127.0.0.2:9000", "write \"localhost:9000\""),
+    ] {
+        let found = ask(own);
+        assert_eq!(found.access, Access::Refused, "{found}");
+        assert!(found.note.contains("the sandbox's own loopback"), "{found}");
+        assert!(found.note.contains(remedy), "{found}");
+    }
+    assert_eq!(
+        network::loopback_ports(&loaded.effective.network),
+        [5432, 8080]
+    );
+}

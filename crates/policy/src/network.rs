@@ -95,6 +95,54 @@ pub fn decide_host(policy: &NetworkPolicy, host: &Host, port: u16) -> HostDecisi
     default_refusal(policy, host, Some(port))
 }
 
+/// The ports of this machine's loopback that the policy grants, each once. A sandbox has a loopback
+/// of its own, so that only an entry that names this machine and one port opens a way to it: what
+/// covers it by a wildcard, or without a port, leads to the sandbox's own.
+#[must_use]
+pub fn loopback_ports(policy: &NetworkPolicy) -> Vec<u16> {
+    let http = policy.http.iter().map(|rule| &rule.value.host);
+    let named = policy.allow.iter().map(|entry| &entry.value).chain(http);
+    let ports = named.filter_map(|pattern| match (&pattern.host, pattern.ports) {
+        (PatternHost::Exact(host), Ports::One(port)) if is_here(host) => Some(port),
+        _ => None,
+    });
+    Vec::from_iter(BTreeSet::from_iter(ports))
+}
+
+/// What [`decide_host`] says, for people: an entry that covers this machine's loopback without
+/// opening a way to it is a refusal, since the sandbox has a loopback of its own.
+pub(crate) fn explain_host(policy: &NetworkPolicy, host: &Host, port: u16) -> HostDecision {
+    let decided = decide_host(policy, host, port);
+    if !decided.is_allow() || leads_out(policy, host, port) {
+        return decided;
+    }
+    let refusal = default_refusal(policy, host, Some(port));
+    let reason = format!(
+        "{} covers it, but inside it is the sandbox's own loopback; a way to this machine's opens \
+         only for an entry that names it with one port",
+        decided.decision.rule
+    );
+    // What names the address itself is named by the remedy already.
+    let remedy = match is_here(host) {
+        true => refusal.decision.remedy,
+        false => format!("write \"localhost:{port}\", and have the service listen there"),
+    };
+    HostDecision::deny(
+        &refusal.decision.rule.id,
+        &refusal.decision.rule.origin,
+        reason,
+        remedy,
+    )
+}
+
+/// Whether a connection to this host leaves the sandbox, and does not end at its own loopback.
+pub(crate) fn leads_out(policy: &NetworkPolicy, host: &Host, port: u16) -> bool {
+    match host.is_loopback() || is_here(host) {
+        true => is_here(host) && loopback_ports(policy).contains(&port),
+        false => true,
+    }
+}
+
 /// Whether there is any port at which `host` may be reached: what a name server answers by.
 #[must_use]
 pub fn knows_name(policy: &NetworkPolicy, host: &Host) -> HostDecision {

@@ -6,7 +6,6 @@ use crate::kernel::{self, set_option};
 use crate::message::Carried;
 use crate::netlink::{ACK, Batch, CREATE, EXCL, REQUEST};
 use crate::nftables;
-use bailiwick_event::{PatternHost, Ports};
 use bailiwick_policy::NetworkPolicy;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
@@ -101,21 +100,6 @@ pub(crate) fn grant(ports: &[u16], v6: bool) -> io::Result<Vec<(Carried, OwnedFd
         }
     }
     Ok(sockets)
-}
-
-/// The ports of the host's loopback that the policy grants, each once.
-pub(crate) fn granted_loopback_ports(policy: &NetworkPolicy) -> Vec<u16> {
-    let mut ports: Vec<u16> = policy
-        .allow
-        .iter()
-        .filter_map(|entry| match (&entry.value.host, entry.value.ports) {
-            (PatternHost::Exact(host), Ports::One(port)) if host.is_loopback() => Some(port),
-            _ => None,
-        })
-        .collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports
 }
 
 /// Whether there are machines that a policy grants.

@@ -77,7 +77,7 @@ impl SetUp {
             skeleton: Skeleton::new(policy, identity),
             bounds,
             rules,
-            loopback: network::granted_loopback_ports(&policy.network),
+            loopback: bailiwick_policy::network::loopback_ports(&policy.network),
             owners: Vec::new(),
             command: launch.command.as_ref().map(Command::from),
             open: launch.open,

@@ -250,6 +250,43 @@ fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
 }
 
 #[test]
+fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so() {
+    let host = Host::start();
+    for name in ["localhost", "127.0.0.1"] {
+        let rule = format!("host = \"{name}:{}\"\nmethods = [\"GET\"]", host.port);
+        let text = format!("extends = [\"default\"]\n[[network.http]]\n{rule}\n");
+        let open = Sandbox::new().policy(&text);
+        let bare = Sandbox::new().without_namespaces().policy(&text);
+        for sandbox in [open, bare] {
+            for way in ["--noproxy '*'", "--noproxy ''"] {
+                let curl = format!("curl {way} -sS -m 10");
+                let at = format!("http://{name}:{}/", host.port);
+                sandbox
+                    .run(&format!("{curl} {at}"))
+                    .success()
+                    .stdout_is("hello")
+                    .nothing_refused();
+                sandbox
+                    .run(&format!("{curl} -X POST {at}"))
+                    .refused_by("network.http")
+                    .stdout_lacks("hello");
+            }
+            let policy = sandbox.scratch().root().join("policy-1.toml");
+            let explain = |asked: String| {
+                let policy = policy.to_str().unwrap();
+                let words = ["policy", "show", "--policy", policy, "--explain", &asked];
+                sandbox.bailiwick(words).success().stdout()
+            };
+            let said = explain(format!("{name}:{}", host.port));
+            assert!(said.contains("reachable by network.http"), "{said}");
+            // Its other ports stay the sandbox's own.
+            let said = explain(format!("{name}:{}", host.port ^ 1));
+            assert!(said.contains("refused by network.default"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn a_published_port_leads_in() {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
