@@ -4,7 +4,7 @@ use crate::Done;
 use crate::cli::{LogArguments, LogCommand};
 use crate::output;
 use crate::selection::{find, time};
-use bailiwick_event::{Event, Failure};
+use bailiwick_event::{Act, Event, Failure};
 use bailiwick_ledger::{Filter, SessionInfo, SessionReader, SessionState};
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
         ..Filter::default()
     };
     if !arguments.json {
-        output::print(&header(&info, &reader))?;
+        output::print(&header(&info, &reader)?)?;
     }
     let mut first = true;
     loop {
@@ -45,7 +45,7 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
     }
 }
 
-fn header(info: &SessionInfo, reader: &SessionReader) -> String {
+fn header(info: &SessionInfo, reader: &SessionReader) -> Result<String, Failure> {
     let words: Vec<_> = info.argv.iter().map(ToString::to_string).collect();
     let damage = reader
         .damage()
@@ -55,14 +55,40 @@ fn header(info: &SessionInfo, reader: &SessionReader) -> String {
         0 => String::new(),
         lost => format!("\nlost: {lost} rows could not be kept"),
     };
-    format!(
+    let without = match reader.event(1)?.map(|first| first.act) {
+        Some(Act::SessionStart { layers, .. }) => done_without(&layers),
+        _ => String::new(),
+    };
+    Ok(format!(
         "session {} ({}), {} UTC: {}\nfile reads: enforced, not recorded (`bailiwick policy show \
-         --explain PATH` answers){damage}{lost}\n\n",
+         --explain PATH` answers){without}{damage}{lost}\n\n",
         info.id,
         info.state.name(),
         time(info.started_ns),
         words.join(" "),
-    )
+    ))
+}
+
+/// The layers that the run did without, where there are any, and those that it had.
+fn done_without(layers: &[String]) -> String {
+    match bailiwick_process::done_without(layers) {
+        missing if missing.is_empty() => String::new(),
+        missing => {
+            let unseen = match missing.contains(&"namespaces") {
+                true => {
+                    "\nconnections: where the policy grants no machine they are refused by the \
+                         kernel, not recorded"
+                }
+                false => "",
+            };
+            format!(
+                "\nmissing layers: {}; in force: {} (`bailiwick doctor` says why and what it \
+                 means){unseen}",
+                missing.join(", "),
+                layers.join(", "),
+            )
+        }
+    }
 }
 
 fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<String, Failure> {

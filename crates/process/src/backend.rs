@@ -200,7 +200,10 @@ impl Prepared for Waiting {
             true => idmaps(&set_up.plan),
             false => Ok(Idmaps::default()),
         }
-        .map_err(fault("the owner of the workspace cannot be mapped"))?;
+        .map_err(|error| match layers::is_limit(&error) {
+            true => layers::no_namespaces(&error),
+            false => fault("the owner of the workspace cannot be mapped")(error),
+        })?;
         set_up.owners = idmaps.owners().collect();
         running.refusals = Rules::named(policy);
         let way = policy.filesystem.protect_absent();
@@ -254,7 +257,7 @@ impl Prepared for Waiting {
 
 /// Whether host root gets the user namespace that his sandbox enters last: a machine may give him
 /// every other, and not that. An ordinary user's exists before everything else.
-fn can_map(identity: Identity) -> Result<(), Failure> {
+pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
     match identity {
         Identity::Root => Idmaps::default()
             .make(0, 0)

@@ -3,7 +3,7 @@
 
 use crate::identity::Identity;
 use crate::kernel::{self, Fork};
-use crate::{abi, kept, layers, mounts, nftables, notify, raw, ruleset, seccomp};
+use crate::{abi, backend, kept, layers, mounts, nftables, notify, raw, ruleset, seccomp};
 use bailiwick_event::Failure;
 use rustix::process::{Pid, WaitOptions, waitpid};
 use std::io;
@@ -109,6 +109,11 @@ pub fn examine() -> Vec<Finding> {
         let state = match failure {
             Err(failure) => State::Missing(failure.to_string()),
             Ok(()) if tried.stage == "landlock" => landlock(kernel::landlock_abi()),
+            // Root needs no user namespace for the others, but for the owner of the workspace.
+            Ok(()) if tried.stage == "mount: " => match backend::can_map(Identity::of_caller()) {
+                Ok(()) => State::Works,
+                Err(failure) => State::Missing(failure.to_string()),
+            },
             Ok(()) => State::Works,
         };
         Finding {

@@ -56,8 +56,8 @@ pub(crate) fn without_namespaces(bounds: &Bounds) -> Option<String> {
 pub(crate) fn problem() -> Option<String> {
     let reason = cgroup::available().err()?;
     let remedy = match reason.starts_with("systemd does not delegate") {
-        true => "`sudo bailiwick setup delegate`, and log in again",
-        false => "boot with cgroup v2; in a container, give it a control group that it may write",
+        true => "`sudo bailiwick setup delegate`, and log in again".to_owned(),
+        false => cgroup::remedy(&reason),
     };
     Some(format!(
         "{reason}\n  without it `memory` is looked at every 20 ms and `cpu` is whole CPUs\n  \

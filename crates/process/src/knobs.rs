@@ -4,6 +4,17 @@
 use rustix::process::geteuid;
 use std::fs;
 
+/// The remedy for a limit of namespaces.
+macro_rules! limit {
+    ($kind:literal) => {
+        concat!(
+            "let there be namespaces: `sudo sysctl -w user.max_",
+            $kind,
+            "_namespaces=15000`"
+        )
+    };
+}
+
 /// What the machine is set to; none where it has no such setting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Knobs {
@@ -11,9 +22,22 @@ pub(crate) struct Knobs {
     apparmor: Option<u64>,
     /// Debian: users may make them.
     clone: Option<u64>,
-    /// How many there may be.
-    most: Option<u64>,
+    /// Which kind of namespaces there may be none of, by its remedy.
+    none: Option<&'static str>,
 }
+
+/// How many namespaces of a kind there may be (namespaces(7)), and what lets there be some.
+const LIMITS: [(&str, &str); 7] = [
+    ("user/max_user_namespaces", USER),
+    ("user/max_mnt_namespaces", limit!("mnt")),
+    ("user/max_pid_namespaces", limit!("pid")),
+    ("user/max_net_namespaces", limit!("net")),
+    ("user/max_ipc_namespaces", limit!("ipc")),
+    ("user/max_uts_namespaces", limit!("uts")),
+    ("user/max_cgroup_namespaces", limit!("cgroup")),
+];
+
+const USER: &str = limit!("user");
 
 impl Knobs {
     /// As the machine is set for this user.
@@ -26,18 +50,26 @@ impl Knobs {
         Self {
             apparmor: number("kernel/apparmor_restrict_unprivileged_userns").filter(|_| user),
             clone: number("kernel/unprivileged_userns_clone").filter(|_| user),
-            most: number("user/max_user_namespaces"),
+            none: LIMITS
+                .into_iter()
+                .find(|(name, _)| number(name) == Some(0))
+                .map(|(_, remedy)| remedy),
         }
     }
 
-    /// What to do about it.
-    pub(crate) fn remedy(self) -> &'static str {
+    /// What to do about it. `limit` says whether the kernel has named a limit as the reason: what
+    /// else is set is not it then. That limit may be one of the machine's that is not to be seen
+    /// from a container.
+    pub(crate) fn remedy(self, limit: bool) -> &'static str {
+        if limit {
+            return self.none.unwrap_or(USER);
+        }
         if self.clone == Some(0) {
             return "let users make namespaces: `sudo sysctl -w \
                     kernel.unprivileged_userns_clone=1`";
         }
-        if self.most == Some(0) {
-            return "let there be namespaces: `sudo sysctl -w user.max_user_namespaces=15000`";
+        if let Some(remedy) = self.none {
+            return remedy;
         }
         if self.apparmor.is_some_and(|value| value != 0) {
             return "let AppArmor give this program namespaces: `sudo bailiwick setup apparmor`";
@@ -56,31 +88,34 @@ mod tests {
         let free = Knobs {
             apparmor: Some(0),
             clone: Some(1),
-            most: Some(15_000),
+            none: None,
         };
-        assert!(free.remedy().contains("container"));
-        assert!(Knobs::default().remedy().contains("container"));
+        assert!(free.remedy(false).contains("container"));
+        assert!(Knobs::default().remedy(false).contains("container"));
         let apparmor = Knobs {
             apparmor: Some(1),
             ..free
         };
         assert!(
             apparmor
-                .remedy()
+                .remedy(false)
                 .contains("`sudo bailiwick setup apparmor`")
         );
+        // The kernel has said that it is the limit: a container sees AppArmor's setting and not it.
+        assert_eq!(apparmor.remedy(true), USER);
         let none = Knobs {
-            most: Some(0),
+            none: Some(LIMITS[3].1),
             ..apparmor
         };
-        assert!(none.remedy().contains("user.max_user_namespaces=15000"));
+        assert!(none.remedy(false).contains("user.max_net_namespaces=15000"));
+        assert!(none.remedy(true).contains("user.max_net_namespaces=15000"));
         let debian = Knobs {
             clone: Some(0),
             ..none
         };
         assert!(
             debian
-                .remedy()
+                .remedy(false)
                 .contains("kernel.unprivileged_userns_clone=1")
         );
     }

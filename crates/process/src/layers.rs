@@ -23,6 +23,10 @@ enum Remedy {
 }
 use Remedy::{Known, Namespaces};
 
+/// What to do where a path that is to be mounted leads through a link.
+const LINK: &str = "a part of this path is a symbolic link: write in the policy the path that it \
+    leads to, without the link";
+
 const LAYERS: &[Layer] = &[
     Layer {
         stage: "user",
@@ -121,6 +125,21 @@ pub(crate) fn names(isolated: bool) -> Vec<String> {
     names
 }
 
+/// Which of the layers that a policy can require a run did without, by the layers that its record
+/// names.
+#[must_use]
+pub fn done_without(layers: &[String]) -> Vec<&'static str> {
+    // The user namespace is the first of all of them, or there is none.
+    let stands_for = |layer| if layer == "namespaces" { "user" } else { layer };
+    let has = |first: &str| {
+        let mut words = layers.iter().map(|l| l.split(' ').next());
+        words.any(|word| word == Some(first))
+    };
+    let mut all = bailiwick_policy::LAYERS.to_vec();
+    all.retain(|layer| !has(stands_for(layer)));
+    all
+}
+
 /// The failure for a stage that pid 1 reported.
 pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
     let reason = match errno {
@@ -139,8 +158,10 @@ pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
             layer.name,
             layer.stops,
             match layer.remedy {
+                // Nothing is mounted through a link, whatever the machine gives.
+                _ if errno == libc::ELOOP => LINK,
                 Known(remedy) => remedy,
-                Namespaces => Knobs::read().remedy(),
+                Namespaces => Knobs::read().remedy(is_limit(&io::Error::from_raw_os_error(errno))),
             }
         )),
         None => Failure::fault(format!(
@@ -164,7 +185,7 @@ pub(crate) fn without_namespaces(why: &Failure, network: bool) -> Vec<String> {
     let first = first.strip_prefix("not started: ").unwrap_or(first);
     let network = match network {
         true => "the network is TCP to what the policy grants, without UDP and without servers",
-        false => "there is no network",
+        false => "there is no network (what is tried is refused by the kernel and not recorded)",
     };
     let mut told = vec![format!(
         "no namespaces here ({first}); Landlock, seccomp and the write broker hold, and: {network}, \
@@ -188,11 +209,40 @@ pub(crate) fn no_namespaces(error: &io::Error) -> Failure {
              yet\n  remedy: run the command without `bailiwick run`; what holds here holds for it",
         );
     }
-    match error.raw_os_error() {
-        Some(libc::ENOSPC | libc::EUSERS) => Failure::fault(
-            "not started: the limit of user namespaces is reached\n  remedy: `sudo sysctl -w \
-             user.max_user_namespaces=15000`",
-        ),
-        errno => missing("user", errno.unwrap_or(0)),
+    match is_limit(error) {
+        true => Failure::fault(format!(
+            "not started: the limit of namespaces is reached\n  remedy: {}",
+            Knobs::read().remedy(true)
+        )),
+        false => missing("user", error.raw_os_error().unwrap_or(0)),
+    }
+}
+
+/// Whether the kernel says that there are as many namespaces as there may be, or may be none.
+pub(crate) fn is_limit(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EUSERS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_run_did_without_is_what_its_record_does_not_name() {
+        let of = |layers: &[&str]| {
+            let layers: Vec<String> = layers.iter().map(|l| (*l).to_owned()).collect();
+            done_without(&layers)
+        };
+        let all = [
+            "user",
+            "mount",
+            "landlock (ABI 6)",
+            "seccomp",
+            "limits (exact: cpu)",
+        ];
+        assert_eq!(of(&all), [""; 0]);
+        assert_eq!(of(&all[2..]), ["namespaces"]);
+        assert_eq!(of(&["user", "mount", "seccomp"]), ["landlock"]);
+        assert_eq!(of(&["capabilities"]), bailiwick_policy::LAYERS);
     }
 }

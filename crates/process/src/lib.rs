@@ -59,5 +59,5 @@ mod watch;
 
 pub use backend::ProcessBackend;
 pub use doctor::{Finding, State, examine};
-pub use layers::{LANDLOCK_OF_SIGNALS, WITHOUT_NAMESPACES, landlock_version};
+pub use layers::{LANDLOCK_OF_SIGNALS, WITHOUT_NAMESPACES, done_without, landlock_version};
 pub use rehearsal::{Rehearsal, rehearse};

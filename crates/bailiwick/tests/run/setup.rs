@@ -122,3 +122,24 @@ fn doctor_names_the_setting_that_forbids_namespaces_and_what_mends_it() {
     );
     assert!(said.contains("code=1\n"), "{said}");
 }
+
+#[test]
+fn doctor_and_run_name_the_limit_of_namespaces_to_root_and_where_it_is_not_to_be_seen() {
+    let remedy = "`sudo sysctl -w user.max_user_namespaces=15000`";
+    let run =
+        "cd /run && XDG_STATE_HOME=/run/state HOME=/run $B run --workspace /run/systemd -- true";
+    // Root has every other namespace, but not the one that owns the workspace.
+    let root = "echo 0 > /proc/sys/user/max_user_namespaces\n";
+    // The limit is that of the namespace above, as in a container.
+    let inner = "echo 1 > /proc/sys/user/max_user_namespaces\nexec unshare -rm sh -c '";
+    for (before, after) in [(root, ""), (inner, "'")] {
+        let both = format!("{before}$B doctor || echo code=$?; {run} || echo code=$?{after}");
+        let said = on_a_machine(&both);
+        assert_eq!(said.matches(remedy).count(), 2, "{said}");
+        assert!(
+            said.contains("code=1\n") && said.contains("code=125\n"),
+            "{said}"
+        );
+        assert!(!said.contains("apparmor"), "{said}");
+    }
+}

@@ -9,11 +9,13 @@
 mod events;
 mod group;
 mod place;
+mod remedy;
 mod systemd;
 mod wire;
 
 pub(crate) use events::Events;
 pub(crate) use place::available;
+pub(crate) use remedy::remedy;
 
 use crate::limits::Bounds;
 use group::Group;

@@ -8,6 +8,9 @@ use rustix::fs::{Access, AtFlags, CWD, accessat, getxattr};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// How the reason begins where a controller is missing; its name follows.
+pub(crate) const NO_CONTROLLER: &str = "cgroup v2 has no controller here for ";
+
 /// A folder that may be used, with the controllers that the limits need switched on.
 pub(crate) fn find(bounds: &Bounds) -> Result<PathBuf, String> {
     let needed = needed(bounds);
@@ -120,7 +123,7 @@ fn switch_on(folder: &Path, needed: &[&str]) -> Result<(), String> {
             continue;
         }
         if !listed(&has, name) {
-            return Err(format!("cgroup v2 has no {name} controller here"));
+            return Err(format!("{NO_CONTROLLER}{name}"));
         }
         fs::write(folder.join("cgroup.subtree_control"), format!("+{name}"))
             .map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -154,6 +157,9 @@ mod tests {
         let written = fs::read_to_string(at("cgroup.subtree_control")).unwrap();
         assert_eq!(written, "+memory");
         let refused = switch_on(folder.path(), &["pids"]).unwrap_err();
-        assert!(refused.contains("no pids controller"), "{refused}");
+        assert!(
+            refused.ends_with("no controller here for pids"),
+            "{refused}"
+        );
     }
 }
