@@ -40,7 +40,8 @@ pub(crate) fn doctor() -> Done {
         _ => {
             "a run that needs a missing layer is not started; [require] layers in a policy, or \
              --best-effort, does without it (docs/security.md says what then holds); without \
-             namespaces the network is TCP to what the policy grants, without UDP and servers\n"
+             namespaces the network is TCP to what the policy grants, without UDP and servers, and \
+             where it grants nothing what is tried is refused but not recorded\n"
         }
     };
     text += "TLS is not inspected: a host that serves several names (a content network) can be \

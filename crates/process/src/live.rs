@@ -49,6 +49,8 @@ pub(crate) struct Live {
     bounds: Bounds,
     /// Variables that every command here has.
     variables: Vec<(OsString, OsString)>,
+    /// Whether there is a gate that connections come to.
+    gated: bool,
     broker: Option<Broker>,
     /// The filter that has the commands' calls arrive at the broker.
     brokered: Rc<[sock_filter]>,
@@ -128,6 +130,7 @@ impl Live {
             deadline: None,
             jobs: Vec::new(),
             stack: None,
+            gated: init.isolated || connects,
             init,
             bounds,
             variables,
@@ -142,6 +145,9 @@ impl Live {
         for (name, value) in &self.variables {
             command.environment.retain(|(key, _)| key != name);
             command.environment.push((name.clone(), value.clone()));
+        }
+        if !self.gated {
+            bailiwick_sandbox::without_proxy(&mut command.environment);
         }
         match self.spawn(number, &command, umask, way) {
             Ok(job) => {
@@ -374,7 +380,7 @@ impl Live {
     /// The sandbox's own command has ended, or is to end now with everything else.
     fn end(&mut self, code: u8) -> ! {
         // What a short program did between two looks.
-        if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::look) {
+        if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::last_look) {
             let _ = tell(&self.init.control, &Report::Limit { kind, observed });
         }
         // Nothing of the sandbox is left when the end is reported.

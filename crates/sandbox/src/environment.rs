@@ -12,6 +12,30 @@ const BASE: [&str; 6] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM"];
 /// Addresses that a program inside reaches by itself.
 const NO_PROXY: &str = "localhost,127.0.0.1,::1";
 
+/// The variables by which programs find the gate's proxy.
+fn proxy() -> impl Iterator<Item = (OsString, OsString)> {
+    let proxy = format!("http://127.0.0.1:{}", bailiwick_gate::PROXY_PORT);
+    let names = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+    let of = names.map(|name| (name.to_owned(), proxy.clone()));
+    let not = ("NO_PROXY".to_owned(), NO_PROXY.to_owned());
+    let both = of.into_iter().chain([not]);
+    both.flat_map(|(name, value)| [(name.to_ascii_lowercase(), value.clone()), (name, value)])
+        .chain([("NODE_USE_ENV_PROXY".to_owned(), "1".to_owned())])
+        .map(|(name, value)| (name.into(), value.into()))
+}
+
+/// Takes the variables away that name the gate's proxy, for a sandbox that has no gate: a program
+/// that believes them waits for nobody. One that says something else is the policy's or the caller's
+/// own, and stays.
+pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
+    let ours: Vec<(OsString, OsString)> = proxy().collect();
+    let address = &ours[0].1;
+    // What says how to use a proxy goes with it, and stays with another one.
+    if environment.iter().any(|(_, value)| value == address) {
+        environment.retain(|variable| !ours.contains(variable));
+    }
+}
+
 /// The whole environment of the command: the base, what the policy passes, the proxy, what the
 /// policy sets, what the caller adds; later ones win.
 pub(crate) fn build(
@@ -39,18 +63,28 @@ pub(crate) fn build(
     }
     variables.insert("HOME".into(), policy.home.clone().into());
     variables.insert("PWD".into(), cwd.into());
-    let proxy = format!("http://127.0.0.1:{}", bailiwick_gate::PROXY_PORT);
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-        variables.insert(name.to_ascii_lowercase().into(), proxy.clone().into());
-        variables.insert(name.into(), proxy.clone().into());
-    }
-    variables.insert("NO_PROXY".into(), NO_PROXY.into());
-    variables.insert("no_proxy".into(), NO_PROXY.into());
-    variables.insert("NODE_USE_ENV_PROXY".into(), "1".into());
+    variables.extend(proxy());
     variables.insert("BAILIWICK".into(), "1".into());
     for (name, entry) in &policy.environment.set {
         variables.insert(name.into(), entry.value.clone().into());
     }
     variables.extend(added.iter().cloned());
     variables.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_gate_only_what_names_it_is_taken_away() {
+        let pair = |name: &str, value: &str| (OsString::from(name), OsString::from(value));
+        let mut all: Vec<_> = proxy().collect();
+        assert_eq!(all.len(), 9);
+        let own = [pair("PATH", "/bin"), pair("https_proxy", "http://mine:1")];
+        all.retain(|(name, _)| name != "https_proxy");
+        all.extend(own.clone());
+        without_proxy(&mut all);
+        assert_eq!(all, own);
+    }
 }

@@ -36,6 +36,7 @@ pub use backend::{
     Backend, Begun, Entry, Invocation, Launch, News, OWN, Prepared, Running, Started, TerminalShape,
 };
 pub use early::Early;
+pub use environment::without_proxy;
 pub use exec::{Connection, ExecRequest, exec};
 pub use serve::{ServeRequest, serve};
 pub use session::{Finished, RunRequest, run};

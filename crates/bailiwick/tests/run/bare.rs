@@ -136,6 +136,28 @@ END",
 }
 
 #[test]
+fn no_variable_names_a_proxy_that_is_not_there_and_the_log_says_what_is_missing() {
+    let sandbox = Sandbox::new().without_namespaces();
+    let outcome = sandbox.run("env | grep -ci proxy; curl -sS -m 5 http://a.test/");
+    outcome
+        .stdout_is("0\n")
+        .stderr_has("refused by the kernel and not recorded");
+    let own = Sandbox::new()
+        .without_namespaces()
+        .env("HTTP_PROXY", "http://mine.test:1");
+    own.run("env | grep -i proxy")
+        .stdout_is("HTTP_PROXY=http://mine.test:1\n");
+    sandbox
+        .bailiwick(["log"])
+        .success()
+        .stdout_has("missing layers: namespaces; in force: capabilities, landlock (ABI ")
+        .stdout_has("refused by the kernel, not recorded");
+    let full = Sandbox::new();
+    full.run("env | grep -c 127.0.0.1:14829").stdout_is("6\n");
+    full.bailiwick(["log"]).stdout_lacks("missing layers");
+}
+
+#[test]
 fn nothing_is_left_when_the_run_or_its_supervisor_ends() {
     let sandbox = Sandbox::new();
     let output = run(
