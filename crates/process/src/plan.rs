@@ -188,12 +188,11 @@ impl Plan {
             }
         }
         self.note_lost(&lost);
+        let writable = of_access(&wanted, Access::Write);
+        for (_, source, _) in wanted.values_mut().filter(|w| w.0 == Access::Private) {
+            *source = without_links(source, &writable)?;
+        }
         // A link that a sandbox could have put there must not choose what the next one sees.
-        let writable: Vec<&PathBuf> = wanted
-            .iter()
-            .filter(|(_, (access, ..))| *access == Access::Write)
-            .map(|(at, _)| at)
-            .collect();
         for (link, rule, entry) in &crossed {
             if writable.iter().any(|top| link.starts_with(top)) {
                 return Err(refused(
@@ -213,8 +212,9 @@ impl Plan {
                 continue;
             }
             if above.is_some() && !at.exists() {
-                self.notices
-                    .push(format!("{} does not exist and stays so", shown(&at)));
+                let written = above.is_some_and(|bind| bind.access == Access::Write);
+                let notice = no_place(&shown(&at).to_string(), written);
+                self.notices.push(notice);
                 continue;
             }
             let own = access > Access::Read
@@ -462,6 +462,51 @@ pub(crate) fn not_made(folder: &Path, error: &io::Error) -> Failure {
         "{} cannot be made: {error}\n  {remedy}",
         shown(folder)
     ))
+}
+
+/// The paths that are wanted with this access.
+fn of_access(wanted: &BTreeMap<PathBuf, (Access, PathBuf, bool)>, access: Access) -> Vec<PathBuf> {
+    let of = wanted.iter().filter(|(_, (its, ..))| *its == access);
+    of.map(|(at, _)| at.clone()).collect()
+}
+
+/// How many names at the end of a private folder's path are the product's own to give:
+/// `bailiwick/projects/WORKSPACE/PATH`.
+const OWN_NAMES: usize = 4;
+
+/// A folder of the product's own by its path without links: nothing is mounted through one. One that
+/// a sandbox could have put there must not choose where the product keeps its files, and none of
+/// the product's own folders is a link at all.
+fn without_links(folder: &Path, writable: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let Some(resolved) = paths::resolve(folder) else {
+        return Ok(folder.to_path_buf());
+    };
+    let ends_alike =
+        (folder.iter().rev().take(OWN_NAMES)).eq(resolved.real.iter().rev().take(OWN_NAMES));
+    let planted = |link: &&Link| !ends_alike || writable.iter().any(|top| link.at.starts_with(top));
+    match resolved.links.iter().rev().find(planted) {
+        Some(link) => Err(Failure::fault(format!(
+            "not started: {} leads through {}, a symbolic link that a sandbox may have put there, \
+             or may put another in its place\n  remedy: set XDG_STATE_HOME to a path without that \
+             link, or take the folder that it lies in out of [filesystem] write",
+            shown(folder),
+            shown(&link.at)
+        ))),
+        None => Ok(resolved.real),
+    }
+}
+
+/// What is said of a private folder that is not there to be shown: making it in what the caller
+/// keeps would leave something behind.
+fn no_place(at: &str, written: bool) -> String {
+    let so = match written {
+        true => "what the command writes there is kept in your own",
+        false => "the command finds nothing there and cannot make it",
+    };
+    format!(
+        "{at} does not exist, so this run has no private folder there: {so}; to give it one, make \
+         it first: mkdir -p {at}"
+    )
 }
 
 /// The folder that stands behind a private path, made if it is missing. Its name is the path

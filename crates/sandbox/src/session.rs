@@ -7,6 +7,7 @@ use crate::early::Early;
 use crate::environment;
 use crate::front::Front;
 use crate::output::Output;
+use crate::own_folders::OwnFolders;
 use crate::record::{Beginning, Record};
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
@@ -16,11 +17,10 @@ use crate::terminal::Terminal;
 use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
+use bailiwick_policy::{Effective, Loaded, Request};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +77,8 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     startup::mark(Stage::Policy);
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
-    make_own_folders(&effective, &request.policy);
+    // Declared before the sandbox: what it hides goes after it.
+    let _own_folders = OwnFolders::make(&effective, &request.policy);
     let policy = Arc::new(effective);
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
@@ -165,19 +166,6 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let finished = supervisor.conclude(end, record, caller.get(OsStr::new("PATH")), request.json);
     startup::mark(Stage::Closed);
     finished
-}
-
-/// Makes the user's folders of the product's own files where a program inside could make them: there
-/// must be something to hide. Those of the system are others' as well, and not for one run to make.
-pub(crate) fn make_own_folders(policy: &Effective, request: &Request) {
-    for folder in request.own_folders() {
-        let real = resolve_existing(folder);
-        let mut writable = policy.filesystem.write.iter();
-        if writable.any(|entry| entry.pattern.covers(&real).is_some()) {
-            let mut make = std::fs::DirBuilder::new();
-            let _ = make.recursive(true).mode(0o700).create(folder);
-        }
-    }
 }
 
 /// The command starts where the caller is, if that is in the workspace.

@@ -1,6 +1,7 @@
 //! Exactly the files that the policy names, and no others.
 
-use crate::support::Sandbox;
+use crate::support::{Outcome, Sandbox};
+use std::ffi::OsStr;
 
 const DEFAULT: &str = "extends = [\"default\"]\n";
 
@@ -223,6 +224,31 @@ fn a_workspace_that_is_the_home_directory_or_the_root_is_refused() {
     }
 }
 
+/// Runs a line of shell with the test's home directory as workspace.
+#[track_caller]
+fn wide(sandbox: &Sandbox, script: &str) -> Outcome {
+    let home = sandbox.scratch().home();
+    let words = ["run", "--allow-wide-workspace", "-c", script, "--workspace"];
+    sandbox.bailiwick(words.iter().map(OsStr::new).chain([home.as_os_str()]))
+}
+
+#[test]
+fn a_private_folder_that_has_no_place_says_what_becomes_of_what_is_written_and_what_to_do() {
+    let sandbox = Sandbox::new().fresh_home();
+    let home = sandbox.scratch().home();
+    let outcome = wide(&sandbox, "mkdir ~/.cache && echo 1 > ~/.cache/kept");
+    let cache = home.join(".cache");
+    outcome
+        .success()
+        .stderr_has(".cache does not exist, so this run has no private folder there")
+        .stderr_has("is kept in your own")
+        .stderr_has(&format!("mkdir -p {}", cache.display()));
+    assert!(cache.join("kept").exists(), "as the notice says");
+    // What it says to do helps.
+    let again = wide(&sandbox, "ls ~/.cache");
+    again.success().stdout_is("").stderr_lacks(".cache");
+}
+
 #[test]
 fn our_own_state_stays_hidden_even_in_a_wide_workspace() {
     let sandbox = Sandbox::new().fresh_home();
@@ -295,6 +321,80 @@ fn the_users_policy_cannot_be_written_from_inside_even_where_it_does_not_exist_y
         .failure();
     assert!(home.join(".config/mine").exists());
     assert!(!home.join(".config/bailiwick/policy.toml").exists());
+}
+
+#[test]
+fn a_folder_that_was_made_to_be_hidden_goes_with_the_run() {
+    let sandbox = Sandbox::new().fresh_home();
+    let home = sandbox.scratch().home();
+    let sandbox = sandbox.host_env("XDG_CONFIG_HOME", home.join(".config"));
+    let script = "echo x > ~/.config/bailiwick/policy.toml || echo kept";
+    wide(&sandbox, script).success().stdout_is("kept\n");
+    assert!(!home.join(".config").exists(), "it was not there before");
+    // What the command puts next to it is the user's, and what is put in it from outside as well.
+    wide(&sandbox, "mkdir -p ~/.config; echo 1 > ~/.config/mine").success();
+    assert!(home.join(".config/mine").exists());
+    assert!(!home.join(".config/bailiwick").exists());
+    std::fs::create_dir(home.join(".config/bailiwick")).unwrap();
+    wide(&sandbox, "true").success();
+    assert!(
+        home.join(".config/bailiwick").exists(),
+        "it was there before"
+    );
+}
+
+#[test]
+fn a_link_on_the_way_to_the_products_own_files_is_followed_unless_a_sandbox_may_write_it() {
+    let sandbox = Sandbox::new().fresh_home();
+    let home = sandbox.scratch().home();
+    let elsewhere = sandbox.scratch().root().join("elsewhere");
+    std::fs::create_dir_all(elsewhere.join("state")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, home.join(".local")).unwrap();
+    let granted = |folder: &std::path::Path| {
+        format!(
+            "{DEFAULT}[filesystem]\nwrite = [\"{}\"]\n",
+            folder.display()
+        )
+    };
+    let state = home.join(".local/state");
+    // Also where it leads into what is granted: the product's own files are hidden there.
+    let open = sandbox.host_env("XDG_STATE_HOME", &state);
+    let open = open.policy(&granted(&elsewhere));
+    let words = ["run", "--policy", "POLICY", "-c"];
+    let run = |policy: &str, script: &str| {
+        let policy = open.scratch().root().join(policy);
+        let words = words.map(|word| match word {
+            "POLICY" => policy.to_str().unwrap().to_owned(),
+            word => word.to_owned(),
+        });
+        open.bailiwick(words.iter().map(String::as_str).chain([script]))
+    };
+    let script = "echo 1 > ~/.cache/x && ls ~/.local/state/bailiwick; true";
+    run("policy-1.toml", script).success().stdout_is("");
+    open.scratch().write("wide.toml", granted(&home));
+    run("wide.toml", "true")
+        .code(125)
+        .stderr_has("a symbolic link that a sandbox may have put there")
+        .stderr_has("remedy: set XDG_STATE_HOME")
+        .stderr_lacks("container");
+    // None of the product's own folders is a link.
+    let projects = elsewhere.join("state/bailiwick/projects");
+    std::fs::rename(&projects, elsewhere.join("moved")).unwrap();
+    std::os::unix::fs::symlink("../../moved", &projects).unwrap();
+    run("policy-1.toml", "true")
+        .code(125)
+        .stderr_has("projects, a symbolic link that a sandbox may have put there");
+    std::fs::remove_file(&projects).unwrap();
+    // A private folder behind a link that is shown.
+    let text = format!(
+        "{DEFAULT}[filesystem]\nread = [\"{0}\"]\nprivate = [\"{0}/share\"]\n",
+        home.join(".local").display()
+    );
+    open.scratch().write("behind.toml", text);
+    run("behind.toml", "true")
+        .code(125)
+        .stderr_has("without the link")
+        .stderr_lacks("container");
 }
 
 #[test]
