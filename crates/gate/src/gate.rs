@@ -11,10 +11,11 @@ use crate::names::Names;
 use crate::sockets::{Inside, Sockets};
 use crate::{dns_serve, forward, proxy, transparent, udp};
 use bailiwick_guard::Guard;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashSet;
 use std::io;
 use std::net::{TcpListener, UdpSocket};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -23,8 +24,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::{Semaphore, oneshot};
 
 /// How long [`Gate::stop`] waits.
-const STOP: Duration = Duration::from_millis(200);
-/// How much of that is for what connections still hold.
+const STOP: Duration = Duration::from_millis(2200);
+/// How much of that is for connections that nobody has accepted yet.
+const BACKLOG: Duration = Duration::from_secs(2);
+/// And for what connections still hold.
 const DRAIN: Duration = Duration::from_millis(150);
 /// Threads that wait for the host's resolver, at most.
 const RESOLVERS: usize = 16;
@@ -81,12 +84,13 @@ impl Gate {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             runtime.block_on(async {
+                let waiting = listeners.of_inside();
                 let serving = listeners.serve(&context, &busy);
                 let failed = serving.is_err();
                 let _ = ready.send(serving);
                 if !failed {
                     let _ = stopped.await;
-                    drain(&busy).await;
+                    drain(&busy, &waiting.unwrap_or_default()).await;
                 }
             });
             // Does not wait for the host's resolver, which cannot be interrupted.
@@ -103,8 +107,8 @@ impl Gate {
         Ok(Self { stop, ended })
     }
 
-    /// Ends every connection and the thread, within 200 milliseconds; what connections still hold
-    /// is passed on first, as far as that time allows.
+    /// Ends every connection and the thread; what connections still hold is passed on first, as far
+    /// as 150 milliseconds allow, and what has been tried is recorded, as far as two seconds do.
     pub fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.ended.recv_timeout(STOP);
@@ -127,13 +131,29 @@ impl Drop for Busy {
     }
 }
 
-/// Waits until no connection is served, for a bounded time. The sandbox's sides are closed by now:
-/// what is left is on its way.
-async fn drain(busy: &AtomicUsize) {
-    let deadline = Instant::now() + DRAIN;
-    while busy.load(Ordering::Relaxed) > 0 && Instant::now() < deadline {
+/// Waits until no connection is served and none waits to be accepted, for a bounded time. The sandbox's
+/// sides are closed by now: what is left is on its way. What it has tried is recorded, however much it
+/// tried at the end, so that those who wait have longer.
+async fn drain(busy: &AtomicUsize, listeners: &[TcpListener]) {
+    let end = Instant::now();
+    loop {
+        let patience = match is_waiting(listeners) {
+            true => BACKLOG,
+            false if busy.load(Ordering::Relaxed) == 0 => return,
+            false => DRAIN,
+        };
+        if end.elapsed() > patience {
+            return;
+        }
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
+}
+
+/// Whether a connection waits to be accepted.
+fn is_waiting(listeners: &[TcpListener]) -> bool {
+    let waits = |listener| PollFd::from_borrowed_fd(listener, PollFlags::IN);
+    let mut all: Vec<_> = listeners.iter().map(|l| waits(l.as_fd())).collect();
+    poll(&mut all, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// The sockets as the standard library's types, non-blocking.
@@ -162,6 +182,15 @@ impl Listeners {
                 .collect::<io::Result<_>>()?,
             doors: Vec::new(),
         })
+    }
+
+    /// Those at which programs of the sandbox ask.
+    fn of_inside(&self) -> io::Result<Vec<TcpListener>> {
+        let all = [&self.tcp, &self.proxy, &self.loopback];
+        all.into_iter()
+            .flatten()
+            .map(TcpListener::try_clone)
+            .collect()
     }
 
     fn loopback_ports(&self) -> io::Result<HashSet<u16>> {

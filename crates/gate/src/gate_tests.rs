@@ -197,6 +197,26 @@ fn a_gate_that_stopped_serves_nothing_more() {
 }
 
 #[test]
+fn what_was_tried_at_the_very_end_is_told() {
+    let (tcp, address) = bound("127.0.0.1:0");
+    let sockets = Sockets {
+        tcp: vec![tcp.into()],
+        ..Sockets::default()
+    };
+    // It takes longer to decide than to try.
+    let slow = |_: &Act| {
+        thread::sleep(Duration::from_millis(2));
+        true
+    };
+    let (gate, script) = start(sockets, Script::denying(slow));
+    for _ in 0..100 {
+        drop(TcpStream::connect(address).unwrap());
+    }
+    gate.stop();
+    assert_eq!(script.told().len(), 100);
+}
+
+#[test]
 fn a_descriptor_that_is_no_socket_is_an_error_at_the_start() {
     let file = std::fs::File::open("/dev/null").unwrap();
     let sockets = Sockets {

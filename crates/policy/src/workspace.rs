@@ -77,19 +77,36 @@ fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {
     Ok(())
 }
 
+/// As many links as the kernel follows on one way (path_resolution(7)).
+const LINKS: usize = 40;
+
 /// The path with the part of it that exists made canonical: where it leads, or would lead if what is
-/// missing of it were made.
+/// missing of it were made. A link whose target is missing is followed as well: whoever makes the
+/// target has made what the path names.
 #[must_use]
 pub fn resolve_existing(path: &Path) -> PathBuf {
-    for ancestor in path.ancestors() {
-        if let Ok(real) = ancestor.canonicalize() {
-            return match path.strip_prefix(ancestor) {
-                Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
-                _ => real,
-            };
+    let mut path = path.to_path_buf();
+    for _ in 0..LINKS {
+        let Some((real, rest)) = existing(&path) else {
+            return path;
+        };
+        let mut names = rest.components();
+        let link = names.next().map(|first| real.join(first));
+        match link.and_then(|link| link.read_link().ok()) {
+            Some(target) => path = real.join(target).join(names.as_path()),
+            // Joined with nothing it would end in a slash.
+            None => return real.join(rest).components().collect(),
         }
     }
-    path.to_path_buf()
+    path
+}
+
+/// The longest part of a path that exists, made canonical, and the rest.
+fn existing(path: &Path) -> Option<(PathBuf, &Path)> {
+    path.ancestors().find_map(|ancestor| {
+        let real = ancestor.canonicalize().ok()?;
+        Some((real, path.strip_prefix(ancestor).ok()?))
+    })
 }
 
 /// The name of a project's policy.

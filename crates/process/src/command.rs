@@ -18,7 +18,7 @@ use bailiwick_sandbox::OWN;
 use bailiwick_sandbox::place::{Place, pass};
 use bailiwick_sandbox::startup::{self, Stage};
 use libc::sock_filter;
-use rustix::fd::BorrowedFd;
+use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::{
@@ -154,7 +154,10 @@ fn prepare(surroundings: &Surroundings<'_>) -> Result<(), Errno> {
     }
     if let Some((broker, program)) = &surroundings.broker {
         let listener = notify::attach(program)?;
-        message::send(broker, &Handed::Listener, &[listener]).map_err(number)?;
+        message::send(broker, &Handed::Listener, &[listener.as_fd()]).map_err(number)?;
+        // Closed when the command is executed, and not by the C library, to which that is more than
+        // a system call.
+        std::mem::forget(listener);
     }
     // Last: by a low limit of open files nothing could be handed in where other programs of the same
     // user hand over descriptors at that moment.

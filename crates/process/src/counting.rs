@@ -12,8 +12,8 @@ thread_local! {
     static COUNT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// What this thread has allocated, in pieces.
-pub(crate) fn allocations() -> usize {
+/// How often this thread has asked for memory or given some back.
+pub(crate) fn requests() -> usize {
     COUNT.get()
 }
 
@@ -27,6 +27,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        COUNT.set(COUNT.get() + 1);
         // SAFETY: the caller's contract is the same.
         unsafe { System.dealloc(pointer, layout) }
     }

@@ -12,11 +12,14 @@ use crate::kernel::{self, Stack};
 use crate::message::tell;
 use rustix::fd::{AsRawFd, BorrowedFd};
 use std::io;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
-/// A command on its way: what has to be kept until its process has been waited for.
+/// A command on its way: what its process uses of this one's memory. To drop it frees nothing; only
+/// [`Departure::into_stack`] does.
 pub(crate) struct Departure {
-    stack: Stack,
-    _needs: Box<Needs>,
+    stack: ManuallyDrop<Stack>,
+    needs: NonNull<Needs>,
 }
 
 struct Needs {
@@ -29,7 +32,7 @@ impl Departure {
     /// Starts a command, which tells `control` where that failed. Its process id, and what is to be
     /// kept.
     pub(crate) fn start(
-        mut stack: Stack,
+        stack: Stack,
         image: Image,
         surroundings: &Surroundings<'_>,
         control: BorrowedFd<'_>,
@@ -39,21 +42,34 @@ impl Departure {
             surroundings: surroundings.with(lasting),
             control: lasting(control),
         });
-        let argument = (&raw const *needs).cast_mut().cast();
-        // SAFETY: the caller keeps the stack and the needs, neither of which moves or changes with
-        // what holds them, until the process has been waited for; what it runs neither allocates nor
-        // panics, and keeps nothing in a variable of the thread (the invariant of `crate::command`).
-        let pid = unsafe { kernel::start_beside(&mut stack, depart, argument) }?;
-        let departure = Self {
-            stack,
-            _needs: needs,
+        let mut departure = Self {
+            stack: ManuallyDrop::new(stack),
+            needs: NonNull::from(Box::leak(needs)),
         };
-        Ok((pid, departure))
+        let argument = departure.needs.as_ptr().cast();
+        // SAFETY: neither the stack nor the needs are freed, moved or changed before the caller of
+        // `into_stack` vouches that the process has been waited for; what it runs neither allocates
+        // nor panics, and keeps nothing in a variable of the thread (the invariant of
+        // `crate::command`).
+        match unsafe { kernel::start_beside(&mut departure.stack, depart, argument) } {
+            Ok(pid) => Ok((pid, departure)),
+            Err(error) => {
+                // SAFETY: there is no process.
+                drop(unsafe { departure.into_stack() });
+                Err(error)
+            }
+        }
     }
 
-    /// Its process has been waited for: the stack is free for another.
-    pub(crate) fn into_stack(self) -> Stack {
-        self.stack
+    /// The stack, free for another.
+    ///
+    /// # Safety
+    /// The process has been waited for.
+    pub(crate) unsafe fn into_stack(self) -> Stack {
+        // SAFETY: it was leaked from a box by `start`, nobody else uses it any more, and this is
+        // called once: it takes `self`.
+        drop(unsafe { Box::from_raw(self.needs.as_ptr()) });
+        ManuallyDrop::into_inner(self.stack)
     }
 }
 

@@ -242,6 +242,9 @@ impl Init {
             mounts::begin(self.identity)?;
             startup::mark(Mark::Base);
             tell(&self.control, &Report::Based).stage("supervision")?;
+            // The plan may come where the supervisor is; by now that has most likely chosen the CPU for
+            // this process, and if not, the second time is behind it.
+            self.cpus.restore();
             let (set_up, idmaps) = self.wait_for_plan()?;
             self.cpus.restore();
             startup::mark(Mark::Plan);

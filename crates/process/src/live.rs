@@ -369,10 +369,9 @@ impl Live {
             // What it has left running may need its listener.
             let mut ended = self.jobs.swap_remove(at);
             ended.hear(&mut self.broker);
-            self.stack = ended
-                .departure
-                .map(Departure::into_stack)
-                .or(self.stack.take());
+            // SAFETY: its process has just been waited for.
+            let free = |departure: Departure| unsafe { departure.into_stack() };
+            self.stack = ended.departure.map(free).or(self.stack.take());
             let _ = tell(&self.init.control, &Report::Ended { job, code });
         }
     }
@@ -380,7 +379,7 @@ impl Live {
     /// The sandbox's own command has ended, or is to end now with everything else.
     fn end(&mut self, code: u8) -> ! {
         // What a short program did between two looks.
-        if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::last_look) {
+        if let Some((kind, observed)) = self.watch.as_mut().and_then(Watch::look) {
             let _ = tell(&self.init.control, &Report::Limit { kind, observed });
         }
         // Nothing of the sandbox is left when the end is reported.

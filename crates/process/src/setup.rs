@@ -10,7 +10,8 @@ use crate::plan::Plan;
 use crate::skeleton::Skeleton;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
-use bailiwick_policy::ProtectAbsent;
+use bailiwick_gate::PROXY_PORT;
+use bailiwick_policy::{Effective, ProtectAbsent};
 pub(crate) use bailiwick_sandbox::packet::{pack, raw, raw_list, unpack, unpack_command};
 use bailiwick_sandbox::{Invocation, Launch};
 use serde::{Deserialize, Serialize};
@@ -41,6 +42,18 @@ pub(crate) struct SetUp {
     pub(crate) without_seccomp: bool,
     /// Which of the standard streams come with the message, after the idmappings.
     pub(crate) streams: [bool; 3],
+}
+
+/// The ports of the host's loopback that lead out of the sandbox.
+fn loopback(policy: &Effective) -> Result<Vec<u16>, Failure> {
+    let ports = bailiwick_policy::network::loopback_ports(&policy.network);
+    match ports.contains(&PROXY_PORT) {
+        true => Err(Failure::usage(format!(
+            "not started: the policy opens localhost:{PROXY_PORT}, where every sandbox has its own \
+             proxy\n  remedy: have the service listen at another port"
+        ))),
+        false => Ok(ports),
+    }
 }
 
 impl SetUp {
@@ -77,7 +90,7 @@ impl SetUp {
             skeleton: Skeleton::new(policy, identity),
             bounds,
             rules,
-            loopback: bailiwick_policy::network::loopback_ports(&policy.network),
+            loopback: loopback(policy)?,
             owners: Vec::new(),
             command: launch.command.as_ref().map(Command::from),
             open: launch.open,

@@ -59,22 +59,9 @@ impl Watch {
 
     /// A limit that is reached, with what was seen; each is named once.
     pub(crate) fn look(&mut self) -> Option<(LimitKind, u64)> {
-        self.look_with(0)
-    }
-
-    /// The look after the sandbox's own command has ended. It counted while it ran, together with
-    /// what it leaves running: the kernel refused by that sum.
-    pub(crate) fn last_look(&mut self) -> Option<(LimitKind, u64)> {
-        // Whatever was seen before, the command is gone since. Where it leaves nothing running it is
-        // not known whether it ever had more than itself.
-        self.near = true;
-        self.look_with(u64::from(pids().next().is_some()))
-    }
-
-    fn look_with(&mut self, ended: u64) -> Option<(LimitKind, u64)> {
         if let Some(limit) = self.processes
             && self.could_have_reached(limit)
-            && let Some(seen) = self.busy().then(|| count_tasks() + ended)
+            && let Some(seen) = self.busy().then(count_tasks)
         {
             self.near = seen >= limit / 2;
             // A program that forks in a loop is rarely seen at the very limit, because what

@@ -30,7 +30,7 @@ fn proxy() -> impl Iterator<Item = (OsString, OsString)> {
 pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
     let ours: Vec<(OsString, OsString)> = proxy().collect();
     let address = &ours[0].1;
-    // What says how to use a proxy goes with it, and stays with another one.
+    // What says how to use a proxy goes with it.
     if environment.iter().any(|(_, value)| value == address) {
         environment.retain(|variable| !ours.contains(variable));
     }

@@ -13,7 +13,6 @@ mod front;
 mod input;
 mod job;
 mod output;
-mod own_folders;
 pub mod packet;
 pub mod place;
 mod protocol;

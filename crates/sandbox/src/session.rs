@@ -7,7 +7,6 @@ use crate::early::Early;
 use crate::environment;
 use crate::front::Front;
 use crate::output::Output;
-use crate::own_folders::OwnFolders;
 use crate::record::{Beginning, Record};
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
@@ -17,10 +16,11 @@ use crate::terminal::Terminal;
 use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Loaded, Request};
+use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,8 +77,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     startup::mark(Stage::Policy);
     notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
-    // Declared before the sandbox: what it hides goes after it.
-    let _own_folders = OwnFolders::make(&effective, &request.policy);
+    make_own_folders(&effective, &request.policy)?;
     let policy = Arc::new(effective);
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
@@ -166,6 +165,32 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let finished = supervisor.conclude(end, record, caller.get(OsStr::new("PATH")), request.json);
     startup::mark(Stage::Closed);
     finished
+}
+
+/// Makes the user's folders of the product's own files where a program inside could make them: there
+/// must be something to hide. Those of the system are others' as well, and not for one run to make.
+/// They stay: to take one away would uncover it in every sandbox that hides it.
+///
+/// # Errors
+/// A [`Failure`] where one cannot be made: the command could make it, and the next run obey it.
+pub(crate) fn make_own_folders(policy: &Effective, request: &Request) -> Result<(), Failure> {
+    for folder in request.own_folders() {
+        let real = resolve_existing(folder);
+        let mut writable = policy.filesystem.write.iter();
+        if writable.any(|entry| entry.pattern.covers(&real).is_some()) {
+            let mut make = std::fs::DirBuilder::new();
+            let made = make.recursive(true).mode(0o700).create(&real);
+            made.map_err(|error| {
+                Failure::fault(format!(
+                    "not started: {} cannot be made ({error}), and so not be kept from the command, \
+                     which may write there\n  remedy: make it yourself, or take the folder that it \
+                     lies in out of [filesystem] write",
+                    real.display()
+                ))
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// The command starts where the caller is, if that is in the workspace.

@@ -6,14 +6,13 @@
 use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Started};
 use crate::door::{Door, give_terminal};
 use crate::environment;
-use crate::own_folders::OwnFolders;
 use crate::packet::{receive, tell, tell_now, unpack_command};
 use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
 use crate::ready::ready;
 use crate::record::{Beginning, Record};
 use crate::serve::{READY, ServeRequest, TAKEN};
-use crate::session::{private_folder, publish, say, start_folder};
+use crate::session::{make_own_folders, private_folder, publish, say, start_folder};
 use crate::supervisor::Supervisor;
 use bailiwick_event::Failure;
 use bailiwick_ledger::{Blank, StateDir};
@@ -45,8 +44,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     let prepared = backend.prepare(None);
     pass(Place::Forked);
     let state = StateDir::from_environment()?;
-    let (loaded, own_folders) = read(&request.policy)?;
-    let policy = loaded.effective;
+    let policy = read(&request.policy)?.effective;
     let private = private_folder(&state, &policy);
     let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
     pass(Place::Planned);
@@ -82,7 +80,6 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     rustix::stdio::dup2_stderr(&voice).map_err(own)?;
     drop(voice);
     let waiting = Waiting {
-        own_folders: vec![own_folders],
         backend,
         state,
         blank,
@@ -104,11 +101,11 @@ fn tell_caller(wanted: &Wanted, line: &str) {
     say(&format!("{line}{end}"));
 }
 
-/// The policy that a request means now, and the folders that are hidden under it.
-fn read(request: &Request) -> Result<(Loaded, OwnFolders), Failure> {
+/// The policy that a request means now.
+fn read(request: &Request) -> Result<Loaded, Failure> {
     let loaded = bailiwick_policy::load(request)?;
-    let folders = OwnFolders::make(&loaded.effective, request);
-    Ok((loaded, folders))
+    make_own_folders(&loaded.effective, request)?;
+    Ok(loaded)
 }
 
 fn launch<'a>(
@@ -196,8 +193,6 @@ struct Waiting<'a> {
     blank: Option<Blank>,
     layers: Vec<String>,
     started: Started,
-    /// Declared last: they go after the sandbox that hides them.
-    own_folders: Vec<OwnFolders>,
 }
 
 impl Waiting<'_> {
@@ -210,11 +205,9 @@ impl Waiting<'_> {
             wanted.caller.iter().cloned().collect(),
         );
         request.allow_wide_workspace = run.allow_wide_workspace;
-        let (loaded, folders) = read(&request).ok()?;
-        self.own_folders.push(folders);
         let Loaded {
             effective, notices, ..
-        } = loaded;
+        } = read(&request).ok()?;
         if effective.limits.output.is_some() {
             // What it says is counted where it is passed on: by the run itself.
             return None;

@@ -324,23 +324,29 @@ fn the_users_policy_cannot_be_written_from_inside_even_where_it_does_not_exist_y
 }
 
 #[test]
-fn a_folder_that_was_made_to_be_hidden_goes_with_the_run() {
+fn the_folder_of_policies_is_kept_from_the_command_wherever_it_will_be() {
     let sandbox = Sandbox::new().fresh_home();
     let home = sandbox.scratch().home();
     let sandbox = sandbox.host_env("XDG_CONFIG_HOME", home.join(".config"));
     let script = "echo x > ~/.config/bailiwick/policy.toml || echo kept";
     wide(&sandbox, script).success().stdout_is("kept\n");
-    assert!(!home.join(".config").exists(), "it was not there before");
-    // What the command puts next to it is the user's, and what is put in it from outside as well.
-    wide(&sandbox, "mkdir -p ~/.config; echo 1 > ~/.config/mine").success();
-    assert!(home.join(".config/mine").exists());
-    assert!(!home.join(".config/bailiwick").exists());
-    std::fs::create_dir(home.join(".config/bailiwick")).unwrap();
-    wide(&sandbox, "true").success();
-    assert!(
-        home.join(".config/bailiwick").exists(),
-        "it was there before"
-    );
+    // Behind a link to what is not there yet.
+    std::fs::remove_dir_all(home.join(".config")).unwrap();
+    std::os::unix::fs::symlink("dot/config", home.join(".config")).unwrap();
+    let script =
+        "mkdir -p dot/config/bailiwick; echo x > dot/config/bailiwick/policy.toml || echo kept";
+    wide(&sandbox, script).success().stdout_is("kept\n");
+    std::fs::remove_dir_all(home.join("dot")).unwrap();
+    std::fs::create_dir(home.join("dot")).unwrap();
+    let dot = home.join("dot");
+    let words = ["run", "-c", "true", "--workspace", dot.to_str().unwrap()];
+    let refused = sandbox.bailiwick(words);
+    refused.code(2).stderr_has("contains the user's policy");
+    // Where it cannot be made nothing is started.
+    std::fs::write(home.join("dot/config"), "").unwrap();
+    wide(&sandbox, "true")
+        .code(125)
+        .stderr_has("cannot be made");
 }
 
 #[test]

@@ -36,22 +36,6 @@ fn forking_without_end_stops_at_the_limit() {
 }
 
 #[test]
-fn a_limit_on_processes_that_a_command_has_reached_when_it_ends_is_told() {
-    let policy = format!("{DEFAULT}[limits]\nprocesses = 4\n");
-    let sandbox = Sandbox::new().policy(&policy);
-    // It ends with the first that fails, long before the next look.
-    let outcome = sandbox.run("sleep 5 & sleep 5 & sleep 5 & sleep 5 & true");
-    outcome
-        .failure()
-        .refused_by("limits.processes")
-        .stderr_has("limits.processes");
-    sandbox
-        .run("sleep 5 & sleep 5 & true")
-        .success()
-        .nothing_refused();
-}
-
-#[test]
 fn a_run_over_its_time_is_ended() {
     let policy = format!("{DEFAULT}[limits]\nwall = \"1s\"\n");
     Sandbox::new()
