@@ -226,7 +226,7 @@ pub(crate) enum SessionsCommand {
     },
     /// Remove the records of sessions that have ended
     Rm {
-        /// Ids, beginnings of ids, or names
+        /// Ids, beginnings of ids, or names that one session has
         #[arg(required = true)]
         sessions: Vec<String>,
     },

@@ -63,8 +63,15 @@ fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
         output::print(&bailiwick_policy::render_show(&loaded))?;
         return Ok(0);
     };
-    // A path has a '/' in it, begins with '.' or '~', or exists; everything else is a host.
     let text = subject.to_string_lossy();
+    if let Some((_, rest)) = text.split_once("://") {
+        let host = rest.split('/').next().unwrap_or_default();
+        return Err(Failure::usage(format!(
+            "{text}: a URL is neither a path nor a host; write the host alone, with a port or without: \
+             {host}"
+        )));
+    }
+    // A path has a '/' in it, begins with '.' or '~', or exists; everything else is a host.
     let is_path = text.starts_with(['.', '~']) || text.contains('/');
     let path = is_path || Path::new(subject).exists();
     let explanation = if path {

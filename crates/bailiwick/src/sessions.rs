@@ -59,7 +59,8 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
         SessionsCommand::Rm { sessions } => {
             let all = all()?;
             for query in sessions {
-                let info = all.find(query)?;
+                // A name that is used again and again must not lead to one record after the other.
+                let info = all.find_only(query)?;
                 all.remove(&info.id)?;
                 output::print(&format!("removed {}\n", info.id))?;
             }

@@ -170,7 +170,7 @@ impl fmt::Display for LedgerError {
                 let list: Vec<_> = candidates.iter().map(SessionId::as_str).collect();
                 write!(
                     f,
-                    "\"{}\" could be any of {}; write more of the name",
+                    "\"{}\" could be any of {}; write one of these",
                     query.escape_default(),
                     list.join(", ")
                 )

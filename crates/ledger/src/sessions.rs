@@ -182,6 +182,22 @@ impl Sessions {
         }
     }
 
+    /// The session that is meant, where only one can be: of several with one name none is.
+    ///
+    /// # Errors
+    /// Those of [`Sessions::find`].
+    pub fn find_only(&self, query: &str) -> Result<SessionInfo, LedgerError> {
+        let mut named = self.entries()?;
+        named.retain(|(id, known)| self.name_of(id, known).as_deref() == Some(query));
+        match named.len() {
+            0 | 1 => self.find(query),
+            _ => Err(LedgerError::Ambiguous {
+                query: query.to_owned(),
+                candidates: named.into_iter().map(|(id, _)| id).collect(),
+            }),
+        }
+    }
+
     /// The user's own name for a session; its folder knows it where the index does not know the
     /// session.
     fn name_of(&self, id: &SessionId, known: &Indexed) -> Option<String> {

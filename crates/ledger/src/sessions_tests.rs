@@ -112,6 +112,25 @@ fn a_running_session_keeps_its_name() {
 }
 
 #[test]
+fn a_name_of_several_sessions_means_the_youngest_and_no_only_one() {
+    let lab = Lab::new();
+    let [first, second] = [(), ()].map(|()| {
+        let ledger = lab.named("build");
+        ledger.close().unwrap();
+        ledger.id().clone()
+    });
+    let sessions = Sessions::open(&lab.state);
+    assert_eq!(sessions.find("build").unwrap().id, second);
+    let Err(LedgerError::Ambiguous { candidates, .. }) = sessions.find_only("build") else {
+        panic!("one was meant")
+    };
+    assert_eq!(candidates, [first.clone(), second]);
+    assert_eq!(sessions.find_only(first.as_str()).unwrap().id, first);
+    sessions.remove(&first).unwrap();
+    assert!(sessions.find_only("build").is_ok());
+}
+
+#[test]
 fn of_sessions_that_want_a_name_at_once_one_gets_it() {
     let lab = Lab::new();
     let made: Vec<_> = std::thread::scope(|scope| {

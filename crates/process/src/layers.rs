@@ -142,8 +142,10 @@ pub fn done_without(layers: &[String]) -> Vec<&'static str> {
 
 /// The failure for a stage that pid 1 reported.
 pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
+    let limit = is_limit(&io::Error::from_raw_os_error(errno));
     let reason = match errno {
         0 => String::new(),
+        _ if limit => ": the limit of namespaces is reached".to_owned(),
         errno => format!(": {}", io::Error::from_raw_os_error(errno)),
     };
     let detail = stage
@@ -160,8 +162,8 @@ pub(crate) fn missing(stage: &str, errno: i32) -> Failure {
             match layer.remedy {
                 // Nothing is mounted through a link, whatever the machine gives.
                 _ if errno == libc::ELOOP => LINK,
-                Known(remedy) => remedy,
-                Namespaces => Knobs::read().remedy(is_limit(&io::Error::from_raw_os_error(errno))),
+                Known(remedy) if !limit => remedy,
+                _ => Knobs::read().remedy(limit),
             }
         )),
         None => Failure::fault(format!(

@@ -341,7 +341,7 @@ fn the_folder_of_policies_is_kept_from_the_command_wherever_it_will_be() {
     let dot = home.join("dot");
     let words = ["run", "-c", "true", "--workspace", dot.to_str().unwrap()];
     let refused = sandbox.bailiwick(words);
-    refused.code(2).stderr_has("contains the user's policy");
+    refused.code(126).stderr_has("contains the user's policy");
     // Where it cannot be made nothing is started.
     std::fs::write(home.join("dot/config"), "").unwrap();
     wide(&sandbox, "true")

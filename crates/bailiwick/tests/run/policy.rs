@@ -142,3 +142,18 @@ fn a_path_and_a_host_are_explained_with_the_line_that_decides() {
         explain("~/.ssh")
     );
 }
+
+#[test]
+fn a_url_is_not_explained_as_a_path() {
+    let sandbox = Sandbox::new();
+    let words = [
+        "policy",
+        "show",
+        "--explain",
+        "https://api.example.com:8443/x",
+    ];
+    sandbox
+        .bailiwick(words)
+        .code(2)
+        .stderr_has("write the host alone, with a port or without: api.example.com:8443");
+}
