@@ -46,6 +46,8 @@ fn gone() -> Failure {
 /// Sends a command in and waits for its end; none where the sandbox is not the one that is wanted.
 pub(crate) fn visit(socket: &OwnedFd, wanted: &mut Wanted) -> Result<Option<Finished>, Failure> {
     let own = [stdin(), stdout(), stderr()];
+    // Before the command can say that it is there: what is sent to it then comes to this process.
+    let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let given = match terminal::shape() {
         Some(shape) => Some((shape, ask_for_terminal(socket)?)),
         None => None,
@@ -59,7 +61,6 @@ pub(crate) fn visit(socket: &OwnedFd, wanted: &mut Wanted) -> Result<Option<Fini
         }
     };
     pass(Place::Sent);
-    let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let mut front = Front::new(terminal, signals);
     let end = wait(socket, &mut front);
     pass(Place::Told);

@@ -103,8 +103,12 @@ impl Stopped {
         I: IntoIterator,
         I::Item: AsRef<OsStr>,
     {
-        let (reached, reached_path) = fifo(sandbox, "reached");
-        let (go_on, go_on_path) = fifo(sandbox, "go-on");
+        let [reached_path, go_on_path] = ["reached", "go-on"].map(|name| fifo(sandbox, name));
+        let reached = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&reached_path)
+            .unwrap();
         let like = sandbox.command_of(binary());
         let mut command = Command::new("sh");
         command.env_clear();
@@ -115,7 +119,7 @@ impl Stopped {
             .current_dir(sandbox.workspace())
             .env("BAILIWICK_STOP_AT", place)
             .args(["-c", r#"exec 8<>"$1" 9<"$2"; shift 2; exec "$@""#, "sh"])
-            .args([reached_path, go_on_path])
+            .args([&reached_path, &go_on_path])
             .arg(like.get_program())
             .args(like.get_args())
             .args(words)
@@ -124,6 +128,8 @@ impl Stopped {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
+        // Waits until the shell has opened it, who would wait for ever after a release before that.
+        let go_on = File::options().write(true).open(&go_on_path).unwrap();
         Self {
             place: place.to_owned(),
             child,
@@ -229,14 +235,9 @@ pub(crate) fn kill_children(pid: u32) {
 }
 
 /// A named pipe of the test's own, opened for both ways so that opening it waits for nobody.
-fn fifo(sandbox: &Sandbox, name: &str) -> (File, PathBuf) {
+fn fifo(sandbox: &Sandbox, name: &str) -> PathBuf {
     let path = sandbox.scratch().root().join(name);
     let _ = std::fs::remove_file(&path);
     mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .unwrap();
-    (file, path)
+    path
 }
