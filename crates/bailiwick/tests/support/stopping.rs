@@ -234,7 +234,7 @@ pub(crate) fn kill_children(pid: u32) {
     }
 }
 
-/// A named pipe of the test's own, opened for both ways so that opening it waits for nobody.
+/// A named pipe of the test's own.
 fn fifo(sandbox: &Sandbox, name: &str) -> PathBuf {
     let path = sandbox.scratch().root().join(name);
     let _ = std::fs::remove_file(&path);
