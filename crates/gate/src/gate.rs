@@ -84,13 +84,15 @@ impl Gate {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             runtime.block_on(async {
-                let waiting = listeners.of_inside();
-                let serving = listeners.serve(&context, &busy);
-                let failed = serving.is_err();
-                let _ = ready.send(serving);
-                if !failed {
-                    let _ = stopped.await;
-                    drain(&busy, &waiting.unwrap_or_default()).await;
+                let inside = listeners.of_inside();
+                let serving = listeners.serve(&context, &busy).and(inside);
+                match serving {
+                    Ok(inside) => {
+                        let _ = ready.send(Ok(()));
+                        let _ = stopped.await;
+                        drain(&busy, &inside).await;
+                    }
+                    Err(error) => drop(ready.send(Err(error))),
                 }
             });
             // Does not wait for the host's resolver, which cannot be interrupted.

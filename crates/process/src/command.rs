@@ -150,7 +150,7 @@ fn prepare(surroundings: &Surroundings<'_>) -> Result<(), Errno> {
     kernel::default_signal(libc::SIGXFSZ);
     if !without(Layer::Capabilities) {
         // What pid 1 has kept for itself; the bounding set is empty.
-        raw::set_capabilities(0)?;
+        raw::set_capabilities([0; 6])?;
     }
     if let Some((broker, program)) = &surroundings.broker {
         let listener = notify::attach(program)?;

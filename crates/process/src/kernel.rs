@@ -1,7 +1,8 @@
 //! The few system calls that no library wraps, one function each.
 //!
 //! Decision: all of the backend's raw kernel interface is in this file, and in [`crate::raw`] what goes
-//! past the C library as well, so that every `unsafe` can be read in one sitting. No policy here: arguments go in, an error comes out.
+//! past the C library as well, so that every `unsafe` can be read in one sitting. No policy here:
+//! arguments go in, an error comes out.
 
 use crate::raw;
 use crate::switches::{Layer, without};
@@ -196,31 +197,13 @@ pub(crate) fn drop_capabilities(looks: bool) -> io::Result<()> {
     }
     drop_bounding_set()?;
     let kept = if looks && has_ptrace() { SYS_PTRACE } else { 0 };
-    Ok(raw::set_capabilities(kept)?)
-}
-
-#[repr(C)]
-struct CapabilityHeader {
-    version: u32,
-    pid: i32,
-}
-
-impl CapabilityHeader {
-    /// Version 3 of the calls, for this thread.
-    const OWN: Self = Self {
-        version: 0x2008_0522,
-        pid: 0,
-    };
+    Ok(raw::set_capabilities([kept, kept, 0, 0, 0, 0])?)
 }
 
 /// Keeps every capability that this thread may have, over an exec as well.
 fn keep_capabilities() -> io::Result<()> {
     let [_, low, _, _, high, _] = capabilities()?;
-    let header = CapabilityHeader::OWN;
-    let sets = [low, low, low, high, high, high];
-    // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
-    // through the call.
-    check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })?;
+    raw::set_capabilities([low, low, low, high, high, high])?;
     for capability in 0..64 {
         // SAFETY: numbers only; what is not permitted is refused.
         unsafe {
@@ -243,11 +226,16 @@ fn has_ptrace() -> bool {
 
 /// Effective, permitted and inheritable capabilities of this thread, the low words first.
 fn capabilities() -> io::Result<[u32; 6]> {
-    let header = CapabilityHeader::OWN;
     let mut sets = [0_u32; 6];
     // SAFETY: version 3 reads a header and writes two triples of 32-bit words (capget(2)); both live
     // through the call.
-    check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
+    check(unsafe {
+        libc::syscall(
+            libc::SYS_capget,
+            raw::CAPABILITIES.as_ptr(),
+            sets.as_mut_ptr(),
+        )
+    })?;
     Ok(sets)
 }
 

@@ -52,8 +52,8 @@ pub(crate) struct Live {
     /// Whether there is a gate that connections come to.
     gated: bool,
     broker: Option<Broker>,
-    /// The filter that has the commands' calls arrive at the broker.
-    brokered: Rc<[sock_filter]>,
+    /// The filter that has the commands' calls arrive at the broker, where there is one.
+    brokered: Option<Rc<[sock_filter]>>,
     /// A folder of the host for their temporary files, which goes with the supervisor.
     scratch: Option<PathBuf>,
     watch: Option<Watch>,
@@ -115,13 +115,14 @@ impl Live {
                 })
             }
         };
-        let brokered = match broker {
-            Some(_) => seccomp::broker_program(&Brokered {
-                everything: !init.has_own_processes(),
+        let brokered = broker.as_ref().map(|_| {
+            let everything = !init.has_own_processes();
+            seccomp::broker_program(&Brokered {
+                everything,
                 connects,
-            }),
-            None => Vec::new(),
-        };
+            })
+            .into()
+        });
         Ok(Self {
             // Without a pid namespace the processes of others would be counted as well.
             watch: Watch::new(&bounds).filter(|_| init.has_own_processes()),
@@ -135,7 +136,7 @@ impl Live {
             bounds,
             variables,
             broker,
-            brokered: brokered.into(),
+            brokered,
             scratch,
         })
     }
@@ -186,9 +187,9 @@ impl Live {
             umask,
             bounds: self.bounds,
             broker: self
-                .broker
+                .brokered
                 .as_ref()
-                .map(|_| (hand_in.as_fd(), Rc::clone(&self.brokered))),
+                .map(|program| (hand_in.as_fd(), Rc::clone(program))),
             keeper: match way {
                 Way::Directly(_) if isolated => None,
                 _ => Some(getpid()),

@@ -80,18 +80,24 @@ pub(crate) fn close_on_exec_from(first: u32) -> Result<(), Errno> {
     .map(drop)
 }
 
-/// Makes these the permitted and effective capabilities of this thread, and no other; those of the
-/// low word, as `1 << CAP_*`.
-pub(crate) fn set_capabilities(kept: u32) -> Result<(), Errno> {
-    /// Version 3 of the call, for this thread.
-    const HEADER: [u32; 2] = [0x2008_0522, 0];
-    let sets = [kept, kept, 0, 0, 0, 0];
+/// The head of the calls for capabilities: their version 3, and this thread (capget(2)).
+pub(crate) const CAPABILITIES: [u32; 2] = [0x2008_0522, 0];
+
+/// Makes these the capabilities of this thread: effective, permitted and inheritable, the low words
+/// first.
+pub(crate) fn set_capabilities(sets: [u32; 6]) -> Result<(), Errno> {
     // SAFETY: version 3 reads a header and two triples of 32-bit words (capset(2)); both live
     // through the call.
     unsafe {
         call(
             libc::SYS_capset,
-            [HEADER.as_ptr() as usize, sets.as_ptr() as usize, 0, 0, 0],
+            [
+                CAPABILITIES.as_ptr() as usize,
+                sets.as_ptr() as usize,
+                0,
+                0,
+                0,
+            ],
         )
     }
     .map(drop)

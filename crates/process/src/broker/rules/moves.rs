@@ -1,0 +1,130 @@
+//! What the rules say of a folder that is moved: what in it would become protected, what would be rid
+//! of its protection, and whether each entry has to be looked at.
+
+use super::{Name, Rules, ends, parts};
+use crate::broker::repository;
+use bailiwick_policy::PathGlob;
+use std::path::{Path, PathBuf};
+
+impl Rules {
+    /// The names, relative to a folder, that would become protected if a folder were moved from
+    /// `from` to `to`, with the rules that protect them. `*` stands for any name. None of them may
+    /// exist in it.
+    pub(crate) fn entering(&self, from: &Path, to: &Path) -> Vec<(u32, PathBuf)> {
+        let mut found = Vec::new();
+        for (number, name) in &self.names {
+            match name {
+                Name::Whole(whole) => {
+                    if let Ok(below) = whole.strip_prefix(to) {
+                        found.push((*number, below.to_path_buf()));
+                    }
+                }
+                Name::Anywhere { root, components } => {
+                    let tails = |path: &Path| open_tails(path, root, components);
+                    let before = tails(from);
+                    found.extend(
+                        tails(to)
+                            .into_iter()
+                            .filter(|tail| !before.contains(tail))
+                            .map(|tail| (*number, tail)),
+                    );
+                }
+                // What a pattern matches below is asked for each entry.
+                Name::Glob { .. } => {}
+            }
+        }
+        found
+    }
+
+    /// Whether a rule protects its names wherever they are.
+    pub(crate) fn is_control(&self, rule: u32) -> bool {
+        let mut names = self.names.iter();
+        names.any(|(number, name)| *number == rule && matches!(name, Name::Anywhere { .. }))
+    }
+
+    /// The rule that something in the folder `from` would be rid of under the name `to`. Control names
+    /// are protected wherever they are; where they exist a mount keeps their folder in its place.
+    pub(crate) fn leaving(&self, from: &Path, to: &Path) -> Option<u32> {
+        let found = self.names.iter().find(|(number, name)| match name {
+            Name::Whole(whole) => {
+                whole != from && whole.starts_with(from) && !self.is_control(*number)
+            }
+            Name::Anywhere { .. } => false,
+            Name::Glob { root, glob } => {
+                root.starts_with(from)
+                    || from.starts_with(root) && !to.starts_with(root)
+                    || leads_to_pattern(from, root, glob)
+            }
+        });
+        found.map(|(number, _)| *number)
+    }
+
+    /// The rule that protects a name below this path, if there is one. Git keeps no links of its
+    /// own, and what they lead to would be its as well.
+    pub(crate) fn above(&self, path: &Path) -> Option<u32> {
+        if let Some(rule) = self.git(path).filter(|_| repository::is_in_git(path)) {
+            return Some(rule);
+        }
+        let found = self.names.iter().find(|(_, name)| match name {
+            Name::Whole(whole) => whole != path && whole.starts_with(path),
+            Name::Anywhere { root, components } => !open_tails(path, root, components).is_empty(),
+            Name::Glob { root, glob } => leads_to_pattern(path, root, glob),
+        });
+        found.map(|(number, _)| *number)
+    }
+
+    /// Whether everything in a folder that is moved has to be looked at: a pattern looks below its
+    /// new place, it comes from where its names were not protected, or git reads other files
+    /// there.
+    pub(crate) fn must_look_through(&self, from: &Path, to: &Path) -> bool {
+        let of_git = repository::is_in_git(from) || repository::is_in_git(to);
+        if of_git && self.git(to).is_some() {
+            return true;
+        }
+        let comes_from_outside = |root: &Path| to.starts_with(root) && !from.starts_with(root);
+        self.names.iter().any(|(_, name)| match name {
+            Name::Whole(_) => false,
+            Name::Anywhere { root, .. } => comes_from_outside(root),
+            Name::Glob { root, .. } => to.starts_with(root) || root.starts_with(to),
+        })
+    }
+}
+
+/// What is left of `components` after those with which `path` ends.
+fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec<PathBuf> {
+    let Ok(below) = path.strip_prefix(root) else {
+        return Vec::new();
+    };
+    let length = parts(below).len();
+    let mut tails = Vec::new();
+    for n in 1..components.len() {
+        let (head, tail) = components.split_at(n);
+        if ends(below, head).contains(&length) {
+            tails.push(tail.iter().collect());
+            if head.last().is_some_and(|last| last == "*") {
+                // More names may stand for it.
+                tails.push(
+                    std::iter::once("*")
+                        .chain(tail.iter().map(String::as_str))
+                        .collect(),
+                );
+            }
+        }
+    }
+    tails
+}
+
+/// Whether a match of the pattern could lie below `path`. What stands before a `**` is looked at: a
+/// pattern for every folder holds where a link leads as well.
+fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
+    let Ok(below) = path.strip_prefix(root) else {
+        return root.starts_with(path);
+    };
+    let parts = parts(below);
+    let pattern: Vec<&str> = glob.split('/').take_while(|part| *part != "**").collect();
+    parts.len() < pattern.len()
+        && parts.iter().zip(&pattern).all(|(part, pattern)| {
+            // Of an alternative that a slash stands in, a part cannot be understood.
+            PathGlob::new(pattern).map_or(true, |glob| glob.is_match(part))
+        })
+}
