@@ -7,6 +7,7 @@ mod boundary;
 mod decision;
 mod event;
 mod failure;
+pub mod fields;
 mod host;
 mod host_pattern;
 mod id;

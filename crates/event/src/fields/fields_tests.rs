@@ -1,0 +1,100 @@
+use super::*;
+use std::borrow::Cow;
+
+#[test]
+fn a_fields_number_is_its_place_in_the_table() {
+    for (place, info) in Field::ALL.iter().enumerate() {
+        assert_eq!(info.field as usize, place);
+        assert_eq!(Field::named(info.path), Some(info.field));
+        assert_eq!(info.field.info().path, info.path);
+    }
+}
+
+#[test]
+fn no_field_is_also_the_way_to_another() {
+    for a in Field::ALL {
+        for b in Field::ALL {
+            assert!(
+                !b.path.starts_with(&format!("{}.", a.path)),
+                "{} {}",
+                a.path,
+                b.path
+            );
+        }
+    }
+}
+
+#[test]
+fn every_event_type_is_found_by_its_name() {
+    for ty in EventType::ALL {
+        assert_eq!(EventType::named(ty.name()), Some(ty));
+    }
+    assert_eq!(EventType::named("http"), None);
+}
+
+#[test]
+fn a_line_is_read_as_it_was_written() {
+    let mut record = Record::new(EventType::HttpRequest);
+    record.http_request.host = Some(Cow::Borrowed("a.test"));
+    record.http_request.port = Some(8080);
+    record.http_request.headers = Some(Headers(vec![("X-A".into(), "\"1\"\n".into())]));
+    record.common.labels = Some(vec![("team".into(), "é".into())]);
+    record.common.time = Some(table::Time(1_795_174_367_000_000_001));
+    let line = record.to_line();
+    assert_eq!(Record::read(&line).unwrap(), record, "{line}");
+}
+
+#[test]
+fn what_is_no_field_is_an_error_that_names_it() {
+    let error = |line: &str| Record::read(line).unwrap_err().message;
+    let unknown = error(r#"{"common": {"type": "file"}, "file": {"pfad": "/a"}}"#);
+    assert!(
+        unknown.contains("\"pfad\"") && unknown.contains("path"),
+        "{unknown}"
+    );
+    let wrong = error(r#"{"common": {"type": "file"}, "file": {"path": 1}}"#);
+    assert!(
+        wrong.contains("integer") && wrong.contains("string"),
+        "{wrong}"
+    );
+    assert!(error(r#"{"file": {"path": "/a"}}"#).contains("no type"));
+    assert!(error(r#"{"common": {"type": "films"}}"#).contains("films"));
+    assert!(error("{").contains("EOF"));
+}
+
+#[test]
+fn headers_are_found_whatever_their_case_and_joined_where_repeated() {
+    let headers = Headers(vec![
+        ("Accept".into(), "a".into()),
+        ("ACCEPT".into(), "b".into()),
+        ("X-Accept".into(), "c".into()),
+    ]);
+    assert_eq!(headers.find("accept").as_deref(), Some("a, b"));
+    assert_eq!(headers.find("x-accept").as_deref(), Some("c"));
+    assert!(!headers.has("acc"));
+    assert_eq!(headers.names(), ["accept", "x-accept"]);
+}
+
+#[test]
+fn fields_of_another_event_type_are_absent() {
+    let mut record = Record::new(EventType::DnsRequest);
+    record.file.path = Some("/etc/passwd".into());
+    assert!(!record.subject().get(Field::FilePath).is_present());
+}
+
+#[test]
+fn the_schema_has_a_place_for_every_field() {
+    let schema = record_schema();
+    for info in Field::ALL {
+        let path: String = info
+            .path
+            .split('.')
+            .map(|part| format!("/properties/{part}"))
+            .collect();
+        assert_eq!(
+            schema.pointer(&path).unwrap()["description"],
+            info.doc,
+            "{path}"
+        );
+    }
+}
