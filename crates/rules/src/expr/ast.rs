@@ -1,6 +1,7 @@
 //! A condition as a tree. Nodes lie in one list and name each other by number, a child before its
 //! parent: to read a rule takes few allocations, and to drop one never recurses.
 
+use crate::check::Function;
 use bailiwick_event::fields::Field;
 use std::ops::Range;
 
@@ -44,6 +45,8 @@ pub enum Literal {
     Double(f64),
     Text(Box<str>),
     Bytes(Box<[u8]>),
+    /// The name of a type; only after the check.
+    Type(&'static str),
 }
 
 /// An operator with one operand.
@@ -219,6 +222,16 @@ pub enum Node {
         /// What stands between the parentheses.
         arguments: Box<[NodeId]>,
     },
+    /// A call whose function is known; only after the check. What stood before the dot is the
+    /// first argument.
+    Apply {
+        /// The function.
+        function: Function,
+        /// Whether the first argument stands before a dot.
+        member: bool,
+        /// The arguments.
+        arguments: Box<[NodeId]>,
+    },
     /// `[a, b, …]`.
     List(Box<[NodeId]>),
     /// `{key: value, …}`.
@@ -295,7 +308,10 @@ impl Ast {
                 each(*a);
                 each(*b);
             }
-            Node::And(all) | Node::Or(all) | Node::List(all) => all.iter().copied().for_each(each),
+            Node::And(all)
+            | Node::Or(all)
+            | Node::List(all)
+            | Node::Apply { arguments: all, .. } => all.iter().copied().for_each(each),
             Node::Ternary {
                 test,
                 then,

@@ -35,6 +35,7 @@ impl fmt::Display for Literal {
             Self::Uint(number) => write!(f, "{number}u"),
             Self::Double(number) => write!(f, "{number:?}"),
             Self::Text(text) => f.write_str(&quoted(text)),
+            Self::Type(name) => f.write_str(name),
             Self::Bytes(bytes) => {
                 f.write_str("b\"")?;
                 for byte in bytes {
@@ -158,6 +159,21 @@ impl Ast {
                 }
                 let _ = write!(out, "{name}(");
                 self.all(out, arguments);
+                out.push(')');
+            }
+            Node::Apply {
+                function,
+                member,
+                arguments,
+            } => {
+                let mut rest = &**arguments;
+                if *member && let Some((target, others)) = arguments.split_first() {
+                    self.write(out, *target, 7);
+                    out.push('.');
+                    rest = others;
+                }
+                let _ = write!(out, "{}(", function.name());
+                self.all(out, rest);
                 out.push(')');
             }
             Node::List(all) => {

@@ -1,0 +1,509 @@
+//! The evaluator: the tree, part by part, in the specification's words.
+
+use super::arithmetic::{apply, negate, no_overload};
+use super::call::call;
+use super::pattern::{glob, regex};
+use super::{ErrorKind, EvalError, List, Map, Value};
+use crate::check::Function;
+use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, UnaryOp};
+use bailiwick_event::fields::{Field, Slot, Subject};
+use globset::GlobMatcher;
+use regex::Regex;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::cmp::Ordering;
+
+/// Steps of one evaluation: a part of the tree, an element of a list that is looked at, and 64
+/// bytes of a text are a step each.
+pub const MAX_STEPS: u32 = 1_000_000;
+
+/// Steps that it takes to read a pattern which does not stand in the condition.
+const PATTERN_STEPS: usize = 5_000;
+
+/// The patterns that stand in a condition, read once.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    regexes: Vec<(NodeId, Regex)>,
+    globs: Vec<(NodeId, GlobMatcher)>,
+}
+
+impl Patterns {
+    /// Those of a checked condition.
+    pub(crate) fn of(ast: &Ast) -> Self {
+        let mut patterns = Self::default();
+        for node in &ast.nodes {
+            let Node::Apply {
+                function,
+                arguments,
+                ..
+            } = node
+            else {
+                continue;
+            };
+            let Some(id) = arguments.get(1) else { continue };
+            let Node::Literal(Literal::Text(text)) = ast.node(*id) else {
+                continue;
+            };
+            match function {
+                Function::Matches => patterns.regexes.extend(regex(text).ok().map(|r| (*id, r))),
+                Function::Glob => patterns.globs.extend(glob(text).ok().map(|g| (*id, g))),
+                _ => {}
+            }
+        }
+        patterns
+    }
+
+    fn regex(&self, id: NodeId) -> Option<&Regex> {
+        self.regexes
+            .iter()
+            .find(|(at, _)| *at == id)
+            .map(|(_, r)| r)
+    }
+
+    fn glob(&self, id: NodeId) -> Option<&GlobMatcher> {
+        self.globs.iter().find(|(at, _)| *at == id).map(|(_, g)| g)
+    }
+}
+
+/// Evaluates the parts of one condition for one event.
+#[derive(Debug)]
+pub struct Evaluator<'e> {
+    ast: &'e Ast,
+    subject: &'e Subject<'e>,
+    patterns: Option<&'e Patterns>,
+    steps: Cell<u32>,
+    scope: RefCell<Vec<(&'e str, Value<'e>)>>,
+}
+
+type Evaluated<'e> = Result<Value<'e>, EvalError>;
+
+impl<'e> Evaluator<'e> {
+    /// An evaluator of a checked condition for an event.
+    #[must_use]
+    pub fn new(ast: &'e Ast, subject: &'e Subject<'e>) -> Self {
+        Self {
+            ast,
+            subject,
+            patterns: None,
+            steps: Cell::new(0),
+            scope: RefCell::new(Vec::new()),
+        }
+    }
+
+    /// The same with patterns that were read before.
+    pub(crate) fn with_patterns(mut self, patterns: &'e Patterns) -> Self {
+        self.patterns = Some(patterns);
+        self
+    }
+
+    /// Binds a variable for what is evaluated next.
+    pub(crate) fn bind(&self, name: &'e str, value: Value<'e>) {
+        self.scope.borrow_mut().push((name, value));
+    }
+
+    /// Whether the condition is true.
+    ///
+    /// # Errors
+    /// [`EvalError`] where it has no value, or one that is neither true nor false.
+    pub fn condition(&self) -> Result<bool, EvalError> {
+        self.truth(self.ast.root())
+    }
+
+    /// Whether a part is true.
+    ///
+    /// # Errors
+    /// As [`Evaluator::condition`].
+    pub fn truth(&self, id: NodeId) -> Result<bool, EvalError> {
+        match self.value(id)? {
+            Value::Bool(yes) => Ok(yes),
+            other => Err(EvalError::new(
+                ErrorKind::NoSuchOverload,
+                format!(
+                    "a condition is true or false; this is {}",
+                    other.type_name()
+                ),
+            )),
+        }
+    }
+
+    /// Counts steps.
+    pub(super) fn spend(&self, steps: usize) -> Result<(), EvalError> {
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        let spent = self.steps.get().saturating_add(steps);
+        self.steps.set(spent);
+        if spent > MAX_STEPS {
+            return Err(EvalError::new(
+                ErrorKind::TooExpensive,
+                format!("the evaluation took more than {MAX_STEPS} steps"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The value of a part.
+    ///
+    /// # Errors
+    /// [`EvalError`] where it has none.
+    pub fn value(&self, id: NodeId) -> Evaluated<'e> {
+        self.spend(1)?;
+        match self.ast.node(id) {
+            Node::Literal(literal) => Ok(of_literal(literal)),
+            Node::Field(field) => {
+                slot_value(self.subject.get(*field)).ok_or_else(|| EvalError::absent(*field))
+            }
+            Node::HasField(field) => Ok(Value::Bool(self.subject.get(*field).is_present())),
+            Node::Header { field, name } => match self.header(*field, *name)? {
+                Some(value) => Ok(value),
+                None => Err(EvalError::absent(*field)),
+            },
+            Node::HasHeader { field, name } => self
+                .header(*field, *name)
+                .map(|value| Value::Bool(value.is_some())),
+            Node::Name(name) => {
+                let scope = self.scope.borrow();
+                let found = scope.iter().rev().find(|(n, _)| *n == &**name);
+                found
+                    .map(|(_, value)| value.clone())
+                    .ok_or_else(|| EvalError::new(ErrorKind::NoSuchField, name.to_string()))
+            }
+            Node::Select { of, name } => self.select(*of, name),
+            Node::Has { of, name } => match self.value(*of)? {
+                Value::Map(map) => Ok(Value::Bool(map.get(&Value::text(&**name)).is_some())),
+                other => Err(no_overload("has", &[other])),
+            },
+            Node::Index { of, at } => self.index(*of, *at),
+            Node::Unary(UnaryOp::Not, of) => match self.value(*of)? {
+                Value::Bool(yes) => Ok(Value::Bool(!yes)),
+                other => Err(no_overload("!", &[other])),
+            },
+            Node::Unary(UnaryOp::Negate, of) => negate(self.value(*of)?),
+            Node::Binary(op, left, right) => self.binary(*op, *left, *right),
+            Node::And(all) => self.junction(all.iter().map(|id| self.truth(*id)), false),
+            Node::Or(all) => self.junction(all.iter().map(|id| self.truth(*id)), true),
+            Node::Ternary {
+                test,
+                then,
+                otherwise,
+            } => match self.truth(*test)? {
+                true => self.value(*then),
+                false => self.value(*otherwise),
+            },
+            Node::List(all) => {
+                let all: Result<Vec<_>, _> = all.iter().map(|id| self.value(*id)).collect();
+                all.map(Value::list)
+            }
+            Node::Map(pairs) => self.map(pairs),
+            Node::Macro {
+                kind,
+                range,
+                variable,
+                test,
+                body,
+            } => self.over(*kind, *range, variable, *test, *body),
+            Node::Apply {
+                function,
+                arguments,
+                ..
+            } => self.apply(*function, arguments),
+            Node::Call { name, .. } => Err(EvalError::new(
+                ErrorKind::NoSuchOverload,
+                format!("no function is called `{name}`"),
+            )),
+        }
+    }
+
+    /// `&&` and `||`: what settles the matter settles it, whatever else is an error (CEL
+    /// specification, *Logical Operators*).
+    fn junction(
+        &self,
+        parts: impl Iterator<Item = Result<bool, EvalError>>,
+        settles: bool,
+    ) -> Evaluated<'e> {
+        let mut first_error = None;
+        for part in parts {
+            match part {
+                Ok(yes) if yes == settles => return Ok(Value::Bool(settles)),
+                Ok(_) => {}
+                // There are no steps left to find out what would settle it.
+                Err(error) if error.kind == ErrorKind::TooExpensive => return Err(error),
+                Err(error) => first_error = first_error.or(Some(error)),
+            }
+        }
+        first_error.map_or(Ok(Value::Bool(!settles)), Err)
+    }
+
+    fn header(&self, field: Field, name: NodeId) -> Result<Option<Value<'e>>, EvalError> {
+        let name = match self.value(name)? {
+            Value::Text(name) => name,
+            other => return Err(no_overload("header", &[other])),
+        };
+        let Slot::Headers(headers) = self.subject.get(field) else {
+            return Ok(None);
+        };
+        self.spend(headers.0.len())?;
+        Ok(headers.find(&name).map(Value::Text))
+    }
+
+    fn select(&self, of: NodeId, name: &'e str) -> Evaluated<'e> {
+        match self.value(of)? {
+            Value::Map(map) => map.get(&Value::text(name)).ok_or_else(|| no_key(name)),
+            other => Err(no_overload(".", &[other])),
+        }
+    }
+
+    fn index(&self, of: NodeId, at: NodeId) -> Evaluated<'e> {
+        let (of, at) = (self.value(of)?, self.value(at)?);
+        match (of, at) {
+            (Value::List(list), at) => {
+                let Some(place) = place(&at) else {
+                    return Err(no_overload("[]", &[Value::List(list), at]));
+                };
+                let found = usize::try_from(place)
+                    .ok()
+                    .and_then(|place| list.get(place));
+                found.ok_or_else(|| {
+                    EvalError::new(
+                        ErrorKind::NoSuchElement,
+                        format!("the list has {} elements, and none at {place}", list.len()),
+                    )
+                })
+            }
+            (Value::Map(map), key) => {
+                self.spend(map_steps(&map))?;
+                map.get(&key)
+                    .ok_or_else(|| no_key(&super::convert::shown(&key)))
+            }
+            (of, at) => Err(no_overload("[]", &[of, at])),
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, left: NodeId, right: NodeId) -> Evaluated<'e> {
+        let (a, b) = (self.value(left)?, self.value(right)?);
+        self.spend(size_of(&a).min(size_of(&b)))?;
+        let ordered = |wanted: &[Ordering]| match a.order(&b) {
+            Ok(order) => Ok(Value::Bool(
+                order.is_some_and(|order| wanted.contains(&order)),
+            )),
+            Err(()) => Err(no_overload(op.symbol(), &[a.clone(), b.clone()])),
+        };
+        match op {
+            BinaryOp::Equal => Ok(Value::Bool(a.equals(&b))),
+            BinaryOp::NotEqual => Ok(Value::Bool(!a.equals(&b))),
+            BinaryOp::Less => ordered(&[Ordering::Less]),
+            BinaryOp::LessEqual => ordered(&[Ordering::Less, Ordering::Equal]),
+            BinaryOp::Greater => ordered(&[Ordering::Greater]),
+            BinaryOp::GreaterEqual => ordered(&[Ordering::Greater, Ordering::Equal]),
+            BinaryOp::In => match &b {
+                Value::List(list) => {
+                    self.spend(list.len())?;
+                    Ok(Value::Bool(list.iter().any(|element| element.equals(&a))))
+                }
+                Value::Map(map) => {
+                    self.spend(map_steps(map))?;
+                    Ok(Value::Bool(map.get(&a).is_some()))
+                }
+                _ => Err(no_overload("in", &[a, b])),
+            },
+            _ => {
+                self.spend(size_of(&a).saturating_add(size_of(&b)))?;
+                apply(op, a, b)
+            }
+        }
+    }
+
+    fn map(&self, pairs: &'e [(NodeId, NodeId)]) -> Evaluated<'e> {
+        let mut all: Vec<(Value<'e>, Value<'e>)> = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            let key = self.value(*key)?;
+            if !matches!(
+                key,
+                Value::Bool(_) | Value::Int(_) | Value::Uint(_) | Value::Text(_)
+            ) {
+                return Err(no_overload("{}", &[key]));
+            }
+            self.spend(all.len())?;
+            if all.iter().any(|(k, _)| k.equals(&key)) {
+                return Err(EvalError::new(
+                    ErrorKind::RepeatedKey,
+                    format!("the key {} stands twice", key.to_json()),
+                ));
+            }
+            all.push((key, self.value(*value)?));
+        }
+        Ok(Value::Map(Map::Made(all.into())))
+    }
+
+    fn over(
+        &self,
+        kind: MacroKind,
+        range: NodeId,
+        variable: &'e str,
+        test: Option<NodeId>,
+        body: NodeId,
+    ) -> Evaluated<'e> {
+        let elements: List<'e> = match self.value(range)? {
+            Value::List(list) => list,
+            Value::Map(map) => {
+                self.spend(map.len())?;
+                List::Made(map.iter().into_iter().map(|(key, _)| key).collect())
+            }
+            other => return Err(no_overload(kind.name(), &[other])),
+        };
+        let with = |element: Value<'e>, of: &dyn Fn() -> Evaluated<'e>| {
+            self.scope.borrow_mut().push((variable, element));
+            let value = of();
+            self.scope.borrow_mut().pop();
+            value
+        };
+        let each = |element: Value<'e>| match with(element, &|| self.truth(body).map(Value::Bool))?
+        {
+            Value::Bool(yes) => Ok(yes),
+            _ => Ok(false),
+        };
+        match kind {
+            MacroKind::All => self.junction(elements.iter().map(each), false),
+            MacroKind::Exists => self.junction(elements.iter().map(each), true),
+            MacroKind::ExistsOne => {
+                let mut count = 0;
+                for element in elements.iter() {
+                    count += usize::from(each(element)?);
+                }
+                Ok(Value::Bool(count == 1))
+            }
+            MacroKind::Filter => {
+                let mut kept = Vec::new();
+                for element in elements.iter() {
+                    if each(element.clone())? {
+                        kept.push(element);
+                    }
+                }
+                Ok(Value::list(kept))
+            }
+            MacroKind::Map => {
+                let mut made = Vec::new();
+                for element in elements.iter() {
+                    if let Some(test) = test
+                        && !matches!(
+                            with(element.clone(), &|| self.truth(test).map(Value::Bool))?,
+                            Value::Bool(true)
+                        )
+                    {
+                        continue;
+                    }
+                    made.push(with(element, &|| self.value(body))?);
+                }
+                Ok(Value::list(made))
+            }
+        }
+    }
+
+    fn apply(&self, function: Function, arguments: &'e [NodeId]) -> Evaluated<'e> {
+        let mut given = Vec::with_capacity(arguments.len());
+        for id in arguments {
+            let value = self.value(*id)?;
+            self.spend(size_of(&value))?;
+            given.push(value);
+        }
+        match (function, &*given) {
+            (Function::Matches, [Value::Text(text), Value::Text(pattern)]) => {
+                let kept = self.patterns.and_then(|all| all.regex(arguments[1]));
+                let matched = match kept {
+                    Some(regex) => regex.is_match(text),
+                    None => self.made(pattern, regex)?.is_match(text),
+                };
+                Ok(Value::Bool(matched))
+            }
+            (Function::Glob, [Value::Text(text), Value::Text(pattern)]) => {
+                let kept = self.patterns.and_then(|all| all.glob(arguments[1]));
+                let matched = match kept {
+                    Some(glob) => glob.is_match(&**text),
+                    None => self.made(pattern, glob)?.is_match(&**text),
+                };
+                Ok(Value::Bool(matched))
+            }
+            _ => {
+                let value = call(function, given)?;
+                self.spend(size_of(&value))?;
+                Ok(value)
+            }
+        }
+    }
+
+    fn made<T>(
+        &self,
+        pattern: &str,
+        make: impl Fn(&str) -> Result<T, String>,
+    ) -> Result<T, EvalError> {
+        self.spend(PATTERN_STEPS)?;
+        make(pattern).map_err(|why| EvalError::new(ErrorKind::BadArgument, why))
+    }
+}
+
+/// What a value's length costs to look at.
+fn size_of(value: &Value<'_>) -> usize {
+    match value {
+        Value::Text(text) => text.len() / 64,
+        Value::Bytes(bytes) => bytes.len() / 64,
+        Value::List(list) => list.len(),
+        Value::Map(map) => map_steps(map),
+        _ => 0,
+    }
+}
+
+fn map_steps(map: &Map<'_>) -> usize {
+    match map {
+        Map::Headers(headers) => headers.0.len(),
+        map => map.len(),
+    }
+}
+
+fn no_key(key: &str) -> EvalError {
+    let shown: String = key.chars().take(60).collect();
+    EvalError::new(
+        ErrorKind::NoSuchKey,
+        format!("the map has no key \"{shown}\""),
+    )
+}
+
+/// A number as a place in a list.
+#[allow(
+    clippy::cast_possible_truncation,
+    reason = "the double is a whole number below 2^53"
+)]
+fn place(at: &Value<'_>) -> Option<i128> {
+    match at {
+        Value::Int(n) => Some(i128::from(*n)),
+        Value::Uint(n) => Some(i128::from(*n)),
+        Value::Double(n) if n.fract() == 0.0 && n.abs() < 9e15 => Some(*n as i128),
+        _ => None,
+    }
+}
+
+fn of_literal(literal: &Literal) -> Value<'_> {
+    match literal {
+        Literal::Null => Value::Null,
+        Literal::Bool(yes) => Value::Bool(*yes),
+        Literal::Int(n) => Value::Int(*n),
+        Literal::Uint(n) => Value::Uint(*n),
+        Literal::Double(n) => Value::Double(*n),
+        Literal::Text(text) => Value::text(&**text),
+        Literal::Bytes(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+        Literal::Type(name) => Value::Type(name),
+    }
+}
+
+/// The value of a field; none where it is absent.
+pub(crate) fn slot_value<'a>(slot: Slot<'a>) -> Option<Value<'a>> {
+    Some(match slot {
+        Slot::Absent => return None,
+        Slot::Text(text) => Value::text(text),
+        Slot::Int(n) => Value::Int(n),
+        Slot::Double(n) => Value::Double(n),
+        Slot::Bool(yes) => Value::Bool(yes),
+        Slot::Time(nanos) => Value::Time(i128::from(nanos)),
+        Slot::Texts(texts) => Value::List(List::Texts(texts)),
+        Slot::Pairs(pairs) => Value::Map(Map::Pairs(pairs)),
+        Slot::Headers(headers) => Value::Map(Map::Headers(headers)),
+        Slot::Tree(tree) => Value::of_json(tree),
+    })
+}

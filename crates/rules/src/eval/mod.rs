@@ -1,0 +1,30 @@
+//! What a condition says about an event.
+//!
+//! Decision: this evaluator is the meaning of the language here. It walks the tree and keeps to
+//! the specification's words; it is not made fast. What is made fast ([`crate::lower`]) must agree
+//! with it on every event, and falls back to it for what it does not know.
+
+mod arithmetic;
+mod call;
+mod compare;
+mod convert;
+mod error;
+mod evaluator;
+pub(crate) mod network;
+pub(crate) mod pattern;
+pub(crate) mod secrets;
+mod text;
+pub(crate) mod time;
+mod value;
+
+pub use error::{ErrorKind, EvalError};
+pub(crate) use evaluator::Patterns;
+pub(crate) use evaluator::slot_value;
+pub use evaluator::{Evaluator, MAX_STEPS};
+pub use network::Cidr;
+pub(crate) use text::entropy;
+pub use value::{List, Map, Value};
+
+#[cfg(test)]
+#[path = "specification_tests.rs"]
+mod specification_tests;

@@ -1,0 +1,211 @@
+//! Shapes of credentials. A shape is a fixed beginning, by which all of them are looked for in one
+//! pass, and what must follow it; a beginning alone is no credential.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use std::sync::LazyLock;
+
+struct Shape {
+    kind: &'static str,
+    prefix: &'static str,
+    /// What may follow.
+    alphabet: Alphabet,
+    /// How many of them, at least and at most; more is something else.
+    count: (usize, usize),
+}
+
+#[derive(Clone, Copy)]
+enum Alphabet {
+    UpperDigit,
+    Word,
+    WordDash,
+    Base64,
+    Dotted,
+    Any,
+}
+
+impl Alphabet {
+    fn has(self, b: u8) -> bool {
+        let alnum = b.is_ascii_alphanumeric();
+        match self {
+            Self::UpperDigit => b.is_ascii_uppercase() || b.is_ascii_digit(),
+            Self::Word => alnum || b == b'_',
+            Self::WordDash => alnum || matches!(b, b'_' | b'-'),
+            Self::Base64 => alnum || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'),
+            Self::Dotted => alnum || matches!(b, b'_' | b'-' | b'.'),
+            Self::Any => true,
+        }
+    }
+}
+
+const MANY: usize = usize::MAX;
+
+const fn shape(
+    kind: &'static str,
+    prefix: &'static str,
+    alphabet: Alphabet,
+    least: usize,
+    most: usize,
+) -> Shape {
+    Shape {
+        kind,
+        prefix,
+        alphabet,
+        count: (least, most),
+    }
+}
+
+/// Of two beginnings of which one begins the other, the longer counts.
+const SHAPES: &[Shape] = &[
+    shape("aws-access-key", "AKIA", Alphabet::UpperDigit, 16, 16),
+    shape("aws-access-key", "ASIA", Alphabet::UpperDigit, 16, 16),
+    shape("github-token", "ghp_", Alphabet::Word, 36, 255),
+    shape("github-token", "gho_", Alphabet::Word, 36, 255),
+    shape("github-token", "ghu_", Alphabet::Word, 36, 255),
+    shape("github-token", "ghs_", Alphabet::Word, 36, 255),
+    shape("github-token", "ghr_", Alphabet::Word, 36, 255),
+    shape("github-token", "github_pat_", Alphabet::Word, 60, 255),
+    shape("gitlab-token", "glpat-", Alphabet::WordDash, 20, 255),
+    shape("slack-token", "xoxb-", Alphabet::WordDash, 20, 255),
+    shape("slack-token", "xoxp-", Alphabet::WordDash, 20, 255),
+    shape("slack-token", "xoxa-", Alphabet::WordDash, 20, 255),
+    shape("slack-token", "xapp-", Alphabet::WordDash, 20, 255),
+    shape("stripe-key", "sk_live_", Alphabet::Word, 16, 255),
+    shape("stripe-key", "rk_live_", Alphabet::Word, 16, 255),
+    shape("anthropic-key", "sk-ant-", Alphabet::WordDash, 32, 255),
+    shape("openai-key", "sk-proj-", Alphabet::WordDash, 32, 255),
+    shape("openai-key", "sk-svcacct-", Alphabet::WordDash, 32, 255),
+    shape("openai-key", "sk-", Alphabet::Word, 40, 255),
+    shape("google-api-key", "AIza", Alphabet::WordDash, 35, 35),
+    shape("npm-token", "npm_", Alphabet::Word, 36, 36),
+    shape("pypi-token", "pypi-", Alphabet::WordDash, 50, 512),
+    shape("huggingface-token", "hf_", Alphabet::Word, 30, 64),
+    shape("cargo-token", "cio", Alphabet::Word, 32, 32),
+    shape("age-key", "AGE-SECRET-KEY-1", Alphabet::UpperDigit, 58, 58),
+    shape(
+        "private-key",
+        "-----BEGIN PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN RSA PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN EC PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN DSA PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN ENCRYPTED PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN OPENSSH PRIVATE KEY-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape(
+        "private-key",
+        "-----BEGIN PGP PRIVATE KEY BLOCK-----",
+        Alphabet::Any,
+        0,
+        MANY,
+    ),
+    shape("jwt", "eyJ", Alphabet::Dotted, 40, MANY),
+    shape("azure-storage-key", "AccountKey=", Alphabet::Base64, 86, 90),
+];
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(SHAPES.iter().map(|shape| shape.prefix))
+        .ok()
+});
+
+/// The names of the kinds, each once.
+#[cfg(test)]
+pub(crate) fn kinds() -> Vec<&'static str> {
+    let mut kinds: Vec<_> = SHAPES.iter().map(|shape| shape.kind).collect();
+    kinds.dedup();
+    kinds
+}
+
+/// The kinds of credentials whose shape a text contains, each once, in the order in which they
+/// appear.
+pub(crate) fn find(text: &str) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    scan(text, |kind| {
+        if !found.contains(&kind) {
+            found.push(kind);
+        }
+        true
+    });
+    found
+}
+
+/// Whether a text contains the shape of any credential.
+pub(crate) fn any(text: &str) -> bool {
+    let mut found = false;
+    scan(text, |_| {
+        found = true;
+        false
+    });
+    found
+}
+
+/// Tells each credential's kind until that is enough.
+fn scan(text: &str, mut more: impl FnMut(&'static str) -> bool) {
+    let Some(finder) = &*FINDER else { return };
+    let bytes = text.as_bytes();
+    for hit in finder.find_iter(text) {
+        let shape = &SHAPES[hit.pattern().as_usize()];
+        // In the middle of a word the beginning is none.
+        let joined = |at: usize| bytes[at].is_ascii_alphanumeric();
+        if hit.start() > 0 && joined(hit.start() - 1) {
+            continue;
+        }
+        let (least, most) = shape.count;
+        let rest = &bytes[hit.end()..];
+        // One more than may follow shows that it is something else; the rest is never looked at.
+        let looked = if most == MANY { least } else { most + 1 };
+        let count = rest
+            .iter()
+            .take(looked)
+            .take_while(|b| shape.alphabet.has(**b))
+            .count();
+        let enough = count >= least && (most == MANY || count <= most);
+        if enough && (shape.kind != "jwt" || is_jwt(rest)) && !more(shape.kind) {
+            return;
+        }
+    }
+}
+
+/// Whether what follows `eyJ` are the three parts of a token; the second begins like the first.
+fn is_jwt(rest: &[u8]) -> bool {
+    let rest = &rest[..rest.len().min(8192)];
+    let Some(dot) = rest.iter().position(|b| *b == b'.') else {
+        return false;
+    };
+    let header = rest[..dot].iter().all(|b| Alphabet::WordDash.has(*b));
+    let payload = &rest[dot + 1..];
+    header && payload.starts_with(b"eyJ") && payload.iter().any(|b| *b == b'.')
+}

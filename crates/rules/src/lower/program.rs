@@ -1,0 +1,138 @@
+//! A condition, compiled. It keeps the tree beside the tests: the evaluator does what is left to
+//! it, and says why where something failed.
+
+use super::lowering::lower;
+use super::outcome::Outcome;
+use super::run::Run;
+use super::test::Test;
+use crate::check::{Ty, check};
+use crate::eval::{EvalError, Evaluator, Patterns};
+use crate::expr::{Ast, Node, SyntaxError, parse};
+use bailiwick_event::fields::{EventType, Field, Subject};
+use std::fmt;
+
+/// Why a condition cannot be enforced: every mistake in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CompileError(pub Vec<SyntaxError>);
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, error) in self.0.iter().enumerate() {
+            f.write_str(if n > 0 { "\n" } else { "" })?;
+            error.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for CompileError {}
+
+/// A compiled condition.
+#[derive(Debug)]
+pub struct Program {
+    ast: Ast,
+    patterns: Patterns,
+    test: Test,
+    warnings: Vec<SyntaxError>,
+}
+
+impl Program {
+    /// Compiles a condition about events of a type; none: of any type, a field that an event does
+    /// not have being absent.
+    ///
+    /// # Errors
+    /// [`CompileError`] where it is no condition, asks for what is not there, or can only fail.
+    pub fn compile(text: &str, on: Option<EventType>) -> Result<Self, CompileError> {
+        let mut ast = parse(text).map_err(|error| CompileError(vec![error]))?;
+        let checked = check(&mut ast, on).map_err(CompileError)?;
+        let root = ast.span(ast.root());
+        if !matches!(checked.ty, Ty::Bool | Ty::Dyn) {
+            let message = format!("a condition is true or false; this is {}", checked.ty);
+            let error = SyntaxError::new(root, message, "compare it with something");
+            return Err(CompileError(vec![error]));
+        }
+        let mut warnings = checked.warnings;
+        let test = lower(&ast);
+        if let Test::Constant(yes) = test {
+            let message = format!("the condition is always {yes}");
+            warnings.push(SyntaxError::new(root, message, ""));
+        }
+        let patterns = match test.is_general() {
+            true => Patterns::of(&ast),
+            false => Patterns::default(),
+        };
+        Ok(Self {
+            ast,
+            patterns,
+            test,
+            warnings,
+        })
+    }
+
+    /// What the condition says about an event.
+    #[must_use]
+    #[inline]
+    pub fn run(&self, subject: &Subject<'_>) -> Outcome {
+        let run = Run {
+            subject,
+            general: |id| match self.evaluator(subject).truth(id) {
+                Ok(yes) => yes.into(),
+                Err(_) => Outcome::Failed,
+            },
+        };
+        run.test(&self.test, None)
+    }
+
+    /// What the condition says about an event, by the evaluator alone.
+    ///
+    /// # Errors
+    /// [`EvalError`] where it has no value.
+    pub fn evaluate(&self, subject: &Subject<'_>) -> Result<bool, EvalError> {
+        self.evaluator(subject).condition()
+    }
+
+    fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
+        Evaluator::new(&self.ast, subject).with_patterns(&self.patterns)
+    }
+
+    /// The condition as a tree.
+    #[must_use]
+    pub fn ast(&self) -> &Ast {
+        &self.ast
+    }
+
+    /// What is allowed and hardly meant.
+    #[must_use]
+    pub fn warnings(&self) -> &[SyntaxError] {
+        &self.warnings
+    }
+
+    /// Whether nothing of it is left to the evaluator.
+    #[must_use]
+    pub fn is_lowered(&self) -> bool {
+        !self.test.is_general()
+    }
+
+    pub(crate) fn test(&self) -> &Test {
+        &self.test
+    }
+
+    /// The fields that it asks for, each once, in the order of the table.
+    #[must_use]
+    pub fn fields(&self) -> Vec<Field> {
+        let mut fields: Vec<_> = self
+            .ast
+            .nodes
+            .iter()
+            .filter_map(|node| match node {
+                Node::Field(field)
+                | Node::HasField(field)
+                | Node::Header { field, .. }
+                | Node::HasHeader { field, .. } => Some(*field),
+                _ => None,
+            })
+            .collect();
+        fields.sort_unstable();
+        fields.dedup();
+        fields
+    }
+}

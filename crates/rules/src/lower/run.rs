@@ -1,0 +1,188 @@
+//! The tests, made on an event where it lies.
+
+use super::case::{contains_folded, ends_with_folded, same, starts_with_folded};
+use super::outcome::Outcome;
+use super::test::{OfText, Place, Test, TextTest};
+use crate::eval::network::{covers, ip};
+use crate::eval::{entropy, secrets};
+use crate::expr::{MacroKind, NodeId};
+use bailiwick_event::fields::{Slot, Subject};
+use serde_json::Value as Json;
+use std::borrow::Cow;
+
+/// What the tests are made on.
+pub(super) struct Run<'r, G> {
+    pub(super) subject: &'r Subject<'r>,
+    /// The evaluator, for the parts that are left to it.
+    pub(super) general: G,
+}
+
+impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
+    pub(super) fn test(&self, test: &Test, element: Option<&str>) -> Outcome {
+        match test {
+            Test::Text(of) => self.text(of, element),
+            Test::All(all) => junction(all.iter().map(|t| self.test(t, element)), Outcome::False),
+            Test::Any(all) => junction(all.iter().map(|t| self.test(t, element)), Outcome::True),
+            Test::Not(of) => !self.test(of, element),
+            Test::Constant(yes) => (*yes).into(),
+            Test::If(parts) => match self.test(&parts[0], element) {
+                Outcome::True => self.test(&parts[1], element),
+                Outcome::False => self.test(&parts[2], element),
+                Outcome::Failed => Outcome::Failed,
+            },
+            Test::Has(field) => self.subject.get(*field).is_present().into(),
+            Test::HasHeader(field, name) => match self.subject.get(*field) {
+                Slot::Headers(headers) => headers.has(name).into(),
+                _ => Outcome::False,
+            },
+            Test::HasJson(field, keys) => {
+                let Some((last, way)) = keys.split_last() else {
+                    return Outcome::Failed;
+                };
+                match self.json(*field, way) {
+                    Some(Json::Object(map)) => map.contains_key(&**last).into(),
+                    _ => Outcome::Failed,
+                }
+            }
+            Test::Truth(field) => match self.subject.get(*field) {
+                Slot::Bool(yes) => yes.into(),
+                _ => Outcome::Failed,
+            },
+            Test::Int(field, compare, than) => match self.subject.get(*field) {
+                Slot::Int(n) => compare.fits(n.cmp(than)).into(),
+                _ => Outcome::Failed,
+            },
+            Test::IntIn(field, all) => match self.subject.get(*field) {
+                Slot::Int(n) => all.contains(&n).into(),
+                _ => Outcome::Failed,
+            },
+            Test::Double(field, compare, than) => match self.subject.get(*field) {
+                Slot::Double(n) => n.partial_cmp(than).is_some_and(|o| compare.fits(o)).into(),
+                _ => Outcome::Failed,
+            },
+            Test::Count(field, compare, than) => match self.subject.get(*field) {
+                Slot::Texts(all) => compare.fits((all.len() as i64).cmp(than)).into(),
+                _ => Outcome::Failed,
+            },
+            Test::HasText(field, text) => match self.subject.get(*field) {
+                Slot::Texts(all) => all.iter().any(|element| element == &**text).into(),
+                _ => Outcome::Failed,
+            },
+            Test::Over(field, kind, body) => match self.subject.get(*field) {
+                Slot::Texts(all) => self.over(all, *kind, body),
+                _ => Outcome::Failed,
+            },
+            Test::General(id) => (self.general)(*id),
+        }
+    }
+
+    fn over(&self, all: &[Cow<'_, str>], kind: MacroKind, body: &Test) -> Outcome {
+        let mut each = all.iter().map(|element| self.test(body, Some(element)));
+        match kind {
+            MacroKind::All => junction(each, Outcome::False),
+            MacroKind::Exists => junction(each, Outcome::True),
+            _ => {
+                let mut count = 0;
+                for outcome in &mut each {
+                    match outcome {
+                        Outcome::Failed => return Outcome::Failed,
+                        Outcome::True => count += 1,
+                        Outcome::False => {}
+                    }
+                }
+                (count == 1).into()
+            }
+        }
+    }
+
+    fn json(&self, field: bailiwick_event::fields::Field, keys: &[Box<str>]) -> Option<&'r Json> {
+        let Slot::Tree(mut at) = self.subject.get(field) else {
+            return None;
+        };
+        for key in keys {
+            let Json::Object(map) = at else { return None };
+            at = map.get(&**key)?;
+        }
+        Some(at)
+    }
+
+    #[inline]
+    fn text(&self, of: &OfText, element: Option<&str>) -> Outcome {
+        match &of.place {
+            Place::Field(field) => match self.subject.get(*field) {
+                Slot::Text(text) => ask(of, text),
+                _ => Outcome::Failed,
+            },
+            Place::Header(field, name) => match self.subject.get(*field) {
+                Slot::Headers(headers) => match headers.find(name) {
+                    Some(value) => ask(of, &value),
+                    None => Outcome::Failed,
+                },
+                _ => Outcome::Failed,
+            },
+            Place::Element => element.map_or(Outcome::Failed, |text| ask(of, text)),
+            Place::Json(field, keys) => match (self.json(*field, keys), &of.test) {
+                (Some(Json::String(text)), _) => ask(of, text),
+                // A value of another type is not equal to a text; what else is asked of it fails.
+                (Some(_), TextTest::Equals(_) | TextTest::In(_)) if !of.folded => Outcome::False,
+                _ => Outcome::Failed,
+            },
+        }
+    }
+}
+
+/// What settles the matter settles it, whatever else failed.
+#[inline]
+fn junction(parts: impl Iterator<Item = Outcome>, settles: Outcome) -> Outcome {
+    let mut failed = false;
+    for part in parts {
+        if part == settles {
+            return settles;
+        }
+        failed |= part == Outcome::Failed;
+    }
+    if failed { Outcome::Failed } else { !settles }
+}
+
+#[inline]
+#[allow(
+    clippy::cast_possible_wrap,
+    reason = "a text has fewer than 2^63 characters"
+)]
+fn ask(of: &OfText, text: &str) -> Outcome {
+    let folded = of.folded;
+    let yes = match &of.test {
+        TextTest::Equals(other) if folded => same(text.as_bytes(), other),
+        TextTest::Equals(other) => text == &**other,
+        TextTest::In(all) if folded => all.iter().any(|other| same(text.as_bytes(), other)),
+        TextTest::In(all) if all.len() <= 8 => all.iter().any(|other| text == &**other),
+        TextTest::In(all) => all.binary_search_by(|other| (**other).cmp(text)).is_ok(),
+        TextTest::Contains(needle) if folded => contains_folded(text, needle.as_str()),
+        TextTest::Contains(needle) => needle.is_in(text),
+        TextTest::StartsWith(other) if folded => starts_with_folded(text, other),
+        TextTest::StartsWith(other) => text.starts_with(&**other),
+        TextTest::EndsWith(other) if folded => ends_with_folded(text, other),
+        TextTest::EndsWith(other) => text.ends_with(&**other),
+        TextTest::Matches(regex) => regex.is_match(text),
+        TextTest::Glob(glob) => glob.is_match(text),
+        TextTest::Domain(domain) => covers(domain.as_str(), text),
+        TextTest::IsIp => ip(text).is_ok(),
+        TextTest::InNetwork(network) => match ip(text) {
+            Ok(address) => network.contains(address),
+            Err(_) => return Outcome::Failed,
+        },
+        TextTest::HasSecrets if folded => secrets::any(&text.to_ascii_lowercase()),
+        TextTest::HasSecrets => secrets::any(text),
+        TextTest::Length(compare, than) => compare.fits((text.chars().count() as i64).cmp(than)),
+        TextTest::Entropy(compare, than) => {
+            let value = match folded {
+                true => entropy(&text.to_ascii_lowercase()),
+                false => entropy(text),
+            };
+            value
+                .partial_cmp(than)
+                .is_some_and(|order| compare.fits(order))
+        }
+    };
+    yes.into()
+}
