@@ -4,6 +4,15 @@
 pub mod check;
 pub mod eval;
 pub mod expr;
+mod index;
 mod lower;
+pub mod pack;
+mod rule;
+mod set;
 
 pub use lower::{CompileError, Outcome, Program};
+pub use rule::{
+    Action, Compiled, Confidence, Counters, Effect, Example, Rewrite, RewriteError, RewriteTarget,
+    Rule, RuleError, Severity,
+};
+pub use set::{Decided, Finding, Listed, MatchedField, Registry, RuleSet};

@@ -96,11 +96,6 @@ impl<'e> Evaluator<'e> {
         self
     }
 
-    /// Binds a variable for what is evaluated next.
-    pub(crate) fn bind(&self, name: &'e str, value: Value<'e>) {
-        self.scope.borrow_mut().push((name, value));
-    }
-
     /// Whether the condition is true.
     ///
     /// # Errors

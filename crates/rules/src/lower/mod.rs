@@ -15,7 +15,7 @@ mod test;
 
 pub use outcome::Outcome;
 pub use program::{CompileError, Program};
-pub(crate) use test::{Place, Test, TextTest};
+pub(crate) use test::{OfText, Place, Test, TextTest};
 
 #[cfg(test)]
 #[path = "lower_tests.rs"]

@@ -18,12 +18,36 @@ pub(super) struct Run<'r, G> {
 }
 
 impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
+    /// What a test says. The tests that rules mostly are stand here, so that this stays small.
+    #[inline]
     pub(super) fn test(&self, test: &Test, element: Option<&str>) -> Outcome {
         match test {
             Test::Text(of) => self.text(of, element),
+            Test::Int(field, compare, than) => match self.subject.get(*field) {
+                Slot::Int(n) => compare.fits(n.cmp(than)).into(),
+                _ => Outcome::Failed,
+            },
+            Test::HasHeader(field, name) => match self.subject.get(*field) {
+                Slot::Headers(headers) => headers.has(name).into(),
+                _ => Outcome::False,
+            },
+            other => self.compound(other, element),
+        }
+    }
+
+    #[inline(never)]
+    fn compound(&self, test: &Test, element: Option<&str>) -> Outcome {
+        match test {
             Test::All(all) => junction(all.iter().map(|t| self.test(t, element)), Outcome::False),
             Test::Any(all) => junction(all.iter().map(|t| self.test(t, element)), Outcome::True),
             Test::Not(of) => !self.test(of, element),
+            other => self.rare(other, element),
+        }
+    }
+
+    #[inline(never)]
+    fn rare(&self, test: &Test, element: Option<&str>) -> Outcome {
+        match test {
             Test::Constant(yes) => (*yes).into(),
             Test::If(parts) => match self.test(&parts[0], element) {
                 Outcome::True => self.test(&parts[1], element),
@@ -31,10 +55,6 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
                 Outcome::Failed => Outcome::Failed,
             },
             Test::Has(field) => self.subject.get(*field).is_present().into(),
-            Test::HasHeader(field, name) => match self.subject.get(*field) {
-                Slot::Headers(headers) => headers.has(name).into(),
-                _ => Outcome::False,
-            },
             Test::HasJson(field, keys) => {
                 let Some((last, way)) = keys.split_last() else {
                     return Outcome::Failed;
@@ -46,10 +66,6 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
             }
             Test::Truth(field) => match self.subject.get(*field) {
                 Slot::Bool(yes) => yes.into(),
-                _ => Outcome::Failed,
-            },
-            Test::Int(field, compare, than) => match self.subject.get(*field) {
-                Slot::Int(n) => compare.fits(n.cmp(than)).into(),
                 _ => Outcome::Failed,
             },
             Test::IntIn(field, all) => match self.subject.get(*field) {
@@ -73,6 +89,13 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
                 _ => Outcome::Failed,
             },
             Test::General(id) => (self.general)(*id),
+            // These are not rare.
+            Test::Text(_)
+            | Test::Int(..)
+            | Test::HasHeader(..)
+            | Test::All(_)
+            | Test::Any(_)
+            | Test::Not(_) => self.test(test, element),
         }
     }
 

@@ -1,0 +1,329 @@
+//! A pack: rules that belong together, with a version.
+
+use super::read_rule::{Mistake, RuleKind, is_id, read_rule};
+use crate::rule::Compiled;
+use bailiwick_event::Origin;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// How far a pack can be relied on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum Status {
+    Experimental,
+    Stable,
+    Deprecated,
+}
+
+impl Status {
+    const ALL: [(Self, &'static str); 3] = [
+        (Self::Experimental, "experimental"),
+        (Self::Stable, "stable"),
+        (Self::Deprecated, "deprecated"),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// Rules that belong together.
+#[derive(Clone, Debug)]
+pub struct Pack {
+    /// Its name.
+    pub id: Arc<str>,
+    /// Its version: `1.2.0`.
+    pub version: String,
+    /// How far it can be relied on.
+    pub status: Status,
+    /// Who answers for it.
+    pub owner: String,
+    /// What it is for.
+    pub description: String,
+    /// Its rules and detections, compiled.
+    pub rules: Vec<Arc<Compiled>>,
+}
+
+/// Why a file is no pack: every mistake in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackError {
+    /// The file as the user knows it.
+    pub file: String,
+    /// The mistakes, each with its line and column from 1.
+    pub mistakes: Vec<(u32, u32, Mistake)>,
+}
+
+impl fmt::Display for PackError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (n, (line, column, mistake)) in self.mistakes.iter().enumerate() {
+            f.write_str(if n > 0 { "\n" } else { "" })?;
+            write!(f, "{}:{line}:{column}: {}", self.file, mistake.message)?;
+            if !mistake.help.is_empty() {
+                write!(f, "; {}", mistake.help)?;
+            }
+        }
+        Ok(())
+    }
+}
+impl std::error::Error for PackError {}
+
+/// Bytes of the largest pack.
+const LARGEST: usize = 8 << 20;
+
+/// The schema that this reads.
+const SCHEMA: &str = "1";
+
+impl Pack {
+    /// Reads a pack; `file` is what messages call it.
+    ///
+    /// # Errors
+    /// [`PackError`] with every mistake, each with its place.
+    pub fn read(file: &str, text: &str) -> Result<Self, PackError> {
+        let mut reader = Reader {
+            file,
+            text,
+            found: Vec::new(),
+        };
+        let pack = reader.pack();
+        match pack {
+            Some(pack) if reader.found.is_empty() => Ok(pack),
+            _ => {
+                let mut found = std::mem::take(&mut reader.found);
+                found.sort_by_key(|mistake| mistake.span.start);
+                let placed = found.into_iter().map(|mistake| {
+                    let (line, column) = place(text, mistake.span.start);
+                    (line, column, mistake)
+                });
+                Err(PackError {
+                    file: file.to_owned(),
+                    mistakes: placed.collect(),
+                })
+            }
+        }
+    }
+}
+
+/// The line and the column in characters of a byte, from 1.
+fn place(text: &str, at: usize) -> (u32, u32) {
+    let before = text.get(..at).unwrap_or(text);
+    let start = before.rfind('\n').map_or(0, |end| end + 1);
+    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
+    let lines = before.bytes().filter(|b| *b == b'\n').count();
+    (count(lines), count(before[start..].chars().count()))
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    text: &'a str,
+    found: Vec<Mistake>,
+}
+
+const KEYS: [&str; 8] = [
+    "schema",
+    "id",
+    "version",
+    "status",
+    "owner",
+    "description",
+    "rules",
+    "detections",
+];
+
+impl Reader<'_> {
+    fn error(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
+        self.found.push(Mistake {
+            span,
+            message: message.into(),
+            help: help.into(),
+        });
+    }
+
+    fn text(
+        &mut self,
+        table: &DeTable<'_>,
+        name: &str,
+        example: &str,
+    ) -> Option<(String, Range<usize>)> {
+        match table.get(name) {
+            Some(item) => match item.get_ref() {
+                DeValue::String(text) => Some((text.to_string(), item.span())),
+                _ => {
+                    self.error(
+                        item.span(),
+                        format!("`{name}` is a text"),
+                        format!("write {name} = {example}"),
+                    );
+                    None
+                }
+            },
+            None => {
+                self.error(
+                    0..0,
+                    format!("a pack needs `{name}`"),
+                    format!("add {name} = {example} at the top"),
+                );
+                None
+            }
+        }
+    }
+
+    fn pack(&mut self) -> Option<Pack> {
+        if self.text.len() > LARGEST {
+            self.error(
+                0..0,
+                format!("a pack has at most {LARGEST} bytes"),
+                "make several of it",
+            );
+            return None;
+        }
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        for error in errors {
+            let message = bailiwick_event::Text::from(error.message()).to_string();
+            self.error(error.span().unwrap_or(0..0), message, "");
+        }
+        if !self.found.is_empty() {
+            return None;
+        }
+        let table = table.get_ref();
+        for (name, _) in table
+            .iter()
+            .filter(|(name, _)| !KEYS.contains(&&**name.get_ref()))
+        {
+            self.error(
+                name.span(),
+                format!("a pack has no key {:?}", name.get_ref()),
+                format!("known here: {}", KEYS.join(", ")),
+            );
+        }
+        match table
+            .get("schema")
+            .map(|item| (item.get_ref(), item.span()))
+        {
+            Some((DeValue::Integer(n), _)) if n.as_str() == SCHEMA => {}
+            Some((_, span)) => self.error(
+                span,
+                "this version reads packs of schema 1",
+                "write schema = 1, or update bailiwick",
+            ),
+            None => self.error(0..0, "a pack needs `schema`", "add schema = 1 at the top"),
+        }
+        let id = self.text(table, "id", "\"team-rules\"");
+        if let Some((id, span)) = id.as_ref().filter(|(id, _)| !is_id(id)) {
+            self.error(
+                span.clone(),
+                format!("{id:?} is no name of a pack"),
+                "use small letters, digits, - _ and .",
+            );
+        }
+        let version = self.text(table, "version", "\"1.0.0\"");
+        if let Some((version, span)) = version.as_ref().filter(|(version, _)| !is_version(version))
+        {
+            self.error(
+                span.clone(),
+                format!("{version:?} is no version"),
+                "write three numbers: \"1.0.0\"",
+            );
+        }
+        let status = self
+            .text(table, "status", "\"stable\"")
+            .and_then(|(name, span)| {
+                let found = Status::ALL
+                    .iter()
+                    .find(|(_, n)| *n == name)
+                    .map(|(status, _)| *status);
+                if found.is_none() {
+                    self.error(
+                        span,
+                        format!("{name:?} is no status"),
+                        "write experimental, stable or deprecated",
+                    );
+                }
+                found
+            });
+        let owner = self.text(table, "owner", "\"Team Security\"");
+        let description = match table.contains_key("description") {
+            true => self
+                .text(table, "description", "\"…\"")
+                .map(|(text, _)| text),
+            false => Some(String::new()),
+        };
+        let name: Arc<str> = id.map(|(id, _)| id).unwrap_or_default().into();
+        let mut rules = Vec::new();
+        for kind in [RuleKind::Rule, RuleKind::Detection] {
+            self.rules(kind, table, &name, &mut rules);
+        }
+        Some(Pack {
+            id: name,
+            version: version?.0,
+            status: status?,
+            owner: owner?.0,
+            description: description?,
+            rules,
+        })
+    }
+
+    fn rules(
+        &mut self,
+        kind: RuleKind,
+        table: &DeTable<'_>,
+        pack: &Arc<str>,
+        rules: &mut Vec<Arc<Compiled>>,
+    ) {
+        let Some(item) = table.get(kind.table()) else {
+            return;
+        };
+        let Some(all) = item.get_ref().as_array() else {
+            let message = format!("`{}` is a list of tables", kind.table());
+            return self.error(item.span(), message, format!("write [[{}]]", kind.table()));
+        };
+        for item in all.iter() {
+            self.rule(kind, item, pack, rules);
+        }
+    }
+
+    fn rule(
+        &mut self,
+        kind: RuleKind,
+        item: &Spanned<DeValue<'_>>,
+        pack: &Arc<str>,
+        rules: &mut Vec<Arc<Compiled>>,
+    ) {
+        let Some(table) = item.get_ref().as_table() else {
+            let message = format!("`{}` is a list of tables", kind.table());
+            return self.error(item.span(), message, format!("write [[{}]]", kind.table()));
+        };
+        let (file, text) = (self.file, self.text);
+        let origin = |at: usize| {
+            let (line, column) = place(text, at);
+            Origin::new(file, line, column)
+        };
+        match read_rule(kind, table, item.span(), text, &origin) {
+            Ok(compiled) => {
+                let id = &compiled.rule().id;
+                if let Some(first) = rules.iter().find(|rule| rule.rule().id == *id) {
+                    let message = format!(
+                        "{id:?} is the name of the rule at {} too",
+                        first.rule().origin
+                    );
+                    return self.error(item.span(), message, "give one of them another name");
+                }
+                let mut rule = compiled.rule().clone();
+                rule.pack = Some(Arc::clone(pack));
+                rules.push(Arc::new(compiled.with_rule(rule)));
+            }
+            Err(found) => self.found.extend(found),
+        }
+    }
+}
+
+fn is_version(text: &str) -> bool {
+    let number = |part: &str| {
+        !part.is_empty() && part.len() < 10 && part.bytes().all(|b| b.is_ascii_digit())
+    };
+    text.split('.').count() == 3 && text.split('.').all(number)
+}

@@ -1,0 +1,168 @@
+//! All rules that are in force, by the type of event; and the decision that they make.
+
+use super::{Finding, Table};
+use crate::lower::Outcome;
+use crate::rule::{Action, Compiled, Effect};
+use bailiwick_event::fields::{EventType, Subject};
+use std::sync::Arc;
+
+const TYPES: usize = EventType::ALL.len();
+
+/// The rules that are in force.
+#[derive(Clone, Debug)]
+pub struct RuleSet {
+    enforcement: [Arc<Table>; TYPES],
+    detection: [Arc<Table>; TYPES],
+    /// Which types of events have any rule, a bit each: for most events nothing is to be asked.
+    asked: u32,
+}
+
+impl Default for RuleSet {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+/// What a rule decided.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The rule.
+    pub rule: Arc<Compiled>,
+    /// What happens.
+    pub action: Action,
+    /// Whether its condition had no value; then what it would have stopped is stopped.
+    pub failed: bool,
+}
+
+impl RuleSet {
+    /// The set of these rules; those that are not enabled are left out.
+    #[must_use]
+    pub fn new(rules: Vec<Arc<Compiled>>) -> Self {
+        let mut enforcement: [Vec<_>; TYPES] = Default::default();
+        let mut detection: [Vec<_>; TYPES] = Default::default();
+        for rule in rules.into_iter().filter(|rule| rule.rule().enabled) {
+            let place = rule.rule().on as usize;
+            match rule.rule().effect {
+                Effect::Enforce { .. } => enforcement[place].push(rule),
+                Effect::Detect { .. } => detection[place].push(rule),
+            }
+        }
+        let table = |rules| Arc::new(Table::new(rules));
+        let mut set = Self {
+            enforcement: enforcement.map(table),
+            detection: detection.map(table),
+            asked: 0,
+        };
+        set.count();
+        set
+    }
+
+    fn count(&mut self) {
+        self.asked = 0;
+        for on in EventType::ALL {
+            let place = on as usize;
+            let mut both = self.enforcement[place]
+                .rules()
+                .chain(self.detection[place].rules());
+            self.asked |= u32::from(both.next().is_some()) << place;
+        }
+    }
+
+    /// The set with one rule put in the place of another of its name, or taken out.
+    pub(super) fn with(&self, old: Option<&Compiled>, new: Option<&Arc<Compiled>>) -> Self {
+        let mut set = self.clone();
+        let new = new.filter(|rule| rule.rule().enabled);
+        if let Some(old) = old.map(Compiled::rule) {
+            let moved = new.is_none_or(|new| {
+                let new = new.rule();
+                new.on != old.on || new.effect.action().is_some() != old.effect.action().is_some()
+            });
+            if moved {
+                let table = set.table(old.on, old.effect.action().is_some());
+                *table = Arc::new(table.with(&old.id, None));
+            }
+        }
+        if let Some(new) = new {
+            let rule = new.rule();
+            let table = set.table(rule.on, rule.effect.action().is_some());
+            *table = Arc::new(table.with(&rule.id, Some(Arc::clone(new))));
+        }
+        set.count();
+        set
+    }
+
+    fn table(&mut self, on: EventType, enforcement: bool) -> &mut Arc<Table> {
+        match enforcement {
+            true => &mut self.enforcement[on as usize],
+            false => &mut self.detection[on as usize],
+        }
+    }
+
+    /// Whether any rule is about events of a type.
+    #[must_use]
+    #[inline]
+    pub fn has(&self, on: EventType) -> bool {
+        self.asked & (1 << on as usize) != 0
+    }
+
+    /// The rules, in the order in which they are asked.
+    pub fn rules(&self) -> impl Iterator<Item = &Arc<Compiled>> {
+        let tables = self.enforcement.iter().chain(&self.detection);
+        tables.flat_map(|table| table.rules())
+    }
+
+    /// The first rule that decides an event, at a time in seconds since the Unix epoch. What is
+    /// only noted on the way (a rule that observes and is true, a rule whose condition failed and
+    /// which decides nothing by that) is told.
+    ///
+    /// A rule whose condition failed decides where it would stop or change the event; where it
+    /// would allow it, it is not true.
+    #[must_use]
+    #[inline]
+    pub fn decide(
+        &self,
+        subject: &Subject<'_>,
+        now: i64,
+        mut noted: impl FnMut(&Arc<Compiled>, Outcome),
+    ) -> Option<Decided> {
+        self.enforcement[subject.event_type as usize].candidates(subject, |rule| {
+            let outcome = rule.run(subject);
+            if outcome == Outcome::False || rule.rule().is_over(now) {
+                return None;
+            }
+            let action = rule.rule().effect.action()?;
+            let failed = outcome == Outcome::Failed;
+            if action == Action::Observe || failed && !action.fails_closed() {
+                noted(rule, outcome);
+                return None;
+            }
+            Some(Decided {
+                rule: Arc::clone(rule),
+                action: if failed { Action::Deny } else { action },
+                failed,
+            })
+        })
+    }
+
+    /// Tells every detection that is true of an event.
+    #[inline]
+    pub fn detect(&self, subject: &Subject<'_>, now: i64, mut each: impl FnMut(&Arc<Compiled>)) {
+        let table = &self.detection[subject.event_type as usize];
+        table.candidates(subject, |rule| {
+            if rule.run(subject) == Outcome::True && !rule.rule().is_over(now) {
+                each(rule);
+            }
+            None::<()>
+        });
+    }
+
+    /// The findings of all detections that are true of an event.
+    #[must_use]
+    pub fn findings(&self, subject: &Subject<'_>, now: i64) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        self.detect(subject, now, |rule| {
+            findings.push(Finding::new(rule, subject))
+        });
+        findings
+    }
+}
