@@ -9,6 +9,7 @@ mod lower;
 pub mod pack;
 mod rule;
 mod set;
+pub mod sigma;
 
 pub use lower::{CompileError, Outcome, Program};
 pub use rule::{
