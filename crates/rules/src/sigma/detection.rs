@@ -13,7 +13,8 @@ pub const MAX_DEPTH: usize = 24;
 /// Groups, matches and values of the largest condition.
 pub const MAX_PARTS: usize = 4096;
 
-/// A rule that was carried over.
+/// A rule that was carried over. [`Detection::parse`] reads its JSON and checks it; what is read
+/// otherwise, or built by hand, is checked by [`Detection::validate`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
 pub struct Detection {

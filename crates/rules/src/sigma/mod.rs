@@ -35,3 +35,24 @@ pub use detection_read::InvalidDetection;
 pub use pattern::{Pattern, Token};
 pub use rule::read;
 pub use skipped::{Reason, Skipped};
+
+#[cfg(test)]
+mod condition_tests;
+#[cfg(test)]
+mod detection_tests;
+#[cfg(test)]
+mod files_tests;
+#[cfg(test)]
+mod logsource_tests;
+#[cfg(test)]
+mod lower_tests;
+#[cfg(test)]
+mod modifiers_tests;
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod oracle_cel;
+#[cfg(test)]
+mod values_tests;
+#[cfg(test)]
+mod yaml_tests;

@@ -13,6 +13,8 @@ use regex_syntax::hir::translate::TranslatorBuilder;
 const MAX_LENGTH: usize = 4096;
 /// Levels of the deepest expression.
 const MAX_DEPTH: u32 = 64;
+/// Bytes of the largest program that an expression becomes; what is larger takes long to compile.
+const MAX_PROGRAM: usize = 1024 * 1024;
 
 /// Fails where the expression cannot be carried over.
 ///
@@ -46,6 +48,7 @@ pub(super) fn compile(pattern: &str, flags: Flags) -> Result<(), String> {
         .case_insensitive(flags.ignore_case)
         .multi_line(flags.lines)
         .dot_matches_new_line(flags.dot_all)
+        .size_limit(MAX_PROGRAM)
         .build();
     compiled.map(drop).map_err(|error| error.to_string())
 }

@@ -28,7 +28,7 @@ pub(super) struct Place<'r> {
 pub(super) struct Budget(Cell<usize>);
 
 /// What a regular expression counts for: to compile one takes long.
-const REGEX: usize = 32;
+const REGEX: usize = 64;
 
 impl Budget {
     pub(super) fn new() -> Self {
