@@ -98,3 +98,52 @@ fn the_schema_has_a_place_for_every_field() {
         );
     }
 }
+
+#[test]
+fn an_act_is_seen_as_its_fields() {
+    use crate::{Act, Transport, Via};
+    let act = Act::Http {
+        method: "GET".into(),
+        host: "A.Test.".into(),
+        connected: "a.test".into(),
+        port: 8080,
+        path: "/x?y=1".into(),
+        via: Via::Proxy,
+    };
+    let projection = Projection::of(&act).unwrap();
+    let text = |field| match projection.subject().get(field) {
+        Slot::Text(text) => text.to_owned(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(text(Field::HttpUrl), "http://a.test:8080/x?y=1");
+    assert_eq!(text(Field::HttpPath), "/x");
+    assert_eq!(text(Field::HttpQuery), "y=1");
+    let line = projection.to_line();
+    let read = Record::read(&line).unwrap();
+    assert_eq!(read.to_line(), line);
+
+    let act = Act::Dns {
+        qname: "Abcd.EXAMPLE.com.".into(),
+        qtype: "TXT".into(),
+        transport: Transport::Udp,
+    };
+    let projection = Projection::of(&act).unwrap();
+    let subject = projection.subject();
+    assert!(matches!(
+        subject.get(Field::DnsName),
+        Slot::Text("abcd.example.com")
+    ));
+    assert!(matches!(subject.get(Field::DnsLength), Slot::Int(7)));
+
+    let act = Act::Write {
+        operation: "open".into(),
+        path: b"/w/\xffa.TXT".to_vec().into(),
+    };
+    let projection = Projection::of(&act).unwrap();
+    let subject = projection.subject();
+    assert!(matches!(subject.get(Field::FileExt), Slot::Text("txt")));
+    assert!(matches!(
+        subject.get(Field::FileName),
+        Slot::Text("\u{fffd}a.TXT")
+    ));
+}

@@ -9,6 +9,7 @@
 //! context first.
 
 mod headers;
+mod projection;
 mod record;
 mod schema;
 mod slot;
@@ -16,6 +17,7 @@ mod subject;
 mod table;
 
 pub use headers::Headers;
+pub use projection::{Projection, entropy};
 pub use record::{Record, RecordError};
 pub use schema::record_schema;
 pub use slot::{FieldType, Slot};

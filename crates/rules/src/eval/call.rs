@@ -102,7 +102,7 @@ pub(super) fn call<'a>(function: Function, given: Vec<Value<'a>>) -> Result<Valu
         (Function::IsLoopback, [Value::Ip(ip)]) => Value::Bool(ip.to_canonical().is_loopback()),
         (Function::IsPrivate, [Value::Ip(ip)]) => Value::Bool(network::is_private(*ip)),
         (Function::PrefixLength, [Value::Cidr(net)]) => Value::Int(i64::from(net.bits())),
-        (Function::Entropy, [Value::Text(t)]) => Value::Double(text::entropy(t)),
+        (Function::Entropy, [Value::Text(t)]) => Value::Double(bailiwick_event::fields::entropy(t)),
         (Function::Secrets, [Value::Text(t)]) => {
             Value::list(secrets::find(t).into_iter().map(Value::text).collect())
         }

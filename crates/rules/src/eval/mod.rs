@@ -22,7 +22,6 @@ pub(crate) use evaluator::Patterns;
 pub(crate) use evaluator::slot_value;
 pub use evaluator::{Evaluator, MAX_STEPS};
 pub use network::Cidr;
-pub(crate) use text::entropy;
 pub use value::{List, Map, Value};
 
 #[cfg(test)]

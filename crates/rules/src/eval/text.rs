@@ -101,31 +101,3 @@ pub(super) fn split<'a>(text: &str, separator: &str, count: i64) -> Value<'a> {
     };
     Value::list(parts)
 }
-
-/// The Shannon entropy in bits per character.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a text has fewer than 2^52 characters"
-)]
-pub(crate) fn entropy(text: &str) -> f64 {
-    let mut low = [0u32; 128];
-    let mut high = std::collections::BTreeMap::<char, u32>::new();
-    let mut total = 0u32;
-    for c in text.chars() {
-        total = total.saturating_add(1);
-        match low.get_mut(c as usize) {
-            Some(count) => *count += 1,
-            None => *high.entry(c).or_default() += 1,
-        }
-    }
-    if total == 0 {
-        return 0.0;
-    }
-    let total = f64::from(total);
-    let counts = low.iter().chain(high.values()).filter(|count| **count > 0);
-    counts
-        .map(|count| f64::from(*count) / total)
-        .map(|p| -p * p.log2())
-        .sum::<f64>()
-        .abs()
-}

@@ -4,9 +4,9 @@ use super::case::{contains_folded, ends_with_folded, same, starts_with_folded};
 use super::outcome::Outcome;
 use super::test::{OfText, Place, Test, TextTest};
 use crate::eval::network::{covers, ip};
-use crate::eval::{entropy, secrets};
+use crate::eval::secrets;
 use crate::expr::{MacroKind, NodeId};
-use bailiwick_event::fields::{Slot, Subject};
+use bailiwick_event::fields::{Field, Slot, Subject, entropy};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
@@ -118,7 +118,7 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
         }
     }
 
-    fn json(&self, field: bailiwick_event::fields::Field, keys: &[Box<str>]) -> Option<&'r Json> {
+    fn json(&self, field: Field, keys: &[Box<str>]) -> Option<&'r Json> {
         let Slot::Tree(mut at) = self.subject.get(field) else {
             return None;
         };

@@ -1,0 +1,288 @@
+//! An act at a boundary as rules see it: what the boundary recorded, and nothing that it did not
+//! see. Text that is no UTF-8 is read with replacement characters, so that no rule has to know of
+//! it.
+
+use super::{
+    Common, DnsRequest, EventType, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject,
+};
+use crate::{Act, Text, Transport};
+use std::borrow::Cow;
+
+/// An act's fields.
+#[derive(Clone, Debug)]
+pub struct Projection<'a> {
+    /// What every event has; whoever knows more than the act adds it.
+    pub common: Common<'a>,
+    family: Seen<'a>,
+}
+
+#[derive(Clone, Debug)]
+enum Seen<'a> {
+    Http(HttpRequest<'a>),
+    Dns(DnsRequest<'a>),
+    Exec(ProcessExec<'a>),
+    File(FileAccess<'a>),
+    Socket(SocketUse<'a>),
+}
+
+fn text(text: &Text) -> Cow<'_, str> {
+    String::from_utf8_lossy(text.as_bytes())
+}
+
+fn lower(text: Cow<'_, str>) -> Cow<'_, str> {
+    match text.bytes().any(|b| b.is_ascii_uppercase()) {
+        true => Cow::Owned(text.to_ascii_lowercase()),
+        false => text,
+    }
+}
+
+fn transport(transport: Transport) -> Cow<'static, str> {
+    Cow::Borrowed(match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
+    })
+}
+
+/// A host name as rules compare it: in lower case, without the dot at its end.
+fn host(name: &Text) -> Cow<'_, str> {
+    let name = lower(text(name));
+    match name {
+        Cow::Borrowed(name) => Cow::Borrowed(name.strip_suffix('.').unwrap_or(name)),
+        Cow::Owned(name) => Cow::Owned(name.strip_suffix('.').unwrap_or(&name).to_owned()),
+    }
+}
+
+impl<'a> Projection<'a> {
+    /// The fields of an act; none where no rule is about such acts.
+    #[must_use]
+    pub fn of(act: &'a Act) -> Option<Self> {
+        let (event_type, family) = match act {
+            Act::Http {
+                method,
+                host,
+                port,
+                path,
+                ..
+            } => (
+                EventType::HttpRequest,
+                Seen::Http(http(method, host, *port, path)),
+            ),
+            Act::Dns {
+                qname,
+                qtype,
+                transport,
+            } => (
+                EventType::DnsRequest,
+                Seen::Dns(dns(qname, qtype, *transport)),
+            ),
+            Act::Connect {
+                host,
+                address,
+                port,
+                transport,
+                ..
+            } => {
+                let socket = socket(host, address.map(|ip| ip.to_string()), *port, *transport);
+                (EventType::Socket, Seen::Socket(socket))
+            }
+            Act::ExecStart { argv, cwd } => (
+                EventType::ProcessExec,
+                Seen::Exec(exec(argv, cwd, "command")),
+            ),
+            Act::Enter { argv, cwd, .. } => {
+                (EventType::ProcessExec, Seen::Exec(exec(argv, cwd, "enter")))
+            }
+            Act::Write { operation, path } => (EventType::File, Seen::File(file(operation, path))),
+            Act::SessionStart { .. }
+            | Act::SessionEnd { .. }
+            | Act::Overflow { .. }
+            | Act::ExecExit { .. }
+            | Act::Leave { .. }
+            | Act::Resolved { .. }
+            | Act::Tls { .. }
+            | Act::Limit { .. } => return None,
+        };
+        let common = Common {
+            event_type: Some(Cow::Borrowed(event_type.name())),
+            ..Common::EMPTY
+        };
+        Some(Self { common, family })
+    }
+
+    /// The event as a rule sees it.
+    #[must_use]
+    pub fn subject(&self) -> Subject<'_> {
+        let of = |event_type| Subject {
+            common: Some(&self.common),
+            ..Subject::new(event_type)
+        };
+        match &self.family {
+            Seen::Http(http) => Subject {
+                http_request: Some(http),
+                ..of(EventType::HttpRequest)
+            },
+            Seen::Dns(dns) => Subject {
+                dns_request: Some(dns),
+                ..of(EventType::DnsRequest)
+            },
+            Seen::Exec(exec) => Subject {
+                process_exec: Some(exec),
+                ..of(EventType::ProcessExec)
+            },
+            Seen::File(file) => Subject {
+                file: Some(file),
+                ..of(EventType::File)
+            },
+            Seen::Socket(socket) => Subject {
+                socket: Some(socket),
+                ..of(EventType::Socket)
+            },
+        }
+    }
+
+    /// The event as a line of a corpus, which [`super::Record::read`] reads.
+    #[must_use]
+    pub fn to_line(&self) -> String {
+        super::record::to_json(&self.subject()).to_string()
+    }
+}
+
+fn http<'a>(method: &'a Text, name: &'a Text, port: u16, path: &'a Text) -> HttpRequest<'a> {
+    let host = host(name);
+    let (path, query) = match text(path) {
+        Cow::Borrowed(whole) => match whole.split_once('?') {
+            Some((path, query)) => (Cow::Borrowed(path), Some(Cow::Borrowed(query))),
+            None => (Cow::Borrowed(whole), None),
+        },
+        Cow::Owned(whole) => match whole.split_once('?') {
+            Some((path, query)) => (
+                Cow::Owned(path.to_owned()),
+                Some(Cow::Owned(query.to_owned())),
+            ),
+            None => (Cow::Owned(whole), None),
+        },
+    };
+    let shown = match host.contains(':') {
+        true => format!("[{host}]"),
+        false => host.to_string(),
+    };
+    let port_text = if port == 80 {
+        String::new()
+    } else {
+        format!(":{port}")
+    };
+    let after = query
+        .as_ref()
+        .map(|query| format!("?{query}"))
+        .unwrap_or_default();
+    HttpRequest {
+        method: Some(text(method)),
+        scheme: Some(Cow::Borrowed("http")),
+        url: Some(Cow::Owned(format!(
+            "http://{shown}{port_text}{path}{after}"
+        ))),
+        host: Some(host),
+        port: Some(i64::from(port)),
+        path: Some(path),
+        query,
+        body_state: Some(Cow::Borrowed("unseen")),
+        ..HttpRequest::EMPTY
+    }
+}
+
+fn dns<'a>(qname: &'a Text, qtype: &'a str, by: Transport) -> DnsRequest<'a> {
+    let name = host(qname);
+    let entropy = name.split('.').map(entropy).fold(0.0, f64::max);
+    let length = name.split('.').map(|label| label.chars().count()).max();
+    DnsRequest {
+        label_entropy: Some(entropy),
+        label_length: length.and_then(|n| i64::try_from(n).ok()),
+        qname: Some(name),
+        qtype: Some(Cow::Borrowed(qtype)),
+        transport: Some(transport(by)),
+    }
+}
+
+fn socket<'a>(name: &'a Text, address: Option<String>, port: u16, by: Transport) -> SocketUse<'a> {
+    let host = host(name);
+    let is_address = host.parse::<std::net::IpAddr>().is_ok();
+    SocketUse {
+        address: match is_address {
+            true => Some(host.clone()),
+            false => address.map(Cow::Owned),
+        },
+        host: (!is_address).then_some(host),
+        port: Some(i64::from(port)),
+        transport: Some(transport(by)),
+    }
+}
+
+fn exec<'a>(argv: &'a [Text], cwd: &'a Text, class: &'static str) -> ProcessExec<'a> {
+    let words: Vec<_> = argv.iter().map(text).collect();
+    ProcessExec {
+        executable: Some(words.first().cloned().unwrap_or_default()),
+        command: Some(Cow::Owned(words.join(" "))),
+        argv: Some(words),
+        cwd: Some(text(cwd)),
+        class: Some(Cow::Borrowed(class)),
+        parent: None,
+    }
+}
+
+fn file<'a>(operation: &'a str, path: &'a Text) -> FileAccess<'a> {
+    let path = text(path);
+    let last = |path: &str| {
+        path.trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .map(str::to_owned)
+    };
+    let name = match &path {
+        Cow::Borrowed(path) => path
+            .trim_end_matches('/')
+            .rsplit('/')
+            .next()
+            .map(Cow::Borrowed),
+        Cow::Owned(path) => last(path).map(Cow::Owned),
+    };
+    let ext = name.as_ref().and_then(|name| {
+        let (stem, ext) = name.rsplit_once('.')?;
+        (!stem.is_empty() && !ext.is_empty()).then(|| Cow::Owned(ext.to_ascii_lowercase()))
+    });
+    FileAccess {
+        operation: Some(Cow::Borrowed(operation)),
+        name,
+        ext,
+        path: Some(path),
+        size: None,
+    }
+}
+
+/// The Shannon entropy of a text in bits per character.
+#[must_use]
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "a text has fewer than 2^52 characters"
+)]
+pub fn entropy(text: &str) -> f64 {
+    let mut low = [0u32; 128];
+    let mut high = std::collections::BTreeMap::<char, u32>::new();
+    let mut total = 0u32;
+    for c in text.chars() {
+        total = total.saturating_add(1);
+        match low.get_mut(c as usize) {
+            Some(count) => *count += 1,
+            None => *high.entry(c).or_default() += 1,
+        }
+    }
+    if total == 0 {
+        return 0.0;
+    }
+    let total = f64::from(total);
+    let counts = low.iter().chain(high.values()).filter(|count| **count > 0);
+    let bits: f64 = counts
+        .map(|count| f64::from(*count) / total)
+        .map(|p| -p * p.log2())
+        .sum();
+    bits.abs()
+}
