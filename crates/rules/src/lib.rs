@@ -16,4 +16,4 @@ pub use rule::{
     Action, Compiled, Confidence, Counters, Effect, Example, Rewrite, RewriteError, RewriteTarget,
     Rule, RuleError, Severity,
 };
-pub use set::{Decided, Finding, Listed, MatchedField, Registry, RuleSet};
+pub use set::{Decided, Edit, Finding, Listed, Match, MatchedField, Registry, RuleSet};

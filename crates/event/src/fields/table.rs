@@ -3,6 +3,8 @@
 use super::slot::{FieldType, InPlace, Slot};
 use super::{Headers, Subject};
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 /// A point in time: nanoseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -350,7 +352,12 @@ impl Field {
     /// The field of that name.
     #[must_use]
     pub fn named(path: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|info| info.path == path);
-        found.map(|info| info.field)
+        static BY_NAME: LazyLock<HashMap<&str, Field>> = LazyLock::new(|| {
+            Field::ALL
+                .iter()
+                .map(|info| (info.path, info.field))
+                .collect()
+        });
+        BY_NAME.get(path).copied()
     }
 }

@@ -1,6 +1,6 @@
 //! Names to fields, calls to functions, and the type of every part.
 
-use super::functions::{FUNCTIONS, Function, Overload};
+use super::functions::{self, FUNCTIONS, Function, Overload};
 use super::types::Ty;
 use super::{constants, suggest};
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, SyntaxError, UnaryOp};
@@ -529,8 +529,12 @@ impl Checker<'_> {
         member: bool,
         types: &[Ty],
     ) -> Option<&'static Overload> {
-        let named = || FUNCTIONS.iter().filter(|f| f.function.name() == name);
-        let styled = || named().filter(|f| if member { f.member } else { f.global });
+        let named = functions::named(name);
+        let styled = || {
+            named
+                .iter()
+                .filter(|f| if member { f.member } else { f.global })
+        };
         let takes = |f: &&Overload| {
             f.takes.len() == types.len() && f.takes.iter().zip(types).all(|(sig, ty)| sig.takes(ty))
         };
@@ -538,7 +542,7 @@ impl Checker<'_> {
             return Some(found);
         }
         let given: Vec<_> = types.iter().map(ToString::to_string).collect();
-        let (message, help) = if named().next().is_none() {
+        let (message, help) = if named.is_empty() {
             let near = suggest::nearest(name, FUNCTIONS.iter().map(|f| f.function.name()));
             let help = near.map_or_else(
                 || "`bailiwick rules functions` lists the functions".to_owned(),

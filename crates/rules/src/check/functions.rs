@@ -2,6 +2,26 @@
 //! `docs/rules.md` lists.
 
 use super::Ty;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// The ways of calling the function of that name; none where there is no such function.
+pub(super) fn named(name: &str) -> &'static [Overload] {
+    static BY_NAME: LazyLock<HashMap<&str, Range<usize>>> = LazyLock::new(|| {
+        let mut by_name: HashMap<&str, Range<usize>> = HashMap::new();
+        // The ways of one function stand together in the table.
+        for (at, overload) in FUNCTIONS.iter().enumerate() {
+            let range = by_name.entry(overload.function.name()).or_insert(at..at);
+            range.end = at + 1;
+        }
+        by_name
+    });
+    BY_NAME
+        .get(name)
+        .and_then(|range| FUNCTIONS.get(range.clone()))
+        .unwrap_or_default()
+}
 
 /// What a function takes or gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

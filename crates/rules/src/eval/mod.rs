@@ -19,7 +19,6 @@ mod value;
 
 pub use error::{ErrorKind, EvalError};
 pub(crate) use evaluator::Patterns;
-pub(crate) use evaluator::slot_value;
 pub use evaluator::{Evaluator, MAX_STEPS};
 pub use network::Cidr;
 pub use value::{List, Map, Value};

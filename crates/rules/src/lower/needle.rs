@@ -37,7 +37,7 @@ impl Needle {
 
 /// Texts up to this length, as most are, are looked through place by place: the search that is
 /// quick on long ones takes longer to begin than that.
-const SHORT: usize = 48;
+const SHORT: usize = 64;
 
 /// Whether a text contains a beginning and, right after it, the rest.
 #[inline]

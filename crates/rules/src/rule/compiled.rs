@@ -83,6 +83,10 @@ impl Compiled {
         self
     }
 
+    pub(crate) fn is_counted_with(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.counters, &other.counters)
+    }
+
     /// The same condition under another rule's other properties.
     pub(crate) fn with_rule(&self, rule: Rule) -> Self {
         Self {

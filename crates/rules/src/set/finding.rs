@@ -1,22 +1,24 @@
-//! What a rule was true of: the fields that it asked for and their values, short and without any
-//! credential, and a signature by which equal findings are known.
+//! A finding as it is recorded: the fields that a rule asked for and their values, short and
+//! without any credential, and a signature by which equal findings are known.
 
-use crate::eval::{secrets, slot_value};
-use crate::rule::{Compiled, Confidence, Effect, Severity};
-use bailiwick_event::fields::{Field, Slot, Subject};
+use crate::eval::secrets;
+use crate::rule::{Confidence, Severity};
+use bailiwick_event::fields::{Field, FieldType};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Characters of a value that are kept.
+/// Characters of a value that are shown.
 const LONGEST: usize = 200;
 
 /// Headers whose value is a credential by what they are for.
-const SECRET_HEADERS: [&str; 5] = [
+const SECRET_HEADERS: [&str; 6] = [
     "authorization",
     "proxy-authorization",
     "cookie",
     "set-cookie",
     "x-api-key",
+    "x-goog-api-key",
 ];
 
 /// A field that a rule asked for.
@@ -51,102 +53,43 @@ pub struct Finding {
     pub fields: Vec<MatchedField>,
 }
 
-impl Finding {
-    /// What a rule found in an event.
-    #[must_use]
-    pub fn new(rule: &Compiled, subject: &Subject<'_>) -> Self {
-        let (severity, confidence) = match rule.rule().effect {
-            Effect::Detect {
-                severity,
-                confidence,
-            } => (Some(severity), Some(confidence)),
-            Effect::Enforce { .. } => (None, None),
-        };
-        Self {
-            rule: rule.rule().id.clone(),
-            pack: rule.rule().pack.clone(),
-            severity,
-            confidence,
-            reason: rule.rule().reason.clone(),
-            signature: hex(signature(rule, subject)),
-            fields: matched(rule, subject),
-        }
-    }
-}
-
-/// The fields that a rule asked for and that the event has.
-pub(crate) fn matched(rule: &Compiled, subject: &Subject<'_>) -> Vec<MatchedField> {
-    let one = |field: &Field| {
-        let value = show(subject.get(*field))?;
-        let field = field.info().path.to_owned();
-        Some(MatchedField { field, value })
+/// A field's value in one line; each part is a text and whether it was cut. None where the event
+/// had no value.
+pub(super) fn show_values(field: Field, parts: &[(String, bool)]) -> Option<String> {
+    let value = |part: &(String, bool)| match part.1 {
+        true => format!("{}…", masked(&part.0)),
+        false => masked(&part.0).into_owned(),
     };
-    rule.fields().iter().filter_map(one).collect()
-}
-
-/// What is equal for findings of one rule on the same values.
-pub(crate) fn signature(rule: &Compiled, subject: &Subject<'_>) -> u128 {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(rule.rule().id.as_bytes());
-    for field in rule.fields() {
-        // The length stands before each value, so that no value can pass for two.
-        let mut add = |bytes: &[u8]| {
-            hasher.update(&(bytes.len() as u64).to_le_bytes());
-            hasher.update(bytes);
-        };
-        add(&[*field as u8]);
-        match subject.get(*field) {
-            Slot::Absent => {}
-            Slot::Text(text) => add(text.as_bytes()),
-            Slot::Int(n) | Slot::Time(n) => add(&n.to_le_bytes()),
-            Slot::Double(n) => add(&n.to_le_bytes()),
-            Slot::Bool(yes) => add(&[u8::from(yes)]),
-            Slot::Texts(all) => all.iter().for_each(|text| add(text.as_bytes())),
-            Slot::Pairs(all) => all.iter().for_each(|(name, value)| {
-                add(name.as_bytes());
-                add(value.as_bytes());
-            }),
-            Slot::Headers(headers) => headers.0.iter().for_each(|(name, value)| {
-                add(name.as_bytes());
-                add(value.as_bytes());
-            }),
-            Slot::Tree(tree) => add(tree.to_string().as_bytes()),
+    let shown = match field.info().ty {
+        FieldType::Headers | FieldType::Pairs => {
+            let pair = |pair: &[(String, bool)]| match pair {
+                [name, sent]
+                    if SECRET_HEADERS
+                        .iter()
+                        .any(|s| s.eq_ignore_ascii_case(&name.0)) =>
+                {
+                    format!("{}: ({} bytes)", name.0, sent.0.len())
+                }
+                [name, sent] => format!("{}: {}", name.0, value(sent)),
+                _ => String::new(),
+            };
+            let all: Vec<_> = parts.chunks(2).map(pair).collect();
+            all.join("; ")
         }
-    }
-    let mut first = [0; 16];
-    first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    u128::from_be_bytes(first)
-}
-
-pub(crate) fn hex(signature: u128) -> String {
-    format!("{signature:032x}")
-}
-
-/// A value for a person and for the record.
-pub(crate) fn show(slot: Slot<'_>) -> Option<String> {
-    if let Slot::Headers(headers) = slot {
-        let one = |name: &str, value: &str| match SECRET_HEADERS
-            .iter()
-            .any(|s| s.eq_ignore_ascii_case(name))
-        {
-            true => format!("{name}: ({} bytes)", value.len()),
-            false => format!("{name}: {}", masked(value)),
-        };
-        let all: Vec<_> = headers
-            .0
-            .iter()
-            .map(|(name, value)| one(name, value))
-            .collect();
-        return Some(short(&all.join("; ")));
-    }
-    Some(match slot_value(slot)? {
-        crate::eval::Value::Text(text) => short(&masked(&text)),
-        value => short(&masked(&value.to_json().to_string())),
-    })
+        FieldType::Texts => {
+            let all: Vec<_> = parts
+                .iter()
+                .map(|part| format!("{:?}", value(part)))
+                .collect();
+            format!("[{}]", all.join(", "))
+        }
+        _ => value(parts.first()?),
+    };
+    (!parts.is_empty()).then(|| short(&shown))
 }
 
 /// A text in which a credential stands is told by the kinds alone: where it ends is not certain.
-fn masked(text: &str) -> std::borrow::Cow<'_, str> {
+fn masked(text: &str) -> Cow<'_, str> {
     match secrets::find(text) {
         kinds if kinds.is_empty() => text.into(),
         kinds => format!("({} bytes with {})", text.len(), kinds.join(", ")).into(),

@@ -4,13 +4,15 @@
 //! one takes its place in one swap, and shares with the one before it all that is the same.
 
 mod bits;
+mod capture;
 mod finding;
 mod registry;
 mod rule_set;
 mod table;
 
+pub use capture::Match;
 pub use finding::{Finding, MatchedField};
-pub use registry::{Listed, Registry};
+pub use registry::{Edit, Listed, Registry};
 pub use rule_set::{Decided, RuleSet};
 pub(crate) use table::Table;
 

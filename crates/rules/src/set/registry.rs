@@ -1,18 +1,26 @@
 //! The rules of a session while it runs. Whoever asks takes the set that is in force and never
-//! waits; whoever changes a rule builds the next set beside it. A rule that does not compile
-//! changes nothing, and its earlier version stays in force.
+//! waits; whoever changes rules builds the next set beside it, and all changes of one edit come
+//! into force together. A rule that does not compile changes nothing, and its earlier version
+//! stays in force.
 
 use super::RuleSet;
 use crate::rule::{Compiled, Rule, RuleError};
 use arc_swap::{ArcSwap, Guard};
-use std::collections::BTreeMap;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// By name. The names come from whoever may write rules, not from what is judged by them.
+type ByName = HashMap<Arc<str>, Arc<Compiled>, FixedState>;
+
+/// More changes than this are quicker made by building the set anew.
+const MANY: usize = 8;
 
 /// The rules of a session.
 #[derive(Debug, Default)]
 pub struct Registry {
     current: ArcSwap<RuleSet>,
-    rules: Mutex<BTreeMap<String, Arc<Compiled>>>,
+    rules: Mutex<ByName>,
 }
 
 /// A rule and how often it was true.
@@ -30,9 +38,11 @@ impl Registry {
     /// A registry of these rules. Of two with one name the first is taken.
     #[must_use]
     pub fn new(rules: Vec<Arc<Compiled>>) -> Self {
-        let mut by_name = BTreeMap::new();
+        let mut by_name = ByName::default();
         for rule in rules {
-            by_name.entry(rule.rule().id.clone()).or_insert(rule);
+            by_name
+                .entry(rule.rule().id.as_str().into())
+                .or_insert(rule);
         }
         Self {
             current: ArcSwap::from_pointee(RuleSet::new(by_name.values().cloned().collect())),
@@ -47,9 +57,19 @@ impl Registry {
         self.current.load()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Compiled>>> {
+    fn lock(&self) -> MutexGuard<'_, ByName> {
         // What is behind it is whole at every moment at which a writer could have died.
         self.rules.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins changes that come into force together; nobody else changes rules meanwhile.
+    #[must_use]
+    pub fn edit(&self) -> Edit<'_> {
+        Edit {
+            registry: self,
+            rules: self.lock(),
+            changes: HashMap::default(),
+        }
     }
 
     /// Adds a rule, or puts it in the place of the one of its name, whose counts go on; says
@@ -60,46 +80,26 @@ impl Registry {
     pub fn put(&self, rule: Rule) -> Result<bool, RuleError> {
         // Not under the lock: a large rule must not hold up the next one.
         let compiled = Compiled::new(rule)?;
-        let mut rules = self.lock();
-        Ok(self.install(&mut rules, compiled))
-    }
-
-    fn install(&self, rules: &mut BTreeMap<String, Arc<Compiled>>, compiled: Compiled) -> bool {
-        let old = rules.get(&compiled.rule().id).cloned();
-        let compiled = match &old {
-            Some(old) => compiled.counted_with(old),
-            None => compiled,
-        };
-        let compiled = Arc::new(compiled);
-        let next = self.current.load().with(old.as_deref(), Some(&compiled));
-        self.current.store(Arc::new(next));
-        rules.insert(compiled.rule().id.clone(), compiled);
-        old.is_some()
+        let mut edit = self.edit();
+        let there = edit.install(Arc::new(compiled));
+        edit.finish();
+        Ok(there)
     }
 
     /// Takes a rule out; says whether there was one.
     pub fn remove(&self, id: &str) -> bool {
-        let mut rules = self.lock();
-        let Some(old) = rules.remove(id) else {
-            return false;
-        };
-        let next = self.current.load().with(Some(&old), None);
-        self.current.store(Arc::new(next));
-        true
+        let mut edit = self.edit();
+        let there = edit.remove(id);
+        edit.finish();
+        there
     }
 
     /// Puts a rule into force or out of it without taking it away; says whether there is one.
     pub fn enable(&self, id: &str, enabled: bool) -> bool {
-        let mut rules = self.lock();
-        let Some(old) = rules.get(id).cloned() else {
-            return false;
-        };
-        let rule = Rule {
-            enabled,
-            ..old.rule().clone()
-        };
-        self.install(&mut rules, old.with_rule(rule));
-        true
+        let mut edit = self.edit();
+        let there = edit.enable(id, enabled);
+        edit.finish();
+        there
     }
 
     /// The rule of a name.
@@ -116,20 +116,103 @@ impl Registry {
             matched: compiled.matched(),
             failed: compiled.failed(),
         };
-        self.lock().values().map(one).collect()
+        let mut all: Vec<_> = self.lock().values().map(one).collect();
+        all.sort_unstable_by(|a, b| a.rule.id.cmp(&b.rule.id));
+        all
     }
 
     /// The rules that are enabled, in the order in which they are asked.
     #[must_use]
     pub fn enabled(&self) -> Vec<Arc<Compiled>> {
         let rules = self.lock();
-        let mut enabled: Vec<_> = rules
-            .values()
-            .filter(|rule| rule.rule().enabled)
-            .cloned()
-            .collect();
+        let enabled = rules.values().filter(|rule| rule.rule().enabled);
+        let mut enabled: Vec<_> = enabled.cloned().collect();
         drop(rules);
         enabled.sort_unstable_by(|a, b| a.rule().order(b.rule()));
         enabled
+    }
+}
+
+/// Changes that come into force together, with [`Edit::finish`]; dropped, they never were.
+#[derive(Debug)]
+pub struct Edit<'r> {
+    registry: &'r Registry,
+    rules: MutexGuard<'r, ByName>,
+    changes: HashMap<Arc<str>, Option<Arc<Compiled>>, FixedState>,
+}
+
+impl Edit<'_> {
+    fn now(&self, id: &str) -> Option<&Arc<Compiled>> {
+        match self.changes.get(id) {
+            Some(change) => change.as_ref(),
+            None => self.rules.get(id),
+        }
+    }
+
+    /// Adds a compiled rule, or puts it in the place of the one of its name, whose counts go on;
+    /// says whether there was one.
+    pub fn install(&mut self, compiled: Arc<Compiled>) -> bool {
+        let id = &compiled.rule().id;
+        let (there, compiled) = match self.now(id) {
+            Some(old) if compiled.is_counted_with(old) => (true, compiled),
+            Some(old) => (true, Arc::new(Compiled::clone(&compiled).counted_with(old))),
+            None => (false, compiled),
+        };
+        match self.changes.get_mut(compiled.rule().id.as_str()) {
+            Some(change) => *change = Some(compiled),
+            None => {
+                let id = compiled.rule().id.as_str().into();
+                self.changes.insert(id, Some(compiled));
+            }
+        }
+        there
+    }
+
+    /// Compiles a rule and installs it.
+    ///
+    /// # Errors
+    /// [`RuleError`] where it does not compile; then nothing changes.
+    pub fn put(&mut self, rule: Rule) -> Result<bool, RuleError> {
+        Ok(self.install(Arc::new(Compiled::new(rule)?)))
+    }
+
+    /// Takes a rule out; says whether there was one.
+    pub fn remove(&mut self, id: &str) -> bool {
+        let there = self.now(id).is_some();
+        if there {
+            self.changes.insert(id.into(), None);
+        }
+        there
+    }
+
+    /// Puts a rule into force or out of it; says whether there is one.
+    pub fn enable(&mut self, id: &str, enabled: bool) -> bool {
+        let Some(old) = self.now(id).cloned() else {
+            return false;
+        };
+        let rule = Rule {
+            enabled,
+            ..old.rule().clone()
+        };
+        self.install(Arc::new(old.with_rule(rule)))
+    }
+
+    /// Puts the changes into force.
+    pub fn finish(mut self) {
+        let changes = std::mem::take(&mut self.changes);
+        let few = changes.len() <= MANY;
+        let mut next = few.then(|| RuleSet::clone(&self.registry.current.load()));
+        for (id, change) in changes {
+            let old = self.rules.get(&id).cloned();
+            if let Some(set) = &mut next {
+                *set = set.with(old.as_deref(), change.as_ref());
+            }
+            match change {
+                Some(compiled) => self.rules.insert(id, compiled),
+                None => self.rules.remove(&id),
+            };
+        }
+        let next = next.unwrap_or_else(|| RuleSet::new(self.rules.values().cloned().collect()));
+        self.registry.current.store(Arc::new(next));
     }
 }

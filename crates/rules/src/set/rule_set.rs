@@ -1,6 +1,6 @@
 //! All rules that are in force, by the type of event; and the decision that they make.
 
-use super::{Finding, Table};
+use super::{Match, Table};
 use crate::lower::Outcome;
 use crate::rule::{Action, Compiled, Effect};
 use bailiwick_event::fields::{EventType, Subject};
@@ -156,13 +156,11 @@ impl RuleSet {
         });
     }
 
-    /// The findings of all detections that are true of an event.
+    /// Every detection that is true of an event, and what of.
     #[must_use]
-    pub fn findings(&self, subject: &Subject<'_>, now: i64) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        self.detect(subject, now, |rule| {
-            findings.push(Finding::new(rule, subject))
-        });
-        findings
+    pub fn findings(&self, subject: &Subject<'_>, now: i64) -> Vec<Match> {
+        let mut found = Vec::new();
+        self.detect(subject, now, |rule| found.push(Match::new(rule, subject)));
+        found
     }
 }

@@ -1,0 +1,152 @@
+//! What a rule was true of, as it was at that moment: the values are copied while the event is
+//! there, and made fit for the record (short, without credentials, with a signature) only when
+//! they are written. What decides must not wait for what is written.
+
+use super::finding::{Finding, MatchedField, show_values};
+use crate::rule::{Compiled, Effect};
+use bailiwick_event::fields::{Field, Headers, Slot, Subject};
+use std::sync::Arc;
+
+/// Bytes of a value that are copied; of a longer one its hash stands for the rest.
+const LONGEST: usize = 1024;
+
+/// A rule that was true, and the values that it asked for.
+#[derive(Clone, Debug)]
+pub struct Match {
+    rule: Arc<Compiled>,
+    /// The values one after the other, each in parts with its length before it.
+    bytes: Vec<u8>,
+}
+
+impl Match {
+    /// What a rule was true of.
+    #[must_use]
+    pub fn new(rule: &Arc<Compiled>, subject: &Subject<'_>) -> Self {
+        let mut bytes = Vec::with_capacity(256);
+        for field in rule.fields() {
+            let mut value = Writer {
+                bytes: &mut bytes,
+                field: *field,
+            };
+            value.slot(subject.get(*field));
+        }
+        Self {
+            rule: Arc::clone(rule),
+            bytes,
+        }
+    }
+
+    /// The rule.
+    #[must_use]
+    pub fn rule(&self) -> &Arc<Compiled> {
+        &self.rule
+    }
+
+    /// The same for equal values of one rule.
+    #[must_use]
+    pub fn signature(&self) -> u128 {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(self.rule.rule().id.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(&self.bytes);
+        let mut first = [0; 16];
+        first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        u128::from_be_bytes(first)
+    }
+
+    /// The fields and their values, for a person and for the record.
+    #[must_use]
+    pub fn fields(&self) -> Vec<MatchedField> {
+        let mut fields = Vec::new();
+        let mut rest = &self.bytes[..];
+        for field in self.rule.fields() {
+            let mut parts = Vec::new();
+            while let [number, long, a, b, after @ ..] = rest {
+                let length = usize::from(u16::from_le_bytes([*a, *b]));
+                if *number != *field as u8 || after.len() < length {
+                    break;
+                }
+                let text = String::from_utf8_lossy(&after[..length]).into_owned();
+                parts.push((text, *long == 1));
+                rest = &after[length + if *long == 1 { 16 } else { 0 }..];
+            }
+            if let Some(value) = show_values(*field, &parts) {
+                fields.push(MatchedField {
+                    field: field.info().path.to_owned(),
+                    value,
+                });
+            }
+        }
+        fields
+    }
+
+    /// The finding: what is recorded of it.
+    #[must_use]
+    pub fn finding(&self) -> Finding {
+        let (severity, confidence) = match self.rule.rule().effect {
+            Effect::Detect {
+                severity,
+                confidence,
+            } => (Some(severity), Some(confidence)),
+            Effect::Enforce { .. } => (None, None),
+        };
+        Finding {
+            rule: self.rule.rule().id.clone(),
+            pack: self.rule.rule().pack.clone(),
+            severity,
+            confidence,
+            reason: self.rule.rule().reason.clone(),
+            signature: format!("{:032x}", self.signature()),
+            fields: self.fields(),
+        }
+    }
+}
+
+/// Writes the parts of one field's value: its number, whether it is cut, its length, its bytes,
+/// and where it is cut the hash of the whole.
+struct Writer<'b> {
+    bytes: &'b mut Vec<u8>,
+    field: Field,
+}
+
+impl Writer<'_> {
+    fn part(&mut self, text: &str) {
+        let mut end = text.len().min(LONGEST);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let long = end < text.len();
+        let length = u16::try_from(end).unwrap_or(0).to_le_bytes();
+        self.bytes
+            .extend_from_slice(&[self.field as u8, u8::from(long), length[0], length[1]]);
+        self.bytes.extend_from_slice(&text.as_bytes()[..end]);
+        if long {
+            let hash = blake3::hash(text.as_bytes());
+            self.bytes.extend_from_slice(&hash.as_bytes()[..16]);
+        }
+    }
+
+    fn headers(&mut self, headers: &Headers<'_>) {
+        for (name, value) in &headers.0 {
+            self.part(name);
+            self.part(value);
+        }
+    }
+
+    fn slot(&mut self, slot: Slot<'_>) {
+        match slot {
+            Slot::Absent => {}
+            Slot::Text(text) => self.part(text),
+            Slot::Int(n) | Slot::Time(n) => self.part(&n.to_string()),
+            Slot::Double(n) => self.part(&n.to_string()),
+            Slot::Bool(yes) => self.part(if yes { "true" } else { "false" }),
+            Slot::Texts(all) => all.iter().for_each(|text| self.part(text)),
+            Slot::Pairs(all) => all.iter().for_each(|(name, value)| {
+                self.part(name);
+                self.part(value);
+            }),
+            Slot::Headers(headers) => self.headers(headers),
+            Slot::Tree(tree) => self.part(&tree.to_string()),
+        }
+    }
+}
