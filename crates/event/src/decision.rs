@@ -53,6 +53,15 @@ impl fmt::Display for RuleRef {
     }
 }
 
+/// A field that a rule asked for, and what its value was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MatchedField {
+    /// The field's name: `http.request.host`.
+    pub field: String,
+    /// Its value, short; a credential in it is told by its kind alone.
+    pub value: String,
+}
+
 /// The outcome for one event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
@@ -66,6 +75,12 @@ pub struct Decision {
     /// What the user can do about a refusal, in one clause; empty for an allow.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remedy: String,
+    /// The pack that the rule came with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pack: Option<String>,
+    /// What the rule asked for, where it is one with a condition.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<MatchedField>,
 }
 
 impl Decision {
@@ -77,6 +92,8 @@ impl Decision {
             rule,
             reason: String::new(),
             remedy: String::new(),
+            pack: None,
+            matched: Vec::new(),
         }
     }
 
@@ -88,6 +105,8 @@ impl Decision {
             rule,
             reason: reason.into(),
             remedy: remedy.into(),
+            pack: None,
+            matched: Vec::new(),
         }
     }
 

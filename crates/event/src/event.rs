@@ -182,6 +182,19 @@ pub enum Act {
         /// The path that would have been written.
         path: Text,
     },
+    /// A detection is true of an event; the row right before tells which, or the rows before that.
+    Finding {
+        /// The boundary at which the event was seen.
+        at: Boundary,
+        /// What the event was about.
+        about: Text,
+        /// How bad it is: `informational`, `low`, `medium`, `high`, `critical`.
+        severity: String,
+        /// How sure it is: `low`, `medium`, `high`.
+        confidence: String,
+        /// The same for findings of one detection on the same values.
+        signature: String,
+    },
     /// A limit was reached.
     Limit {
         /// Which.
@@ -210,6 +223,7 @@ impl Act {
             Self::Http { .. } => Boundary::Http,
             Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
+            Self::Finding { at, .. } => *at,
         }
     }
 
@@ -266,6 +280,9 @@ impl Act {
                 format!("{method} http://{}{path}", endpoint(host, *port))
             }
             Self::Write { operation, path } => format!("{operation} {path}"),
+            Self::Finding {
+                about, severity, ..
+            } => format!("{severity} finding: {about}"),
             Self::Limit { kind, limit, .. } => match kind {
                 LimitKind::Wall => format!("wall {:?}", Duration::from_nanos(*limit)),
                 LimitKind::Memory | LimitKind::FileSize | LimitKind::Disk | LimitKind::Output => {

@@ -15,7 +15,7 @@ mod origin;
 mod text;
 
 pub use boundary::Boundary;
-pub use decision::{Decision, RuleRef, Verdict};
+pub use decision::{Decision, MatchedField, RuleRef, Verdict};
 pub use event::{Act, Event, LimitKind, Transport, Via};
 pub use failure::{Failure, Refused};
 pub use host::{AddressClass, Host, HostError};

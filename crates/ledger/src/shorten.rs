@@ -64,6 +64,7 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
             string(operation, limit);
             text(path, limit);
         }
+        Act::Finding { about, .. } => text(about, limit),
         Act::SessionEnd { .. }
         | Act::Overflow { .. }
         | Act::ExecExit { .. }
@@ -73,6 +74,12 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
     string(&mut event.decision.reason, limit);
     string(&mut event.decision.remedy, limit);
     string(&mut event.decision.rule.id, limit);
+    let matched = &mut event.decision.matched;
+    cut_items += matched.len().saturating_sub(items);
+    matched.truncate(items);
+    for field in matched {
+        string(&mut field.value, limit);
+    }
     if cut_items > 0 {
         let mark = format!(" [the row leaves out {cut_items} more items]");
         event.decision.reason.push_str(&mark);

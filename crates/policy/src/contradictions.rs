@@ -108,6 +108,7 @@ fn identity(value: &Value) -> Option<String> {
         Value::Host(h) => Some(h.to_string()),
         Value::Set(s) => Some(format!("@{}", s.name())),
         Value::Publish(p) => Some(format!("{}", p.listen)),
+        Value::Rule(rule) => Some(rule.id.clone()),
         Value::Http(_)
         | Value::Mapping(_)
         | Value::Variable(..)
@@ -122,6 +123,13 @@ fn duplicates(source: &Arc<SourceText>, entries: &[Entry], found: &mut Vec<Diagn
         if let Some(text) = identity(&entry.value)
             && !seen.insert((entry.key.id, text))
         {
+            if let Value::Rule(rule) = &entry.value {
+                let message = format!("\"{}\" is the name of another rule too", rule.id);
+                let span = entry.span.clone();
+                let help = "give one of them another name";
+                found.push(Diagnostic::error(source, span, message, help));
+                continue;
+            }
             let message = format!("`{}` has this entry twice", entry.key.path);
             found.push(Diagnostic::warning(
                 source,

@@ -11,6 +11,7 @@ use crate::source_text::SourceText;
 use crate::suggest::closest;
 use crate::{HttpRule, Severity};
 use bailiwick_event::{Origin, Text};
+use bailiwick_rules::pack::{RuleKind, read_rule};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -202,6 +203,8 @@ impl Reader<'_> {
         match key.kind {
             Kind::Mappings | Kind::Variables => self.map(key, item),
             Kind::HttpRules => self.http_rules(key, item),
+            Kind::Rules => self.rules(key, RuleKind::Rule, item),
+            Kind::Detections => self.rules(key, RuleKind::Detection, item),
             Kind::Bytes | Kind::Count | Kind::Cpus | Kind::Time | Kind::Protection => {
                 match read::scalar(key.kind, item.get_ref()) {
                     Ok(Some(value)) => self.push(key, value, item.span()),
@@ -292,6 +295,35 @@ impl Reader<'_> {
             match element.get_ref() {
                 DeValue::Table(table) => self.http_rule(key, table, element.span()),
                 _ => self.wrong_type(key, element),
+            }
+        }
+    }
+
+    /// Rules with a condition; the engine reads them, so that a pack and a policy say the same.
+    fn rules(&mut self, key: &'static Key, kind: RuleKind, item: &Item<'_>) {
+        let DeValue::Array(array) = item.get_ref() else {
+            return self.wrong_type(key, item);
+        };
+        for element in array.iter() {
+            let DeValue::Table(table) = element.get_ref() else {
+                self.wrong_type(key, element);
+                continue;
+            };
+            let at = element.span();
+            let first_line = at.start..at.end.min(self.source.line_at(at.start).1.end);
+            let source = Arc::clone(self.source);
+            let origin = |at: usize| source.origin(at);
+            match read_rule(kind, table, first_line, &source.text, &origin) {
+                Ok(compiled) => {
+                    let rule = Box::new(compiled.rule().clone());
+                    let id = table.get("id").map_or(at, Spanned::span);
+                    self.push(key, Value::Rule(rule), id);
+                }
+                Err(found) => {
+                    for mistake in found {
+                        self.error(mistake.span, mistake.message, mistake.help);
+                    }
+                }
             }
         }
     }

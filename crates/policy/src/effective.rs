@@ -2,6 +2,7 @@
 //! policy is enforced, and the form that a session records.
 
 use bailiwick_event::{Host, HostPattern, Origin};
+use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -37,6 +38,9 @@ pub struct Effective {
     /// `[require] layers`: the layers without which nothing is started. Empty: all of them.
     #[serde(default)]
     pub require: Vec<Sourced<String>>,
+    /// `[[rules]]` and `[[detections]]`, those of packs too; the strongest layer's first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<Rule>,
 }
 
 /// The layers that a policy can require.

@@ -5,6 +5,7 @@ use crate::keys::Key;
 use crate::sets::SetName;
 use crate::{HostMapping, HttpRule, Publish};
 use bailiwick_event::{HostPattern, Origin};
+use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::time::Duration;
@@ -22,6 +23,7 @@ pub(crate) enum Value {
     Variable(String, String),
     Number(u64),
     Time(Duration),
+    Rule(Box<Rule>),
 }
 
 /// One entry and where it stands.

@@ -6,6 +6,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum KeyId {
     Extends,
+    Packs,
+    Rules,
+    Detections,
     Read,
     Write,
     Private,
@@ -29,6 +32,7 @@ pub(crate) enum KeyId {
     Output,
     Require,
     Lock,
+    PackKeys,
 }
 
 /// What a value looks like.
@@ -46,6 +50,14 @@ pub(crate) enum Kind {
     Mappings,
     /// An array of tables.
     HttpRules,
+    /// An array of tables: rules that decide.
+    Rules,
+    /// An array of tables: rules that report.
+    Detections,
+    /// Names of shipped packs and paths of pack files.
+    Packs,
+    /// Public keys of minisign.
+    PublicKeys,
     /// A host, inside a rule.
     Host,
     /// HTTP methods, inside a rule.
@@ -81,7 +93,9 @@ impl Kind {
             Self::Hosts { .. } => "a list of hosts",
             Self::Publish => "a list of addresses and ports",
             Self::Mappings => "a table of names and addresses",
-            Self::HttpRules => "an array of tables",
+            Self::HttpRules | Self::Rules | Self::Detections => "an array of tables",
+            Self::Packs => "a list of packs",
+            Self::PublicKeys => "a list of public keys",
             Self::Host => "a host",
             Self::Methods => "a list of methods",
             Self::RequestPaths => "a list of request paths",
@@ -192,6 +206,33 @@ pub(crate) const KEYS: &[Key] = &[
         "nothing",
         r#"["agent", "./team.toml"]"#,
         "Templates, and policy files relative to this one, that this file builds on. Of two that say different things the later one holds, and this file over both."
+    ),
+    key!(
+        Packs,
+        "packs",
+        Kind::Packs,
+        Neutral,
+        "nothing",
+        r#"["credential-exfiltration", "./team-rules.toml"]"#,
+        "Packs of rules: names of shipped ones, and files relative to this one. See docs/rules.md."
+    ),
+    key!(
+        Rules,
+        "rules",
+        Kind::Rules,
+        Neutral,
+        "nothing",
+        r#"[{ id = "no-paste", on = "http.request", when = 'http.request.host.domain("pastebin.com")', action = "deny" }]"#,
+        "Rules with a condition, which decide about what the other keys allow; none of them allows what those do not. Of an untrusted project's only those hold that deny, ask or observe. See docs/rules.md."
+    ),
+    key!(
+        Detections,
+        "detections",
+        Kind::Detections,
+        Neutral,
+        "nothing",
+        r#"[{ id = "long-names", on = "dns.request", when = "dns.request.label.length > 50", severity = "medium" }]"#,
+        "Rules with a condition that only report: each event that one is true of is a finding in the record. See docs/rules.md."
     ),
     key!(
         Read,
@@ -398,7 +439,16 @@ pub(crate) const KEYS: &[Key] = &[
         Neutral,
         "nothing",
         r#"["network.allow"]"#,
-        "Keys that weaker layers can only narrow. A lock on `network.allow` also holds `network.http` and `network.hosts`, a lock on `filesystem.read` also what `write` makes readable."
+        "Keys that weaker layers can only narrow. A lock on `network.allow` also holds `network.http` and `network.hosts`, a lock on `filesystem.read` also what `write` makes readable. A lock on `rules` keeps weaker layers from rules that allow or rewrite."
+    ),
+    key!(
+        PackKeys,
+        "lock.pack_keys",
+        Kind::PublicKeys,
+        Neutral,
+        "nothing",
+        r#"["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]"#,
+        "Public keys of minisign. Where there is one, every pack that is not shipped, in whatever layer, needs a signature by one of them in the file beside it whose name ends in .minisig."
     ),
 ];
 
@@ -461,6 +511,6 @@ mod tests {
                 "{section}"
             );
         }
-        assert_eq!(KeyId::Lock as usize + 1, KEYS.len());
+        assert_eq!(KeyId::PackKeys as usize + 1, KEYS.len());
     }
 }

@@ -75,6 +75,7 @@ pub(crate) fn assemble(
         environment: Environment::default(),
         limits: Limits::default(),
         require: Vec::new(),
+        rules: Vec::new(),
     };
     let mut merge = Merge::new(effective);
     for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
@@ -183,7 +184,18 @@ pub(crate) struct Stack {
 
 impl Stack {
     fn read(request: &Request, project: Option<&Path>) -> Result<Self, PolicyError> {
-        let mut base = Collector::new(request, Layer::Base);
+        let layer = |layer: Layer, file: &Path, keys: &[String]| {
+            let mut collector = Collector::new(request, layer).needing(keys);
+            collector.file_if_any(file)?;
+            Ok::<_, PolicyError>(collector.finish())
+        };
+        // The system's own packs need the signatures that it asks for like all others.
+        let keys = stack::pack_keys(&layer(Layer::System, &request.system_file, &[])?);
+        let system = match keys.is_empty() {
+            true => layer(Layer::System, &request.system_file, &[])?,
+            false => layer(Layer::System, &request.system_file, &keys)?,
+        };
+        let mut base = Collector::new(request, Layer::Base).needing(&keys);
         for argument in &request.policies {
             base.argument(argument)?;
         }
@@ -191,13 +203,7 @@ impl Stack {
             base.argument("default")?;
         }
         let base = base.finish();
-        let layer = |layer: Layer, file: &Path| {
-            let mut collector = Collector::new(request, layer);
-            collector.file_if_any(file)?;
-            Ok::<_, PolicyError>(collector.finish())
-        };
-        let system = layer(Layer::System, &request.system_file)?;
-        let user = layer(Layer::User, &request.user_file)?;
+        let user = layer(Layer::User, &request.user_file, &keys)?;
         // A file that was named by hand is the user's own, wherever it lies.
         let named = project.and_then(|p| p.canonicalize().ok());
         let is_named = |p: &PathBuf| {
@@ -208,7 +214,7 @@ impl Stack {
         };
         let project = match project {
             Some(file) if !named.as_ref().is_some_and(is_named) => {
-                let mut collector = Collector::new(request, Layer::Project);
+                let mut collector = Collector::new(request, Layer::Project).needing(&keys);
                 collector.file(file, &request.shown(file))?;
                 collector.finish()
             }

@@ -10,7 +10,8 @@ use crate::sets::SetName;
 use crate::stack::Layer;
 use crate::{Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
 use bailiwick_event::{HostPattern, Origin};
-use std::collections::BTreeMap;
+use bailiwick_rules::{Action, Rule};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Where an entry comes from, and what its layer may do.
@@ -42,6 +43,10 @@ pub(crate) struct Merge {
     ignored: Vec<(Entry, Giver)>,
     /// What a lock refused: by lock and file, the key, the first place and how many.
     refused: BTreeMap<(KeyId, Arc<str>), (Origin, usize)>,
+    /// Rules that an untrusted project gave, by name: any other layer's takes the place of one.
+    untrusted_rules: BTreeSet<String>,
+    /// Rules whose name another rule has.
+    displaced: Vec<(Rule, Origin)>,
 }
 
 impl Merge {
@@ -53,6 +58,8 @@ impl Merge {
             wishes: BTreeMap::new(),
             ignored: Vec::new(),
             refused: BTreeMap::new(),
+            untrusted_rules: BTreeSet::new(),
+            displaced: Vec::new(),
         }
     }
 
@@ -68,7 +75,7 @@ impl Merge {
 
     /// Adds an entry; stronger layers first.
     pub(crate) fn add(&mut self, entry: &Entry, giver: &Giver) {
-        if entry.key.effect == Effect::Widens {
+        if widens(entry) {
             if !giver.trusted {
                 self.ignored.push((entry.clone(), giver.clone()));
                 return;
@@ -143,6 +150,7 @@ impl Merge {
                 network.http.iter().any(|r| r.value == *rule)
             }
             Value::Http(rule) => self.network_grants(&rule.host),
+            Value::Rule(rule) => self.effective.rules.iter().any(|r| same_rule(r, rule)),
             Value::Number(_) | Value::Time(_) => true,
         }
     }
@@ -184,6 +192,7 @@ impl Merge {
                 }
             }
             (Value::Text(_), _) => {}
+            (Value::Rule(rule), _) => self.insert_rule(rule, giver),
             (Value::Set(set), _) => self.sets.push((*set, giver.layer, origin.clone())),
             (Value::Host(host), KeyId::NetworkDeny) => once(&mut network.deny, host, origin),
             (Value::Host(host), _) => once(&mut network.allow, host, origin),
@@ -214,6 +223,33 @@ impl Merge {
                     value: entry.value.clone(),
                     origin: origin.clone(),
                 })
+            }
+        }
+    }
+
+    /// Adds a rule; the first of a name is taken. A rule of an untrusted project never keeps another
+    /// layer's out.
+    fn insert_rule(&mut self, rule: &Rule, giver: &Giver) {
+        let rule = Rule {
+            locked: giver.layer == Layer::System,
+            ..rule.clone()
+        };
+        let there = self.effective.rules.iter_mut().find(|r| r.id == rule.id);
+        match there {
+            Some(there) if same_rule(there, &rule) => {}
+            Some(there) if giver.trusted && self.untrusted_rules.remove(&rule.id) => {
+                let lost = std::mem::replace(there, rule);
+                self.displaced.push((lost, there.origin.clone()));
+            }
+            Some(there) => {
+                let by = there.origin.clone();
+                self.displaced.push((rule, by));
+            }
+            None => {
+                if !giver.trusted {
+                    self.untrusted_rules.insert(rule.id.clone());
+                }
+                self.effective.rules.push(rule);
             }
         }
     }
@@ -269,6 +305,12 @@ impl Merge {
             notices.push(format!(
                 "{project}: {count} of this project's policy would widen what the sandbox may do and had no effect (`{}` at {}); read it, then run `bailiwick policy trust`",
                 first.key.path, first.origin
+            ));
+        }
+        for (lost, by) in &self.displaced {
+            notices.push(format!(
+                "{} had no effect: the rule at {by} has the name \"{}\" too",
+                lost.origin, lost.id
             ));
         }
         for ((key, _), (origin, count)) in &self.refused {
@@ -368,6 +410,23 @@ fn settle(wishes: &[Wish], locked: bool) -> (Option<&Wish>, Vec<&Wish>) {
         }
     }
     (held, raised)
+}
+
+/// Whether an entry may add to what a sandbox may do.
+fn widens(entry: &Entry) -> bool {
+    entry.key.effect == Effect::Widens
+        || matches!(&entry.value, Value::Rule(rule)
+            if matches!(rule.effect.action(), Some(Action::Allow | Action::Rewrite)))
+}
+
+/// Whether two rules say the same, wherever they stand.
+fn same_rule(a: &Rule, b: &Rule) -> bool {
+    let with = |rule: &Rule| Rule {
+        origin: b.origin.clone(),
+        locked: b.locked,
+        ..rule.clone()
+    };
+    with(a) == *b
 }
 
 fn sourced<T: Clone>(value: &T, origin: &Origin) -> Sourced<T> {

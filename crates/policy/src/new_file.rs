@@ -3,7 +3,7 @@
 //! they have until they change it.
 
 use crate::error::PolicyError;
-use crate::keys::{KEYS, KeyId, SECTIONS};
+use crate::keys::{KEYS, Key, KeyId, SECTIONS};
 use crate::templates;
 
 /// Columns of a comment.
@@ -22,10 +22,16 @@ pub fn new_file(template: &str) -> Result<String, PolicyError> {
     );
     text.push_str("# Check it with `bailiwick policy check`; see what it means with `bailiwick policy show`.\n\n");
     text.push_str(&format!("extends = [\"{template}\"]\n"));
+    for key in KEYS
+        .iter()
+        .filter(|k| k.section().is_empty() && k.id != KeyId::Extends)
+    {
+        example(&mut text, key);
+    }
     for (section, doc) in SECTIONS {
         let keys: Vec<_> = KEYS
             .iter()
-            .filter(|k| k.section() == *section && k.id != KeyId::Lock)
+            .filter(|k| k.section() == *section && k.section() != "lock")
             .collect();
         if keys.is_empty() {
             continue;
@@ -34,11 +40,16 @@ pub fn new_file(template: &str) -> Result<String, PolicyError> {
         comment(&mut text, doc);
         text.push_str(&format!("[{section}]\n"));
         for key in keys {
-            comment(&mut text, key.doc);
-            text.push_str(&format!("# {} = {}\n", key.name(), key.example));
+            example(&mut text, key);
         }
     }
     Ok(text)
+}
+
+/// Adds a key as a comment.
+fn example(text: &mut String, key: &Key) {
+    comment(text, key.doc);
+    text.push_str(&format!("# {} = {}\n", key.name(), key.example));
 }
 
 /// Adds a comment, wrapped.
@@ -85,7 +96,7 @@ mod tests {
     fn every_example_works_when_its_comment_sign_is_removed() {
         for key in KEYS
             .iter()
-            .filter(|k| k.id != KeyId::Extends && k.id != KeyId::Lock)
+            .filter(|k| k.id != KeyId::Extends && k.section() != "lock")
         {
             let line = format!("# {} = {}\n", key.name(), key.example);
             let text = new_file("agent").unwrap();

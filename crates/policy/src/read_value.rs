@@ -10,6 +10,7 @@ use crate::suggest::closest;
 use crate::{HostMapping, LAYERS, ProtectAbsent, Publish};
 use bailiwick_event::{Host, HostPattern, Text};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use bailiwick_rules::pack::is_public_key;
 use toml::de::DeValue;
 
 /// What is wrong, and how to mend it.
@@ -52,6 +53,11 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => "write a key with its table, like \"network.allow\"".to_owned(),
             },
+        )),
+        Kind::PublicKeys if is_public_key(text) => Ok(as_is()),
+        Kind::PublicKeys => Err(why(
+            format!("\"{shown}\" is no public key of minisign"),
+            "write the line of the .pub file that begins with RW",
         )),
         Kind::Layers if LAYERS.contains(&text) => Ok(as_is()),
         Kind::Layers => Err(why(

@@ -2,6 +2,9 @@
 //! more than the table; what only the loader can judge (a path, a host) is a plain string in it.
 
 use crate::keys::{HTTP_KEYS, KEYS, Key, Kind, SECTIONS};
+use bailiwick_event::fields::EventType;
+use bailiwick_rules::pack::{RuleKey, RuleKind};
+use bailiwick_rules::{Action, Confidence, Severity};
 use serde_json::{Map, Value, json};
 
 /// The JSON Schema (draft 2020-12) of a policy file.
@@ -35,7 +38,7 @@ fn property(key: &Key) -> Value {
     let list = || json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true });
     let table = |names: &str| json!({ "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "pattern": names } });
     let mut schema = match key.kind {
-        Kind::Policies | Kind::Paths | Kind::Hosts { .. } | Kind::Publish | Kind::RequestPaths => {
+        Kind::Policies | Kind::Packs | Kind::PublicKeys | Kind::Paths | Kind::Hosts { .. } | Kind::Publish | Kind::RequestPaths => {
             list()
         }
         Kind::Names => {
@@ -60,6 +63,8 @@ fn property(key: &Key) -> Value {
             rule["required"] = json!(["host"]);
             json!({ "type": "array", "items": rule })
         }
+        Kind::Rules => rules(RuleKind::Rule),
+        Kind::Detections => rules(RuleKind::Detection),
         Kind::Host => json!({ "type": "string", "minLength": 1 }),
         Kind::Layers => {
             let mut schema = list();
@@ -78,6 +83,38 @@ fn property(key: &Key) -> Value {
     };
     schema["description"] = json!(format!("{} Without it: {}.", key.doc, key.default));
     schema
+}
+
+/// The schema of `[[rules]]` or `[[detections]]`, from the engine's own table of keys.
+fn rules(kind: RuleKind) -> Value {
+    let ids: Vec<_> = EventType::ALL.iter().map(|ty| ty.name()).collect();
+    let names = |all: &mut dyn Iterator<Item = &'static str>| json!({ "enum": all.collect::<Vec<_>>() });
+    let of = |key: &RuleKey| {
+        let mut schema = match key.name {
+            "on" => json!({ "enum": ids }),
+            "action" => names(&mut Action::ALL.iter().map(|(_, name)| *name)),
+            "severity" => names(&mut Severity::ALL.iter().map(|(_, name)| *name)),
+            "confidence" => names(&mut Confidence::ALL.iter().map(|(_, name)| *name)),
+            "priority" => json!({ "type": "integer" }),
+            "enabled" => json!({ "type": "boolean" }),
+            // A date of TOML has no type of JSON.
+            "expires" => json!({}),
+            "tags" => json!({ "type": "array", "items": { "type": "string" } }),
+            "examples" | "rewrite" => json!({ "type": "array", "items": { "type": "object" } }),
+            _ => json!({ "type": "string", "minLength": 1 }),
+        };
+        schema["description"] = json!(key.doc);
+        (key.name.to_owned(), schema)
+    };
+    let properties: Map<String, Value> = kind.keys().iter().map(of).collect();
+    let needed: Vec<_> = kind.keys().iter().filter(|key| key.needed).map(|key| key.name).collect();
+    let table = json!({
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+        "required": needed,
+    });
+    json!({ "type": "array", "items": table })
 }
 
 #[cfg(test)]

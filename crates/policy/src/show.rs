@@ -5,6 +5,7 @@
 use crate::keys::{self, KeyId};
 use crate::load::Loaded;
 use crate::quantity::{show_size, show_time};
+use crate::show_rules;
 use crate::{PathEntry, Sourced};
 use bailiwick_event::{Origin, Text};
 use std::fmt::Write;
@@ -42,6 +43,12 @@ pub fn render_show(loaded: &Loaded) -> String {
         for line in notice.lines() {
             page.comment(&format!("note: {line}"));
         }
+    }
+    for (key, enforces) in [(KeyId::Rules, true), (KeyId::Detections, false)] {
+        let rules = effective.rules.iter();
+        let of_key = rules.filter(|rule| rule.effect.action().is_some() == enforces);
+        let shown = of_key.map(|rule| (show_rules::rule(rule), rule.origin.clone()));
+        page.list(key, shown.collect());
     }
     let files = &effective.filesystem;
     let shown = |list: &[PathEntry]| {

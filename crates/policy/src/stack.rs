@@ -6,6 +6,7 @@ use crate::document::Document;
 use crate::entry::{Entry, Value};
 use crate::error::PolicyError;
 use crate::keys::KeyId;
+use crate::packs::{self, PackProblem};
 use crate::request::Request;
 use crate::source_text::{ReadError, SourceText};
 use crate::suggest::closest;
@@ -77,6 +78,8 @@ pub(crate) struct Collector<'a> {
     open: Vec<String>,
     done: Vec<String>,
     units: Vec<Unit>,
+    /// Keys of which one must have signed each pack that is not shipped; empty: none must.
+    keys: Vec<String>,
 }
 
 impl<'a> Collector<'a> {
@@ -87,7 +90,14 @@ impl<'a> Collector<'a> {
             open: Vec::new(),
             done: Vec::new(),
             units: Vec::new(),
+            keys: Vec::new(),
         }
+    }
+
+    /// The same, for packs that one of these keys must have signed.
+    pub(crate) fn needing(mut self, keys: &[String]) -> Self {
+        self.keys = keys.to_vec();
+        self
     }
 
     /// The files that were read, weakest first.
@@ -157,6 +167,11 @@ impl<'a> Collector<'a> {
             }
         }
         self.open.pop();
+        for entry in document.of(KeyId::Packs) {
+            if let Value::Text(text) = &entry.value {
+                self.pack(&document, entry, text, folder.as_deref())?;
+            }
+        }
         self.done.push(id);
         // A file of the user's or the system's speaks about every workspace.
         let own_folder = matches!(self.layer, Layer::Project | Layer::Base);
@@ -241,6 +256,36 @@ impl<'a> Collector<'a> {
         self.source(source)
     }
 
+    /// Reads a pack; it stands below the file that names it, as a policy that is extended does.
+    fn pack(
+        &mut self,
+        by: &Document,
+        entry: &Entry,
+        name: &str,
+        folder: Option<&Path>,
+    ) -> Result<(), PolicyError> {
+        let read = packs::read(name, folder.unwrap_or(Path::new("/")), self.request, &self.keys);
+        let document = match read {
+            Ok(document) => document,
+            Err(PackProblem::Entry(message, help)) => {
+                let span = entry.span.clone();
+                let found = Diagnostic::error(&by.source, span, message, help);
+                return Err(PolicyError::Invalid(vec![found]));
+            }
+            Err(PackProblem::Pack(found)) => return Err(PolicyError::Invalid(found)),
+        };
+        let id = identity(&document.source);
+        if !self.done.contains(&id) {
+            self.done.push(id);
+            self.units.push(Unit {
+                layer: self.layer,
+                document: Rc::new(document),
+                folder: None,
+            });
+        }
+        Ok(())
+    }
+
     /// Keys that not every layer may have.
     fn check_place(&self, document: &Document) -> Result<(), PolicyError> {
         let template = document.source.path.is_none();
@@ -267,6 +312,10 @@ fn no_place(entry: &Entry, layer: Layer, template: bool) -> Option<(&'static str
             "`network.hosts` has no place in a project's policy",
             "write it in your own policy, or give the file by --policy",
         )),
+        KeyId::PackKeys if template || layer != Layer::System => Some((
+            "`lock.pack_keys` has its place only in the system's policy",
+            "remove it, or write it in /etc/bailiwick/policy.toml",
+        )),
         KeyId::Lock if template || layer != Layer::System => Some((
             "`lock.keys` has its place only in the system's policy",
             "remove it, or write it in /etc/bailiwick/policy.toml",
@@ -292,6 +341,16 @@ pub(crate) fn out_of_place(units: &[Unit], path: &Path, request: &Request) -> Ve
         }
     }
     found
+}
+
+/// The keys of which one must have signed each pack.
+pub(crate) fn pack_keys(system: &[Unit]) -> Vec<String> {
+    let entries = system.iter().flat_map(|unit| unit.document.of(KeyId::PackKeys));
+    let keys = entries.filter_map(|entry| match &entry.value {
+        Value::Text(key) => Some(key.clone()),
+        _ => None,
+    });
+    keys.collect()
 }
 
 /// What makes two files the same.

@@ -11,9 +11,10 @@ mod rule;
 mod set;
 pub mod sigma;
 
+pub use eval::show_seconds;
 pub use lower::{CompileError, Outcome, Program};
 pub use rule::{
     Action, Compiled, Confidence, Counters, Effect, Example, Rewrite, RewriteError, RewriteTarget,
     Rule, RuleError, Severity,
 };
-pub use set::{Decided, Edit, Finding, Listed, Match, MatchedField, Registry, RuleSet};
+pub use set::{Decided, Edit, Finding, Listed, Match, Registry, RuleSet};

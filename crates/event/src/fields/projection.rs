@@ -100,6 +100,7 @@ impl<'a> Projection<'a> {
             | Act::Leave { .. }
             | Act::Resolved { .. }
             | Act::Tls { .. }
+            | Act::Finding { .. }
             | Act::Limit { .. } => return None,
         };
         let common = Common {

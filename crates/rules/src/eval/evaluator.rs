@@ -233,7 +233,8 @@ impl<'e> Evaluator<'e> {
             other => return Err(no_overload("header", &[other])),
         };
         let Slot::Headers(headers) = self.subject.get(field) else {
-            return Ok(None);
+            // Whether a header was sent is not known where none was seen.
+            return Err(EvalError::absent(field));
         };
         self.spend(headers.0.len())?;
         Ok(headers.find(&name).map(Value::Text))

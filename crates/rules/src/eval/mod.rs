@@ -21,6 +21,7 @@ pub use error::{ErrorKind, EvalError};
 pub(crate) use evaluator::Patterns;
 pub use evaluator::{Evaluator, MAX_STEPS};
 pub use network::Cidr;
+pub use time::show_seconds;
 pub use value::{List, Map, Value};
 
 #[cfg(test)]

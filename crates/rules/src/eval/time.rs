@@ -208,6 +208,12 @@ pub(super) fn show_time(nanos: i128) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")
 }
 
+/// A time in seconds since the Unix epoch, as RFC 3339 writes it.
+#[must_use]
+pub fn show_seconds(seconds: i64) -> String {
+    show_time(i128::from(seconds) * SECOND)
+}
+
 /// Seconds, with an `s`.
 pub(super) fn show_duration(nanos: i128) -> String {
     let sign = if nanos < 0 { "-" } else { "" };

@@ -29,7 +29,8 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
             },
             Test::HasHeader(field, name) => match self.subject.get(*field) {
                 Slot::Headers(headers) => headers.has(name).into(),
-                _ => Outcome::False,
+                // Whether it was sent is not known where none was seen.
+                _ => Outcome::Failed,
             },
             other => self.compound(other, element),
         }

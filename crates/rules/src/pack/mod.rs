@@ -6,13 +6,15 @@
 mod keys;
 mod pack;
 mod read_rule;
+mod shipped;
 mod signature;
 mod toml_json;
 
 pub use keys::{DETECTION_KEYS, RULE_KEYS, RuleKey};
 pub use pack::{Pack, PackError, Status};
 pub use read_rule::{Mistake, RuleKind, read_rule};
-pub use signature::{SignatureError, verify};
+pub use shipped::shipped;
+pub use signature::{SignatureError, is_public_key, verify};
 
 #[cfg(test)]
 #[path = "pack_tests.rs"]

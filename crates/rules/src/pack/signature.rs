@@ -31,6 +31,12 @@ impl fmt::Display for SignatureError {
 }
 impl std::error::Error for SignatureError {}
 
+/// Whether a text is a public key.
+#[must_use]
+pub fn is_public_key(text: &str) -> bool {
+    PublicKey::from_base64(text).is_ok()
+}
+
 /// Whether one of some public keys signed a text (`minisign -Sm FILE`).
 ///
 /// # Errors

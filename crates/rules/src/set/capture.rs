@@ -2,8 +2,9 @@
 //! there, and made fit for the record (short, without credentials, with a signature) only when
 //! they are written. What decides must not wait for what is written.
 
-use super::finding::{Finding, MatchedField, show_values};
+use super::finding::{Finding, show_values};
 use crate::rule::{Compiled, Effect};
+use bailiwick_event::MatchedField;
 use bailiwick_event::fields::{Field, Headers, Slot, Subject};
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 
 use crate::eval::secrets;
 use crate::rule::{Confidence, Severity};
+use bailiwick_event::MatchedField;
 use bailiwick_event::fields::{Field, FieldType};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -20,15 +21,6 @@ const SECRET_HEADERS: [&str; 6] = [
     "x-api-key",
     "x-goog-api-key",
 ];
-
-/// A field that a rule asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MatchedField {
-    /// Its name.
-    pub field: String,
-    /// Its value, short; a credential in it is told by its kind alone.
-    pub value: String,
-}
 
 /// That a rule was true of an event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ mod rule_set;
 mod table;
 
 pub use capture::Match;
-pub use finding::{Finding, MatchedField};
+pub use finding::Finding;
 pub use registry::{Edit, Listed, Registry};
 pub use rule_set::{Decided, RuleSet};
 pub(crate) use table::Table;

@@ -1,0 +1,117 @@
+//! Packs that a policy names. A pack is a file of the layer that names it: what it may do, and
+//! whether it is trusted, is decided as for the policy itself, and its text counts for the trust in
+//! a project.
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Document;
+use crate::entry::{Entry, Value};
+use crate::keys::{self, KeyId};
+use crate::request::Request;
+use crate::source_text::SourceText;
+use crate::suggest::closest;
+use bailiwick_event::Text;
+use bailiwick_rules::pack::{Pack, shipped, verify};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why a pack cannot be used.
+pub(crate) enum PackProblem {
+    /// What the policy says: the message and the help.
+    Entry(String, String),
+    /// What the pack says.
+    Pack(Vec<Diagnostic>),
+}
+
+/// The names of the shipped packs in a row.
+fn names() -> String {
+    let names: Vec<_> = shipped().iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
+/// Reads a pack: a shipped one by its name, any other by its path.
+pub(crate) fn read(
+    name: &str,
+    folder: &Path,
+    request: &Request,
+    keys: &[String],
+) -> Result<Document, PackProblem> {
+    let is_path = name.contains('/') || name.ends_with(".toml");
+    let source = match is_path {
+        true => file(name, folder, request, keys)?,
+        false => match shipped().iter().find(|(id, _)| *id == name) {
+            Some((_, text)) => SourceText::new(&format!("pack:{name}"), None, (*text).to_owned()),
+            None => {
+                let help = match closest(name, shipped().iter().map(|(id, _)| *id)) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!(
+                        "the packs are {}; a path has a \"/\" in it or ends in .toml",
+                        names()
+                    ),
+                };
+                let message = format!("there is no pack \"{}\"", Text::from(name));
+                return Err(PackProblem::Entry(message, help));
+            }
+        },
+    };
+    let source = Arc::new(source);
+    let pack = Pack::read(&source.shown, &source.text).map_err(|error| {
+        let found = error.mistakes.into_iter().map(|(_, _, mistake)| {
+            Diagnostic::error(&source, mistake.span, mistake.message, mistake.help)
+        });
+        PackProblem::Pack(found.collect())
+    })?;
+    let entry = |rule: &bailiwick_rules::Rule| {
+        let key = match rule.effect.action() {
+            Some(_) => KeyId::Rules,
+            None => KeyId::Detections,
+        };
+        Entry {
+            key: keys::of(key),
+            origin: rule.origin.clone(),
+            value: Value::Rule(Box::new(rule.clone())),
+            span: 0..0,
+        }
+    };
+    Ok(Document {
+        entries: pack.rules.iter().map(|rule| entry(rule.rule())).collect(),
+        network: None,
+        warnings: Vec::new(),
+        source,
+    })
+}
+
+fn file(
+    name: &str,
+    folder: &Path,
+    request: &Request,
+    keys: &[String],
+) -> Result<SourceText, PackProblem> {
+    let path = match name.strip_prefix("~/") {
+        Some(rest) => request.home.join(rest),
+        None => folder.join(name),
+    };
+    let shown = request.shown(&path);
+    let unread = |path: &Path, why: &dyn std::fmt::Display, help: &str| {
+        let shown = Text::from(request.shown(path));
+        PackProblem::Entry(format!("{shown} cannot be read: {why}"), help.to_owned())
+    };
+    let relative = "a path in `packs` is relative to the file that it stands in";
+    let source = SourceText::read(&path, &shown).map_err(|why| unread(&path, &why, relative))?;
+    if keys.is_empty() {
+        return Ok(source);
+    }
+    let beside = PathBuf::from(format!("{}.minisig", path.display()));
+    let signature = SourceText::read(&beside, &request.shown(&beside)).map_err(|why| {
+        unread(
+            &beside,
+            &why,
+            "the system's policy asks for signed packs: sign it with `minisign -Sm FILE`",
+        )
+    })?;
+    verify(source.text.as_bytes(), &signature.text, keys).map_err(|why| {
+        let shown = Text::from(shown);
+        let help = "the system's policy asks for signed packs (`lock.pack_keys`)".to_owned();
+        PackProblem::Entry(format!("{shown}: {why}"), help)
+    })?;
+    Ok(source)
+}
