@@ -14,7 +14,7 @@ pub(crate) fn line(random: &mut Random, event_type: EventType) -> String {
     for info in Field::ALL.iter().filter(|f| families.contains(&f.family)) {
         let value = match info.field {
             Field::CommonType => Value::from(event_type.name()),
-            _ if random.one_in(5) => continue,
+            _ if random.one_in(10) => continue,
             _ => value(random, info.ty),
         };
         let mut at = &mut whole;

@@ -100,7 +100,7 @@ impl Writer<'_> {
 
     /// The same; now and then of another type, which only the event shows.
     pub(crate) fn argument(&mut self, of: Of, depth: usize) -> String {
-        if self.random.one_in(14) {
+        if self.random.one_in(40) {
             let other = self.random.pick(&Of::ALL);
             return format!("dyn({})", self.write(other, depth.min(1)));
         }
