@@ -223,6 +223,9 @@ fn texts_are_counted_in_characters() {
         ("'tacocat'.lastIndexOf('')", "7"),
         ("'ta©o©αT'.lastIndexOf('©')", "4"),
         ("'tacocat'.lastIndexOf('a', 3)", "1"),
+        ("'éaéaé'.lastIndexOf('éaé', 1)", "0"),
+        ("'éaéaé'.lastIndexOf('éaé', 2)", "2"),
+        ("'éaéaé'.lastIndexOf('éaé', 5)", "2"),
         ("'TacoCat'.lowerAscii()", "'tacocat'"),
         ("'TacoCÆt Xii'.lowerAscii()", "'tacocÆt xii'"),
         ("'tacoCαt'.upperAscii()", "'TACOCαT'"),
@@ -488,6 +491,7 @@ fn times_and_durations_follow_their_ranges() {
         ("duration(dyn('320000000000s'))", ErrorKind::BadConversion),
         ("timestamp(dyn('yesterday'))", ErrorKind::BadConversion),
         ("timestamp(0).getHours('nowhere')", ErrorKind::BadArgument),
+        ("timestamp(0).getHours('+-1:30')", ErrorKind::BadArgument),
     ]);
 }
 

@@ -46,15 +46,15 @@ pub(super) fn index_of(text: &str, part: &str, from: i64) -> Result<i64, EvalErr
 pub(super) fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Result<i64, EvalError> {
     let limit = to.map_or(Ok(text.len()), |to| byte_of(text, to))?;
     let end = text.len().min(limit.saturating_add(part.len()));
-    // The end must not cut a character; what begins later is not looked at anyway.
-    let end = (end..=text.len())
+    // What begins at the limit ends here at the latest; where this would cut a character, nothing
+    // ends here.
+    let end = (0..=end)
+        .rev()
         .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(text.len());
-    let found = text[..end]
-        .rmatch_indices(part)
-        .map(|(at, _)| at)
-        .find(|at| *at <= limit);
-    Ok(found.map_or(-1, |at| length(&text[..at])))
+        .unwrap_or(0);
+    Ok(text[..end]
+        .rfind(part)
+        .map_or(-1, |at| length(&text[..at])))
 }
 
 pub(super) fn substring(text: &str, from: i64, to: Option<i64>) -> Result<String, EvalError> {

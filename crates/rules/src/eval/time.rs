@@ -273,7 +273,8 @@ fn offset(name: &str, nanos: i128) -> Option<i64> {
         }
     };
     let (hours, minutes) = rest.split_once(':')?;
-    let number = |digits: &str| digits.parse::<i64>().ok().filter(|_| digits.len() == 2);
+    let two = |digits: &str| digits.len() == 2 && digits.bytes().all(|b| b.is_ascii_digit());
+    let number = |digits: &str| digits.parse::<i64>().ok().filter(|_| two(digits));
     let (hours, minutes) = (number(hours)?, number(minutes)?);
     (hours < 24 && minutes < 60).then_some(sign * (hours * 3600 + minutes * 60))
 }
