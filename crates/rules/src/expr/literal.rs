@@ -45,7 +45,9 @@ pub(super) fn unescape(quoted: Quoted<'_>, bytes: bool) -> Result<Vec<u8>, Strin
                 ));
             }
         };
-        let code = text.get(..digits).filter(|code| code.is_ascii());
+        // A sign, which Rust reads before a number, is no digit.
+        let digit = |b: u8| char::from(b).is_digit(radix);
+        let code = text.get(..digits).filter(|code| code.bytes().all(digit));
         let number = code.and_then(|code| u32::from_str_radix(code, radix).ok());
         let (Some(code), Some(number)) = (code, number) else {
             let base = if radix == 8 { "octal" } else { "hexadecimal" };

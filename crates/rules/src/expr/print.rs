@@ -126,9 +126,17 @@ impl Ast {
             }
             Node::Unary(op, of) => {
                 out.push(if *op == UnaryOp::Not { '!' } else { '-' });
-                // A minus before a number would become a part of it.
-                let number = matches!(self.node(*of), Node::Literal(_)) && *op == UnaryOp::Negate;
-                self.write(out, *of, if number { 8 } else { 6 });
+                // A minus before a number would become a part of it, even of one that something
+                // is taken of.
+                let from = out.len();
+                self.write(out, *of, 6);
+                let first = out[from..].bytes().next();
+                let literal = matches!(self.node(*of), Node::Literal(_));
+                let number = literal || first.is_some_and(|b| b.is_ascii_digit());
+                if *op == UnaryOp::Negate && number {
+                    out.insert(from, '(');
+                    out.push(')');
+                }
             }
             Node::Binary(op, left, right) => {
                 self.write(out, *left, op.precedence());
