@@ -7,7 +7,6 @@ use super::{ErrorKind, EvalError, List, Map, Value};
 use crate::check::Function;
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, UnaryOp};
 use bailiwick_event::fields::{Field, Slot, Subject};
-use globset::GlobMatcher;
 use regex::Regex;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -24,7 +23,7 @@ const PATTERN_STEPS: usize = 5_000;
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     regexes: Vec<(NodeId, Regex)>,
-    globs: Vec<(NodeId, GlobMatcher)>,
+    globs: Vec<(NodeId, Regex)>,
 }
 
 impl Patterns {
@@ -60,7 +59,7 @@ impl Patterns {
             .map(|(_, r)| r)
     }
 
-    fn glob(&self, id: NodeId) -> Option<&GlobMatcher> {
+    fn glob(&self, id: NodeId) -> Option<&Regex> {
         self.globs.iter().find(|(at, _)| *at == id).map(|(_, g)| g)
     }
 }
@@ -412,8 +411,8 @@ impl<'e> Evaluator<'e> {
             (Function::Glob, [Value::Text(text), Value::Text(pattern)]) => {
                 let kept = self.patterns.and_then(|all| all.glob(arguments[1]));
                 let matched = match kept {
-                    Some(glob) => glob.is_match(&**text),
-                    None => self.made(pattern, glob)?.is_match(&**text),
+                    Some(glob) => glob.is_match(text),
+                    None => self.made(pattern, glob)?.is_match(text),
                 };
                 Ok(Value::Bool(matched))
             }

@@ -2,7 +2,7 @@
 //! text: there is no pattern that a rule could write and no text that a program could send by
 //! which a match takes longer.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobBuilder;
 use regex::{Regex, RegexBuilder};
 
 /// Bytes of a compiled regular expression.
@@ -12,6 +12,10 @@ const LONGEST: usize = 16 * 1024;
 
 /// A regular expression in RE2's syntax.
 pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
+    built(pattern, false)
+}
+
+fn built(pattern: &str, any_is_any: bool) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
         return Err(format!("a pattern has at most {LONGEST} bytes"));
     }
@@ -19,6 +23,7 @@ pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
         .size_limit(LARGEST)
         .dfa_size_limit(LARGEST)
         .nest_limit(96)
+        .dot_matches_new_line(any_is_any)
         .build();
     built.map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {
@@ -34,17 +39,39 @@ pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// A pattern with `*`, `**`, `?`, classes and alternatives.
-pub(crate) fn glob(pattern: &str) -> Result<GlobMatcher, String> {
+/// A pattern with `*`, `**`, `?`, classes and alternatives, as a regular expression.
+pub(crate) fn glob(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
         return Err(format!("a pattern has at most {LONGEST} bytes"));
     }
-    let built = GlobBuilder::new(pattern)
+    let glob = GlobBuilder::new(pattern)
         .literal_separator(true)
         .backslash_escape(true)
-        .build();
-    let glob = built.map_err(|error| format!("the pattern is none: {}", error.kind()))?;
-    // The same bound as for every other expression; the set would take any size.
-    regex(glob.regex().trim_start_matches("(?-u)"))?;
-    Ok(glob.compile_matcher())
+        .build()
+        .map_err(|error| format!("the pattern is none: {}", error.kind()))?;
+    built(&of_characters(glob.regex()), true)
+}
+
+/// An expression about bytes, as the library writes it, as one about characters: `?` stands for a
+/// character and not for one of its bytes.
+fn of_characters(expression: &str) -> String {
+    let mut out = Vec::with_capacity(expression.len());
+    let plain = expression.strip_prefix("(?-u)").unwrap_or(expression);
+    let mut rest = plain.as_bytes().iter().copied();
+    while let Some(byte) = rest.next() {
+        if byte != b'\\' {
+            out.push(byte);
+            continue;
+        }
+        let hex = rest.clone().skip(1).take(2).map(char::from).collect::<String>();
+        match (rest.next(), u8::from_str_radix(&hex, 16)) {
+            (Some(b'x'), Ok(byte)) => {
+                out.push(byte);
+                rest.nth(1);
+            }
+            (Some(escaped), _) => out.extend([b'\\', escaped]),
+            (None, _) => out.push(b'\\'),
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }

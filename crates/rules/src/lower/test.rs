@@ -5,7 +5,6 @@ use crate::eval::Cidr;
 use crate::eval::network::Domain;
 use crate::expr::{MacroKind, NodeId};
 use bailiwick_event::fields::Field;
-use globset::GlobMatcher;
 use regex::Regex;
 use std::cmp::Ordering;
 
@@ -31,7 +30,7 @@ pub(crate) enum TextTest {
     StartsWith(Box<str>),
     EndsWith(Box<str>),
     Matches(Regex),
-    Glob(GlobMatcher),
+    Glob(Regex),
     Domain(Domain),
     InNetwork(Cidr),
     IsIp,
