@@ -176,6 +176,8 @@ pub(crate) fn any(text: &str) -> bool {
 fn scan(text: &str, mut more: impl FnMut(&'static str) -> bool) {
     let Some(finder) = &*FINDER else { return };
     let bytes = text.as_bytes();
+    // The end of the word that was last looked at, so that a word of many beginnings is read once.
+    let mut word_end = 0;
     for hit in finder.find_iter(text) {
         let shape = &SHAPES[hit.pattern().as_usize()];
         // In the middle of a word the beginning is none.
@@ -193,19 +195,27 @@ fn scan(text: &str, mut more: impl FnMut(&'static str) -> bool) {
             .take_while(|b| shape.alphabet.has(**b))
             .count();
         let enough = count >= least && (most == MANY || count <= most);
-        if enough && (shape.kind != "jwt" || is_jwt(rest)) && !more(shape.kind) {
+        if enough && shape.kind == "jwt" {
+            if word_end < hit.end() {
+                let more = rest.iter().take_while(|b| Alphabet::WordDash.has(**b));
+                word_end = hit.end() + more.count();
+            }
+            if !is_jwt(rest, word_end - hit.end()) {
+                continue;
+            }
+        }
+        if enough && !more(shape.kind) {
             return;
         }
     }
 }
 
-/// Whether what follows `eyJ` are the three parts of a token; the second begins like the first.
-fn is_jwt(rest: &[u8]) -> bool {
+/// Whether what follows `eyJ` are the three parts of a token, of which the first ends at a place;
+/// the second begins like the first.
+fn is_jwt(rest: &[u8], end: usize) -> bool {
     let rest = &rest[..rest.len().min(8192)];
-    let Some(dot) = rest.iter().position(|b| *b == b'.') else {
-        return false;
-    };
-    let header = rest[..dot].iter().all(|b| Alphabet::WordDash.has(*b));
-    let payload = &rest[dot + 1..];
-    header && payload.starts_with(b"eyJ") && payload.iter().any(|b| *b == b'.')
+    let payload = rest.get(end..).and_then(|rest| rest.strip_prefix(b"."));
+    payload.is_some_and(|payload| {
+        payload.starts_with(b"eyJ") && memchr::memchr(b'.', payload).is_some()
+    })
 }
