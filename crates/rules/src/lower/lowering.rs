@@ -120,7 +120,8 @@ impl<'a> Lowering<'a> {
                     element: Some(variable),
                 };
                 let body = inner.test(*body);
-                (!body.is_general()).then(|| Test::Over(field, *kind, Box::new(body)))
+                body.is_quick()
+                    .then(|| Test::Over(field, *kind, Box::new(body)))
             }
             _ => None,
         }

@@ -131,6 +131,26 @@ impl Test {
         }
     }
 
+    /// Whether it can be made for each element of a list: it looks at no other list, and at no
+    /// more of another text than the condition says. For the rest the evaluator counts its steps.
+    pub(crate) fn is_quick(&self) -> bool {
+        match self {
+            Self::Constant(_) | Self::Has(_) | Self::HasJson(..) | Self::Truth(_) => true,
+            Self::Int(..) | Self::IntIn(..) | Self::Double(..) | Self::Count(..) => true,
+            Self::Text(of) => match (&of.place, &of.test) {
+                (Place::Element, _) => true,
+                (Place::Header(..), _) => false,
+                (_, TextTest::Equals(_) | TextTest::In(_)) => true,
+                (_, TextTest::StartsWith(_) | TextTest::EndsWith(_)) => true,
+                _ => false,
+            },
+            Self::Not(of) => of.is_quick(),
+            Self::All(all) | Self::Any(all) => all.iter().all(Self::is_quick),
+            Self::If(all) => all.iter().all(Self::is_quick),
+            Self::HasHeader(..) | Self::HasText(..) | Self::Over(..) | Self::General(_) => false,
+        }
+    }
+
     /// Whether any part of it is left to the evaluator.
     pub(crate) fn is_general(&self) -> bool {
         match self {
