@@ -110,6 +110,38 @@ pub(super) fn call<'a>(function: Function, given: Vec<Value<'a>>) -> Result<Valu
     })
 }
 
+/// Steps of making what may be larger than what it is made of.
+pub(super) fn made_steps(function: Function, given: &[Value<'_>]) -> usize {
+    let count = |n: &Value<'_>| match n {
+        Value::Int(n) => usize::try_from(*n).unwrap_or(usize::MAX),
+        _ => usize::MAX,
+    };
+    let found = |text: &str, part: &str, most: Option<&Value<'_>>| {
+        let most = most.map_or(usize::MAX, count);
+        text.matches(part).take(most).count()
+    };
+    match (function, given) {
+        (Function::Replace, [Value::Text(t), Value::Text(old), Value::Text(new), most @ ..]) => {
+            found(t, old, most.first()).saturating_mul(new.len()) / 64
+        }
+        (Function::Split, [Value::Text(t), Value::Text(by), most @ ..]) => {
+            found(t, by, most.first())
+        }
+        (Function::Join, [Value::List(list), between @ ..]) => {
+            let between = match between {
+                [Value::Text(between)] => between.len(),
+                _ => 0,
+            };
+            let parts = list.iter().map(|part| match part {
+                Value::Text(part) => part.len().saturating_add(between),
+                _ => 0,
+            });
+            parts.fold(0usize, usize::saturating_add) / 64
+        }
+        _ => 0,
+    }
+}
+
 fn converted<'a>(function: Function, given: &[Value<'a>]) -> Option<Result<Value<'a>, EvalError>> {
     use Function as F;
     let converts = matches!(

@@ -1,7 +1,7 @@
 //! The evaluator: the tree, part by part, in the specification's words.
 
 use super::arithmetic::{apply, negate, no_overload};
-use super::call::call;
+use super::call::{call, made_steps};
 use super::pattern::{glob, regex};
 use super::{ErrorKind, EvalError, List, Map, Value};
 use crate::check::Function;
@@ -128,7 +128,10 @@ impl<'e> Evaluator<'e> {
         if spent > MAX_STEPS {
             return Err(EvalError::new(
                 ErrorKind::TooExpensive,
-                format!("the evaluation took more than {MAX_STEPS} steps"),
+                format!(
+                    "the evaluation took more than {MAX_STEPS} steps; go over fewer elements, or ask \
+                     with `in`, contains() or matches() and not with a macro within a macro"
+                ),
             ));
         }
         Ok(())
@@ -282,16 +285,21 @@ impl<'e> Evaluator<'e> {
             Err(()) => Err(no_overload(op.symbol(), &[a.clone(), b.clone()])),
         };
         match op {
-            BinaryOp::Equal => Ok(Value::Bool(a.equals(&b))),
-            BinaryOp::NotEqual => Ok(Value::Bool(!a.equals(&b))),
+            BinaryOp::Equal => self.equal(&a, &b).map(Value::Bool),
+            BinaryOp::NotEqual => self.equal(&a, &b).map(|yes| Value::Bool(!yes)),
             BinaryOp::Less => ordered(&[Ordering::Less]),
             BinaryOp::LessEqual => ordered(&[Ordering::Less, Ordering::Equal]),
             BinaryOp::Greater => ordered(&[Ordering::Greater]),
             BinaryOp::GreaterEqual => ordered(&[Ordering::Greater, Ordering::Equal]),
             BinaryOp::In => match &b {
                 Value::List(list) => {
-                    self.spend(list.len())?;
-                    Ok(Value::Bool(list.iter().any(|element| element.equals(&a))))
+                    for element in list.iter() {
+                        self.spend(1 + size_of(&element).min(size_of(&a)))?;
+                        if self.equal(&element, &a)? {
+                            return Ok(Value::Bool(true));
+                        }
+                    }
+                    Ok(Value::Bool(false))
                 }
                 Value::Map(map) => {
                     self.spend(map_steps(map))?;
@@ -303,6 +311,37 @@ impl<'e> Evaluator<'e> {
                 self.spend(size_of(&a).saturating_add(size_of(&b)))?;
                 apply(op, a, b)
             }
+        }
+    }
+
+    /// Whether two values are equal, a step for each element: a list that has a list twice, which
+    /// has another twice, is small to make and without end to compare.
+    fn equal(&self, a: &Value<'_>, b: &Value<'_>) -> Result<bool, EvalError> {
+        let element = |a: &Value<'_>, b: &Value<'_>| {
+            self.spend(1 + size_of(a).min(size_of(b)))?;
+            self.equal(a, b)
+        };
+        match (a, b) {
+            (Value::List(a), Value::List(b)) if a.len() == b.len() => {
+                for (a, b) in a.iter().zip(b.iter()) {
+                    if !element(&a, &b)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
+            }
+            (Value::Map(a), Value::Map(b)) if a.len() == b.len() => {
+                for (key, value) in a.iter() {
+                    self.spend(map_steps(b))?;
+                    match b.get(&key) {
+                        Some(other) if element(&value, &other)? => {}
+                        _ => return Ok(false),
+                    }
+                }
+                Ok(true)
+            }
+            (Value::List(_), Value::List(_)) | (Value::Map(_), Value::Map(_)) => Ok(false),
+            (a, b) => Ok(a.equals(b)),
         }
     }
 
@@ -417,6 +456,8 @@ impl<'e> Evaluator<'e> {
                 Ok(Value::Bool(matched))
             }
             _ => {
+                // Before it is made: what is made may be larger than all that it is made of.
+                self.spend(made_steps(function, &given))?;
                 let value = call(function, given)?;
                 self.spend(size_of(&value))?;
                 Ok(value)

@@ -17,7 +17,7 @@ pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
 
 fn built(pattern: &str, any_is_any: bool) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
-        return Err(format!("a pattern has at most {LONGEST} bytes"));
+        return Err(format!("a pattern has at most {LONGEST} bytes; make several patterns of it"));
     }
     let built = RegexBuilder::new(pattern)
         .size_limit(LARGEST)
@@ -42,7 +42,7 @@ fn built(pattern: &str, any_is_any: bool) -> Result<Regex, String> {
 /// A pattern with `*`, `**`, `?`, classes and alternatives, as a regular expression.
 pub(crate) fn glob(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
-        return Err(format!("a pattern has at most {LONGEST} bytes"));
+        return Err(format!("a pattern has at most {LONGEST} bytes; make several patterns of it"));
     }
     let glob = GlobBuilder::new(pattern)
         .literal_separator(true)
