@@ -1,0 +1,136 @@
+//! Events that a program made to be too much.
+
+use crate::{MILLION, TEN_MEGABYTES, guarded, says, with_body, with_words};
+use bailiwick_event::fields::{EventType, Record};
+use bailiwick_rules::Outcome;
+use bailiwick_rules::eval::ErrorKind;
+
+#[test]
+fn a_body_of_10_mb_is_looked_at_whatever_is_looked_for() {
+    guarded(|| {
+        let event = with_body("a".repeat(TEN_MEGABYTES));
+        let body = "http.request.body.text";
+        let needle = |n: usize| format!("{}b", "a".repeat(n));
+        for (text, yes) in [
+            (format!("{body}.contains('{}')", needle(5_000)), false),
+            (
+                format!("{body}.lowerAscii().contains('{}')", needle(7)),
+                false,
+            ),
+            (
+                format!("{body}.lowerAscii().contains('{}')", needle(5_000)),
+                false,
+            ),
+            (
+                format!("{body}.upperAscii().contains('{}')", needle(63)),
+                false,
+            ),
+            (
+                format!("{body}.lowerAscii().endsWith('{}')", needle(63)),
+                false,
+            ),
+            (format!("{body}.matches('(a+)+$')"), true),
+            (format!("{body}.matches('(a+)+b')"), false),
+            (format!("{body}.matches('(a|aa)*c')"), false),
+            (format!("{body}.glob('**a*a*a*a*b')"), false),
+            (format!("entropy({body}) > 0"), false),
+            (format!("size(secrets({body})) > 0"), false),
+            (format!("{body}.indexOf('{}') == -1", needle(100)), true),
+            (format!("{body}.lastIndexOf('{}') == -1", needle(100)), true),
+            (format!("size({body}) == {TEN_MEGABYTES}"), true),
+        ] {
+            let (fast, slow) = says(&text, &event);
+            assert_eq!(slow, Ok(yes), "{text:.80}");
+            assert_eq!(fast, Outcome::from(yes), "{text:.80}");
+        }
+        let (_, slow) = says(&format!("({body} + {body}).reverse().trim() == ''"), &event);
+        assert_eq!(slow, Err(ErrorKind::TooExpensive));
+    });
+}
+
+#[test]
+fn the_longest_text_that_is_looked_for_in_place_is_found_in_bounded_work() {
+    guarded(|| {
+        let event = with_body("a".repeat(MILLION));
+        let needle = format!("{}b", "a".repeat(63));
+        let text = format!("http.request.body.text.lowerAscii().contains('{needle}')");
+        assert_eq!(says(&text, &event), (Outcome::False, Ok(false)));
+    });
+}
+
+#[test]
+fn a_body_of_beginnings_of_credentials_is_read_once() {
+    guarded(|| {
+        let beginnings = ["-eyJ", "-sk-", "-ghp_", "AKIA.", "-----BEGIN ", "-eyJ.eyJ"];
+        for beginning in beginnings {
+            let event = with_body(beginning.repeat(MILLION / beginning.len()));
+            let text = "size(secrets(http.request.body.text)) > 7";
+            assert_eq!(
+                says(text, &event),
+                (Outcome::False, Ok(false)),
+                "{beginning}"
+            );
+        }
+        let run = format!("{}.{}", "-eyJ".repeat(1_900), "-eyJ".repeat(100));
+        let event = with_body(run.repeat(MILLION / run.len()));
+        let text = "size(secrets(http.request.body.text)) > 0";
+        assert_eq!(says(text, &event), (Outcome::False, Ok(false)));
+    });
+}
+
+#[test]
+fn macros_over_a_million_elements_spend_their_steps() {
+    guarded(|| {
+        let event = with_words(MILLION);
+        let argv = "process.exec.argv";
+        let expensive = Err(ErrorKind::TooExpensive);
+        for text in [
+            format!("{argv}.all(x, {argv}.exists(y, y == 'none'))"),
+            format!("!{argv}.exists(x, {argv}.exists(y, y == x + 'a'))"),
+            format!("{argv}.exists(x, 'none' in {argv})"),
+            format!("{argv}.exists_one(x, {argv}.exists_one(y, {argv}.all(z, z != y + x)))"),
+            format!("size({argv}.map(x, {argv}.filter(y, y == x))) > 0"),
+            format!("size({argv}.map(x, {argv})) > 0"),
+            format!("{argv}.map(x, {argv}) == {argv}.map(x, {argv})"),
+            format!("size({argv}.join({argv}.join())) > 0"),
+            format!("size({argv}.map(x, {argv}.join())) > 0"),
+            format!("{argv}.all(x, x in {argv}.map(y, y + 'a'))"),
+        ] {
+            assert_eq!(says(&text, &event), (Outcome::Failed, expensive), "{text}");
+        }
+        // One list and nothing else to look at takes no more than the list is long.
+        for text in [
+            format!("{argv}.exists(x, x.lowerAscii().contains('999999'))"),
+            format!("{argv}.all(x, x.matches('^[0-9]+$') && size(x) < 7)"),
+            format!("{argv}.exists_one(x, x == '999999' || x in ['a', 'b'])"),
+        ] {
+            assert_eq!(says(&text, &event), (Outcome::True, expensive), "{text}");
+        }
+        let text = format!("'999999' in {argv} && size({argv}) == {MILLION}");
+        assert_eq!(says(&text, &event).0, Outcome::True);
+    });
+}
+
+#[test]
+fn a_long_text_is_not_looked_through_for_every_element() {
+    guarded(|| {
+        let mut event = Record::new(EventType::ModelRequest);
+        event.model_request.tools = Some(vec!["x".into(); MILLION]);
+        event.model_request.text = Some("a".repeat(TEN_MEGABYTES).into());
+        for part in [
+            "model.request.text.contains('b')",
+            "model.request.text.lowerAscii().contains('aaaaaaaaab')",
+            "model.request.text.matches('b')",
+            "size(model.request.text) == 1",
+            "entropy(model.request.text) > 1.0",
+            "size(secrets(model.request.text)) > 0",
+        ] {
+            let text = format!("model.request.tools.exists(x, {part})");
+            let expected = (Outcome::Failed, Err(ErrorKind::TooExpensive));
+            assert_eq!(says(&text, &event), expected, "{text}");
+        }
+        // To compare it costs no more than the condition is long.
+        let text = "model.request.tools.exists(x, model.request.text.startsWith('b'))";
+        assert_eq!(says(text, &event).0, Outcome::False);
+    });
+}

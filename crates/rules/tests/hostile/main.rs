@@ -1,0 +1,75 @@
+//! Rules and events that were made to take the engine's time, memory or stack. Decision: what is
+//! too much is refused in words that say what to write instead, when the rule is read or when its
+//! steps are spent; a clock decides nothing here and only keeps a hang from hanging the tests.
+
+mod events;
+mod rules;
+
+use bailiwick_event::fields::{EventType, Record};
+use bailiwick_rules::eval::ErrorKind;
+use bailiwick_rules::{Outcome, Program};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+/// Does some work in a thread of its own, and does not wait for ever.
+fn guarded(work: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel();
+    let thread = std::thread::spawn(move || {
+        work();
+        let _ = done.send(());
+    });
+    let hangs = wait.recv_timeout(Duration::from_secs(20))
+        == Err(std::sync::mpsc::RecvTimeoutError::Timeout);
+    assert!(!hangs, "still at it after 20 seconds");
+    if let Err(panic) = thread.join() {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+fn refused(text: &str) -> String {
+    match Program::compile(text, None) {
+        Ok(_) => panic!("{} … was taken", text.chars().take(60).collect::<String>()),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn program(text: &str) -> Program {
+    Program::compile(text, None).unwrap_or_else(|e| panic!("{text:.200}: {e}"))
+}
+
+/// What a condition says: the evaluator's error where it has one, which the tests made fast then
+/// either share or need not make.
+fn says(text: &str, event: &Record<'_>) -> (Outcome, Result<bool, ErrorKind>) {
+    let program = program(text);
+    let subject = event.subject();
+    let (fast, slow) = (program.run(&subject), program.evaluate(&subject));
+    if let Err(error) = &slow
+        && error.kind == ErrorKind::TooExpensive
+    {
+        let said = error.to_string();
+        let remedy = said.contains("more than 1000000 steps") && said.contains("go over fewer");
+        assert!(remedy, "{text:.200}: {said}");
+    }
+    let slow = slow.map_err(|error| error.kind);
+    match slow {
+        Ok(yes) => assert_eq!(fast, Outcome::from(yes), "{text:.200}"),
+        Err(ErrorKind::TooExpensive) => {}
+        Err(_) => assert_eq!(fast, Outcome::Failed, "{text:.200}"),
+    }
+    (fast, slow)
+}
+
+fn with_body(body: String) -> Record<'static> {
+    let mut event = Record::new(EventType::HttpRequest);
+    event.http_request.body_text = Some(body.into());
+    event
+}
+
+const MILLION: usize = 1_000_000;
+const TEN_MEGABYTES: usize = 10 * MILLION;
+
+fn with_words(count: usize) -> Record<'static> {
+    let mut event = Record::new(EventType::ProcessExec);
+    event.process_exec.argv = Some((0..count).map(|n| n.to_string().into()).collect());
+    event
+}
