@@ -2,6 +2,7 @@
 //! follows the gate sees them too.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 /// Names and values in the order in which they were sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,13 +47,8 @@ impl Headers<'_> {
     /// Each name once, in lower case, in the order of first appearance.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for (name, _) in &self.0 {
-            let name = name.to_ascii_lowercase();
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        let mut seen = HashSet::new();
+        let names = self.0.iter().map(|(name, _)| name.to_ascii_lowercase());
+        names.filter(|name| seen.insert(name.clone())).collect()
     }
 }

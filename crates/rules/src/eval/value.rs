@@ -4,6 +4,7 @@ use super::network::Cidr;
 use bailiwick_event::fields::Headers;
 use serde_json::Value as Json;
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::rc::Rc;
 
@@ -216,12 +217,17 @@ impl<'a> Map<'a> {
                 all.iter().map(pair).collect()
             }
             Self::Headers(headers) => {
-                let values =
-                    |name: &str| Value::list(headers.values(name).map(Value::text).collect());
-                let names = headers.names().into_iter();
-                names
-                    .map(|name| (Value::text(name.clone()), values(&name)))
-                    .collect()
+                // All in one pass: to look each name up would be the square of their number.
+                let mut all: HashMap<String, Vec<Value<'a>>> = HashMap::new();
+                for (name, value) in &headers.0 {
+                    let values = all.entry(name.to_ascii_lowercase()).or_default();
+                    values.push(Value::text(&**value));
+                }
+                let mut pair = |name: String| {
+                    let values = all.remove(&name).unwrap_or_default();
+                    (Value::text(name), Value::list(values))
+                };
+                headers.names().into_iter().map(&mut pair).collect()
             }
             Self::Json(map) => {
                 let pair = |(k, v): (&'a String, &'a Json)| (Value::text(&**k), Value::of_json(v));

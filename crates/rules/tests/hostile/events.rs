@@ -1,7 +1,7 @@
 //! Events that a program made to be too much.
 
 use crate::{MILLION, TEN_MEGABYTES, guarded, says, with_body, with_words};
-use bailiwick_event::fields::{EventType, Record};
+use bailiwick_event::fields::{EventType, Headers, Record};
 use bailiwick_rules::Outcome;
 use bailiwick_rules::eval::ErrorKind;
 
@@ -108,6 +108,27 @@ fn macros_over_a_million_elements_spend_their_steps() {
         }
         let text = format!("'999999' in {argv} && size({argv}) == {MILLION}");
         assert_eq!(says(&text, &event).0, Outcome::True);
+    });
+}
+
+#[test]
+fn many_headers_are_gone_over_once() {
+    guarded(|| {
+        const COUNT: usize = 50_000;
+        let mut event = Record::new(EventType::HttpRequest);
+        let pair = |n: usize| (format!("X-{}", n / 2).into(), "a".into());
+        event.http_request.headers = Some(Headers((0..COUNT).map(pair).collect()));
+        let headers = "http.request.headers";
+        for text in [
+            format!("size({headers}) == {}", COUNT / 2),
+            format!("!{headers}.exists(x, x == 'none')"),
+            format!("{headers} == {headers}"),
+            format!("{headers}['x-7'] == ['a', 'a']"),
+        ] {
+            let (_, slow) = says(&text, &event);
+            let counted = slow == Ok(true) || slow == Err(ErrorKind::TooExpensive);
+            assert!(counted, "{text}: {slow:?}");
+        }
     });
 }
 
