@@ -121,9 +121,15 @@ pub(super) fn made_steps(function: Function, given: &[Value<'_>]) -> usize {
         text.matches(part).take(most).count()
     };
     match (function, given) {
-        (Function::Replace, [Value::Text(t), Value::Text(old), Value::Text(new), most @ ..]) => {
-            found(t, old, most.first()).saturating_mul(new.len()) / 64
-        }
+        (
+            Function::Replace,
+            [
+                Value::Text(t),
+                Value::Text(old),
+                Value::Text(new),
+                most @ ..,
+            ],
+        ) => found(t, old, most.first()).saturating_mul(new.len()) / 64,
         (Function::Split, [Value::Text(t), Value::Text(by), most @ ..]) => {
             found(t, by, most.first())
         }

@@ -17,7 +17,9 @@ pub(crate) fn regex(pattern: &str) -> Result<Regex, String> {
 
 fn built(pattern: &str, any_is_any: bool) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
-        return Err(format!("a pattern has at most {LONGEST} bytes; make several patterns of it"));
+        return Err(format!(
+            "a pattern has at most {LONGEST} bytes; make several patterns of it"
+        ));
     }
     let built = RegexBuilder::new(pattern)
         .size_limit(LARGEST)
@@ -42,7 +44,9 @@ fn built(pattern: &str, any_is_any: bool) -> Result<Regex, String> {
 /// A pattern with `*`, `**`, `?`, classes and alternatives, as a regular expression.
 pub(crate) fn glob(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > LONGEST {
-        return Err(format!("a pattern has at most {LONGEST} bytes; make several patterns of it"));
+        return Err(format!(
+            "a pattern has at most {LONGEST} bytes; make several patterns of it"
+        ));
     }
     let glob = GlobBuilder::new(pattern)
         .literal_separator(true)
@@ -63,7 +67,12 @@ fn of_characters(expression: &str) -> String {
             out.push(byte);
             continue;
         }
-        let hex = rest.clone().skip(1).take(2).map(char::from).collect::<String>();
+        let hex = rest
+            .clone()
+            .skip(1)
+            .take(2)
+            .map(char::from)
+            .collect::<String>();
         match (rest.next(), u8::from_str_radix(&hex, 16)) {
             (Some(b'x'), Ok(byte)) => {
                 out.push(byte);

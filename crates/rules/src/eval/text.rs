@@ -52,9 +52,7 @@ pub(super) fn last_index_of(text: &str, part: &str, to: Option<i64>) -> Result<i
         .rev()
         .find(|at| text.is_char_boundary(*at))
         .unwrap_or(0);
-    Ok(text[..end]
-        .rfind(part)
-        .map_or(-1, |at| length(&text[..at])))
+    Ok(text[..end].rfind(part).map_or(-1, |at| length(&text[..at])))
 }
 
 pub(super) fn substring(text: &str, from: i64, to: Option<i64>) -> Result<String, EvalError> {
