@@ -4,6 +4,7 @@
 //!
 //! `BAILIWICK_CASES` says how many events a condition is evaluated for in all, `BAILIWICK_SEED`
 //! with which of the batches it begins.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod calls;
 mod disagreement;
