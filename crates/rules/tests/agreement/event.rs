@@ -65,30 +65,33 @@ fn value(random: &mut Random, ty: FieldType) -> Value {
             };
             (0..random.below(6)).map(|_| pair(random)).collect()
         }
-        FieldType::Tree => tree(random, 3),
+        FieldType::Tree if random.one_in(8) => tree(random, 3),
+        FieldType::Tree => object(random, 3),
     }
 }
 
 /// JSON in which the same place has values of many types.
 fn tree(random: &mut Random, depth: usize) -> Value {
-    let kinds = if depth == 0 { 7 } else { 14 };
+    let kinds = if depth == 0 { 8 } else { 14 };
     match random.below(kinds) {
-        0 => Value::Null,
-        1 => Value::from(random.one_in(2)),
-        2 => Value::from(random.pick(&INTS)),
-        3 => Value::from(random.pick(&pool::UINTS)),
-        4 => Value::from(random.pick(&DOUBLES)),
-        5 | 6 => Value::from(pool::text(random)),
-        7 | 8 => (0..random.below(4))
+        0 | 1 => Value::Null,
+        2 => Value::from(random.one_in(2)),
+        3 => Value::from(random.pick(&INTS)),
+        4 => Value::from(random.pick(&pool::UINTS)),
+        5 => Value::from(random.pick(&DOUBLES)),
+        6 | 7 => Value::from(pool::text(random)),
+        8 | 9 => (0..random.below(4))
             .map(|_| tree(random, depth - 1))
             .collect(),
-        _ => {
-            let mut map = Map::new();
-            for _ in 0..1 + random.below(4) {
-                let key = random.pick(&KEYS).to_owned();
-                map.insert(key, tree(random, depth - 1));
-            }
-            Value::Object(map)
-        }
+        _ => object(random, depth),
     }
+}
+
+fn object(random: &mut Random, depth: usize) -> Value {
+    let mut map = Map::new();
+    for _ in 0..2 + random.below(4) {
+        let key = random.pick(&KEYS).to_owned();
+        map.insert(key, tree(random, depth - 1));
+    }
+    Value::Object(map)
 }

@@ -190,7 +190,7 @@ impl Writer<'_> {
     }
 
     fn presence(&mut self) -> Option<String> {
-        if let Some(path) = self.json(1).filter(|_| self.random.one_in(2)) {
+        if let Some(path) = self.json(0).filter(|_| self.random.one_in(2)) {
             // The last key stands after a dot there, as has() wants it.
             let key = self.random.pick(&pool::KEYS);
             return Some(format!("has({path}{})", self.dotted(key)));
