@@ -10,6 +10,7 @@ use crate::eval::{EvalError, Evaluator, Patterns};
 use crate::expr::{Ast, Node, SyntaxError, parse};
 use bailiwick_event::fields::{EventType, Field, Subject};
 use std::fmt;
+use std::sync::OnceLock;
 
 /// Why a condition cannot be enforced: every mistake in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,9 @@ impl std::error::Error for CompileError {}
 #[derive(Debug)]
 pub struct Program {
     ast: Ast,
-    patterns: Patterns,
+    /// The evaluator's patterns; what is wholly made fast reads them when it is first asked for
+    /// the reason of something.
+    patterns: OnceLock<Patterns>,
     test: Test,
     warnings: Vec<SyntaxError>,
 }
@@ -57,8 +60,8 @@ impl Program {
             warnings.push(SyntaxError::new(root, message, ""));
         }
         let patterns = match test.is_general() {
-            true => Patterns::of(&ast),
-            false => Patterns::default(),
+            true => Patterns::of(&ast).into(),
+            false => OnceLock::new(),
         };
         Ok(Self {
             ast,
@@ -91,7 +94,8 @@ impl Program {
     }
 
     fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
-        Evaluator::new(&self.ast, subject).with_patterns(&self.patterns)
+        let patterns = self.patterns.get_or_init(|| Patterns::of(&self.ast));
+        Evaluator::new(&self.ast, subject).with_patterns(patterns)
     }
 
     /// The condition as a tree.

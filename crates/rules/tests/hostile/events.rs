@@ -133,6 +133,20 @@ fn many_headers_are_gone_over_once() {
 }
 
 #[test]
+fn a_pattern_of_the_condition_is_read_once_for_all_elements() {
+    guarded(|| {
+        let event = with_words(5_000);
+        for text in [
+            "process.exec.argv.exists(x, x.matches('^4999$'))",
+            "process.exec.argv.exists(x, x.glob('4?99') && size(x + x) == 8)",
+            "process.exec.argv.all(x, !x.glob('a*'))",
+        ] {
+            assert_eq!(says(text, &event), (Outcome::True, Ok(true)), "{text}");
+        }
+    });
+}
+
+#[test]
 fn a_long_text_is_not_looked_through_for_every_element() {
     guarded(|| {
         let mut event = Record::new(EventType::ModelRequest);
