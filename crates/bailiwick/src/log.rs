@@ -120,7 +120,10 @@ fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<Str
                 .unwrap_or_default()
                 .to_owned(),
             event.boundary().to_string(),
-            event.decision.verdict.to_string(),
+            match event.act {
+                Act::Finding { .. } => "finding".to_owned(),
+                _ => event.decision.verdict.to_string(),
+            },
             shortened(event.act.resource()),
             event.decision.rule.to_string(),
             event.decision.remedy.clone(),

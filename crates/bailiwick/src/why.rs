@@ -4,7 +4,7 @@ use crate::Done;
 use crate::cli::WhyArguments;
 use crate::output;
 use crate::selection::{find, time};
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 
 /// Explains one row.
 pub(crate) fn why(arguments: &WhyArguments) -> Done {
@@ -41,6 +41,14 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
         if !value.is_empty() {
             text += &format!("  {name}{value}\n");
         }
+    }
+    if let Some(pack) = &decision.pack {
+        text += &format!("  pack:     {pack}\n");
+    }
+    for (n, matched) in decision.matched.iter().enumerate() {
+        let head = if n == 0 { "matched: " } else { "         " };
+        let value = Text::from(matched.value.as_str());
+        text += &format!("  {head} {} = {value}\n", matched.field);
     }
     text += &format!(
         "  time:     {} UTC\n  session:  {}\n",

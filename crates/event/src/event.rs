@@ -195,6 +195,13 @@ pub enum Act {
         /// The same for findings of one detection on the same values.
         signature: String,
     },
+    /// The rules of the session were changed while it ran.
+    Rules {
+        /// `added`, `updated`, `removed`, `enabled` or `disabled`.
+        change: String,
+        /// The rule's name.
+        rule: Text,
+    },
     /// A limit was reached.
     Limit {
         /// Which.
@@ -211,9 +218,10 @@ impl Act {
     #[must_use]
     pub fn boundary(&self) -> Boundary {
         match self {
-            Self::SessionStart { .. } | Self::SessionEnd { .. } | Self::Overflow { .. } => {
-                Boundary::Session
-            }
+            Self::SessionStart { .. }
+            | Self::SessionEnd { .. }
+            | Self::Overflow { .. }
+            | Self::Rules { .. } => Boundary::Session,
             Self::ExecStart { .. }
             | Self::ExecExit { .. }
             | Self::Enter { .. }
@@ -280,6 +288,7 @@ impl Act {
                 format!("{method} http://{}{path}", endpoint(host, *port))
             }
             Self::Write { operation, path } => format!("{operation} {path}"),
+            Self::Rules { change, rule } => format!("rule {rule} {change}"),
             Self::Finding {
                 about, severity, ..
             } => format!("{severity} finding: {about}"),

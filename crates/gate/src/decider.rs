@@ -1,14 +1,19 @@
 //! What the gate asks the guard, and nothing more. Tests put a script in the guard's place, so
 //! that they prove what the gate does with a decision, not which decision a policy makes.
 
+use bailiwick_event::fields::Headers;
 use bailiwick_event::{Act, Decision, Host};
-use bailiwick_guard::Guard;
+use bailiwick_guard::{Guard, Submitted};
 use std::net::{IpAddr, SocketAddr};
 
 /// The one place that decides.
 pub(crate) trait Decider: Send + Sync {
     /// Decides and records; it has returned before any answer leaves.
     fn submit(&self, act: Act) -> Decision;
+    /// The same for a request with these headers, which the gate can change once.
+    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted;
+    /// Records a refusal of the gate's own.
+    fn note(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.
     fn http_only(&self, host: &Host, port: u16) -> bool;
     /// The one address that the policy gives this name.
@@ -20,6 +25,14 @@ pub(crate) trait Decider: Send + Sync {
 impl Decider for Guard {
     fn submit(&self, act: Act) -> Decision {
         Self::submit(self, act)
+    }
+
+    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted {
+        Self::submit_request(self, act, headers, rewritten)
+    }
+
+    fn note(&self, act: Act, decision: Decision) {
+        Self::note(self, act, decision);
     }
 
     fn http_only(&self, host: &Host, port: u16) -> bool {

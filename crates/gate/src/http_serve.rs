@@ -11,8 +11,10 @@ use crate::prefixed::Prefixed;
 use crate::proxy;
 use crate::refusal::{Refusal, plain};
 use crate::relay;
+use crate::rewriting;
 use crate::tunnel;
-use bailiwick_event::{Act, Host, Transport, Via};
+use bailiwick_event::{Act, Decision, Host, Transport, Verdict, Via};
+use bailiwick_guard::Submitted;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self as client, SendRequest};
@@ -260,20 +262,54 @@ impl Session {
         }
     }
 
+    /// Decides a request, and changes it where a rule says so: then it is decided again, and not
+    /// changed a second time.
+    fn decide_request(
+        &self,
+        to: &Destination,
+        host: &Host,
+        request: &mut Request<Incoming>,
+        asked: &mut Asked,
+    ) -> Result<(), Box<Refusal>> {
+        for rewritten in [false, true] {
+            let act = to.http(request.method().as_str(), host, &asked.path);
+            let headers = rewriting::seen(request.headers());
+            let decider = &self.context.decider;
+            let Submitted { decision, rewrites } =
+                decider.submit_request(act.clone(), headers, rewritten);
+            if decision.is_allow() {
+                return Ok(());
+            }
+            if decision.verdict != Verdict::Rewrite || rewritten {
+                return Err(Box::new(Refusal::new(&act, decision)));
+            }
+            if let Err(why) = rewriting::apply(&rewrites, asked, request.headers_mut()) {
+                let reason = format!("{}; it cannot be rewritten: {why}", decision.reason);
+                let denied = Decision {
+                    verdict: Verdict::Deny,
+                    reason,
+                    ..decision
+                };
+                self.context.decider.note(act.clone(), denied.clone());
+                return Err(Box::new(Refusal::new(&act, denied)));
+            }
+        }
+        Ok(())
+    }
+
     /// Decides a request, and sends it.
     async fn forward(
         &self,
         to: Destination,
         mut request: Request<Incoming>,
-        asked: Asked,
+        mut asked: Asked,
     ) -> Response<Body> {
         let host = asked.host.as_ref();
         let host = host.map_or_else(|| to.host.clone(), |(host, _)| host.clone());
         // A synthetic address in the Host header means its name, as it does for the connection.
         let host = host.ip().map_or(host, |ip| self.context.host_of(ip));
         if !dial::is_own_loopback(&self.context, &to) {
-            let act = to.http(request.method().as_str(), &host, &asked.path);
-            if let Err(refusal) = self.decide(act) {
+            if let Err(refusal) = self.decide_request(&to, &host, &mut request, &mut asked) {
                 // The connection stays, where the request has no body that is left unread.
                 return refusal.response(request.headers()).map(Either::Right);
             }

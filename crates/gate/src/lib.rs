@@ -33,6 +33,7 @@ mod prefixed;
 mod proxy;
 mod refusal;
 mod relay;
+mod rewriting;
 mod socket_address;
 mod sockets;
 mod socks;

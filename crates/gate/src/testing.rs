@@ -6,7 +6,9 @@ use crate::decider::Decider;
 use crate::names::Names;
 use crate::sockets::Inside;
 use crate::{proxy, transparent};
+use bailiwick_event::fields::Headers;
 use bailiwick_event::{Act, Decision, Host, RuleRef};
+use bailiwick_guard::Submitted;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -134,6 +136,17 @@ impl Decider for Script {
         } else {
             Decision::allow(rule)
         }
+    }
+
+    fn submit_request(&self, act: Act, _: Headers<'_>, _: bool) -> Submitted {
+        Submitted {
+            decision: self.submit(act),
+            rewrites: Vec::new(),
+        }
+    }
+
+    fn note(&self, act: Act, _: Decision) {
+        self.told.lock().unwrap().push(act);
     }
 
     fn http_only(&self, _: &Host, _: u16) -> bool {

@@ -16,6 +16,8 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::ExecStart { .. }
         | Act::ExecExit { .. }
         | Act::Enter { .. }
+        | Act::Finding { .. }
+        | Act::Rules { .. }
         | Act::Leave { .. } => Decision::allow(built_in("run")),
         Act::Dns { qname, .. } => name::lookup(network, qname),
         Act::Connect {

@@ -2,11 +2,14 @@
 //! sooner or later do so; here it cannot.
 
 use crate::refusal::built_in;
+use crate::rules::{Judged, Rules, cannot_rewrite};
 use crate::{connection, decide};
-use bailiwick_event::{Act, Decision, Event, Host};
+use bailiwick_event::fields::Headers;
+use bailiwick_event::{Act, Decision, Event, Host, Verdict};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::Effective;
 use bailiwick_policy::network::decide_host;
+use bailiwick_rules::{Registry, Rewrite};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -19,31 +22,63 @@ pub struct Guard {
     policy: Arc<Effective>,
     ledger: Ledger,
     observer: Option<Observer>,
+    rules: Rules,
+}
+
+/// What a boundary was told about a request that it can change.
+#[derive(Clone, Debug)]
+pub struct Submitted {
+    /// The decision.
+    pub decision: Decision,
+    /// What is to be changed, where the decision is to rewrite; the changed request is to be
+    /// submitted again.
+    pub rewrites: Vec<Rewrite>,
 }
 
 impl Guard {
     /// A guard that enforces `policy` and records in `ledger`.
     #[must_use]
     pub fn new(policy: Arc<Effective>, ledger: Ledger, observer: Option<Observer>) -> Arc<Self> {
+        let rules = Rules::new(&policy.rules, ledger.id().as_str());
         Arc::new(Self {
             policy,
             ledger,
             observer,
+            rules,
         })
     }
 
     /// The decision about an act, which is neither recorded nor enforced by asking.
     #[must_use]
     pub fn decide(&self, act: &Act) -> Decision {
-        decide::decide(&self.policy, act)
+        self.judge(act, None, false).decision
+    }
+
+    fn judge(&self, act: &Act, headers: Option<Headers<'_>>, rewritten: bool) -> Judged {
+        let decision = decide::decide(&self.policy, act);
+        self.rules.judge(act, decision, headers, rewritten)
     }
 
     /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
     /// the record could not be kept.
     pub fn submit(&self, act: Act) -> Decision {
-        let decision = self.decide(&act);
+        let mut judged = self.judge(&act, None, false);
+        if judged.decision.verdict == Verdict::Rewrite {
+            judged.decision = cannot_rewrite(&judged.decision);
+        }
+        self.record(act, judged).decision
+    }
+
+    /// Decides about a request of which the boundary sees the headers and which it can change, and
+    /// records both. `rewritten` says that it was changed already: it is not a second time.
+    pub fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted {
+        let judged = self.judge(&act, Some(headers), rewritten);
+        self.record(act, judged)
+    }
+
+    fn record(&self, act: Act, judged: Judged) -> Submitted {
         let copy = self.observer.is_some().then(|| act.clone());
-        match self.ledger.record(act, decision) {
+        let decision = match self.ledger.record(act, judged.decision) {
             Ok(event) => {
                 self.observe(&event);
                 event.decision
@@ -61,26 +96,56 @@ impl Guard {
                 }
                 decision
             }
+        };
+        for (act, decision) in judged.rows {
+            self.keep(act, decision);
+        }
+        Submitted {
+            decision,
+            rewrites: judged.rewrites,
         }
     }
 
-    /// Records what must be on record before anything may happen.
+    /// Records what must be on record before anything may happen, and asks the rules about it. The
+    /// decision is a refusal where a rule refuses.
     ///
     /// # Errors
     /// [`LedgerError`] where it cannot be recorded.
-    pub fn require(&self, act: Act, decision: Decision) -> Result<(), LedgerError> {
-        let event = self.ledger.record(act, decision)?;
+    pub fn require(&self, act: Act, decision: Decision) -> Result<Decision, LedgerError> {
+        self.rules.learn(&act);
+        let mut judged = self.rules.judge(&act, decision, None, false);
+        if judged.decision.verdict == Verdict::Rewrite {
+            judged.decision = cannot_rewrite(&judged.decision);
+        }
+        let event = self.ledger.record(act, judged.decision)?;
         self.observe(&event);
-        Ok(())
+        for (act, decision) in judged.rows {
+            self.keep(act, decision);
+        }
+        Ok(event.decision)
     }
 
     /// Records what was decided elsewhere by its nature: that the command ended, that
     /// a limit was reached. If it cannot be kept, the ledger counts the loss and the next row
-    /// tells it.
+    /// tells it. What detections find in it is recorded too.
     pub fn note(&self, act: Act, decision: Decision) {
+        let found = self.rules.judge(&act, decision.clone(), None, false);
+        self.keep(act, decision);
+        for (act, decision) in found.rows {
+            self.keep(act, decision);
+        }
+    }
+
+    fn keep(&self, act: Act, decision: Decision) {
         if let Ok(event) = self.ledger.record(act, decision) {
             self.observe(&event);
         }
+    }
+
+    /// The rules, which may change while the session runs.
+    #[must_use]
+    pub fn rules(&self) -> &Registry {
+        self.rules.registry()
     }
 
     fn observe(&self, event: &Event) {

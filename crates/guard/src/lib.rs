@@ -10,8 +10,9 @@ mod guard;
 mod name;
 mod refusal;
 mod request;
+mod rules;
 
 #[cfg(test)]
 mod testing;
 
-pub use guard::{Guard, Observer};
+pub use guard::{Guard, Observer, Submitted};

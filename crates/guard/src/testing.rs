@@ -70,6 +70,7 @@ pub(crate) fn effective(network: NetworkPolicy) -> Effective {
         environment: Environment::default(),
         limits: Limits::default(),
         require: Vec::new(),
+        rules: Vec::new(),
     }
 }
 

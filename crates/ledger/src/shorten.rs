@@ -65,6 +65,7 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
             text(path, limit);
         }
         Act::Finding { about, .. } => text(about, limit),
+        Act::Rules { rule, .. } => text(rule, limit),
         Act::SessionEnd { .. }
         | Act::Overflow { .. }
         | Act::ExecExit { .. }

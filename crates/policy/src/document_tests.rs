@@ -18,6 +18,17 @@ fn error(text: &str) -> String {
 fn a_full_policy_is_read() {
     let text = r#"
 extends = ["agent"]
+packs = ["credential-exfiltration"]
+[[rules]]
+id = "a"
+on = "file"
+when = 'file.ext == "pem"'
+action = "deny"
+[[detections]]
+id = "b"
+on = "file"
+when = 'file.ext == "key"'
+severity = "low"
 [filesystem]
 read = ["/opt/toolchain"]
 write = [".", "~/.cache/pip"]
@@ -51,6 +62,7 @@ output = "64MiB"
 layers = ["landlock"]
 [lock]
 keys = ["network.allow", "filesystem.deny"]
+pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]
 "#;
     let document = parse(text).unwrap();
     assert!(document.warnings.is_empty(), "{:?}", document.warnings);
@@ -58,7 +70,7 @@ keys = ["network.allow", "filesystem.deny"]
         assert!(document.of(key.id).count() > 0, "{}", key.path);
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
-    assert_eq!((allow.origin.line, allow.origin.column), (11, 10));
+    assert_eq!((allow.origin.line, allow.origin.column), (22, 10));
 }
 
 #[test]
@@ -74,7 +86,10 @@ fn an_unknown_key_is_shown_with_what_was_meant() {
         error("[[network.http]]\nhost = \"a.test\"\nmethod = [\"GET\"]")
             .contains("did you mean `methods`?")
     );
-    assert!(error("banana = 1").contains("known here: `extends`, `filesystem`"));
+    assert!(
+        error("banana = 1")
+            .contains("known here: `extends`, `packs`, `rules`, `detections`, `filesystem`")
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use crate::sets::SetName;
 use crate::suggest::closest;
 use crate::{HostMapping, LAYERS, ProtectAbsent, Publish};
 use bailiwick_event::{Host, HostPattern, Text};
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use bailiwick_rules::pack::is_public_key;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use toml::de::DeValue;
 
 /// What is wrong, and how to mend it.

@@ -38,9 +38,13 @@ fn property(key: &Key) -> Value {
     let list = || json!({ "type": "array", "items": { "type": "string", "minLength": 1 }, "uniqueItems": true });
     let table = |names: &str| json!({ "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "pattern": names } });
     let mut schema = match key.kind {
-        Kind::Policies | Kind::Packs | Kind::PublicKeys | Kind::Paths | Kind::Hosts { .. } | Kind::Publish | Kind::RequestPaths => {
-            list()
-        }
+        Kind::Policies
+        | Kind::Packs
+        | Kind::PublicKeys
+        | Kind::Paths
+        | Kind::Hosts { .. }
+        | Kind::Publish
+        | Kind::RequestPaths => list(),
         Kind::Names => {
             let mut schema = list();
             schema["items"]["pattern"] = json!(r"^([A-Za-z_][A-Za-z0-9_]*\*?|\*)$");
@@ -88,7 +92,8 @@ fn property(key: &Key) -> Value {
 /// The schema of `[[rules]]` or `[[detections]]`, from the engine's own table of keys.
 fn rules(kind: RuleKind) -> Value {
     let ids: Vec<_> = EventType::ALL.iter().map(|ty| ty.name()).collect();
-    let names = |all: &mut dyn Iterator<Item = &'static str>| json!({ "enum": all.collect::<Vec<_>>() });
+    let names =
+        |all: &mut dyn Iterator<Item = &'static str>| json!({ "enum": all.collect::<Vec<_>>() });
     let of = |key: &RuleKey| {
         let mut schema = match key.name {
             "on" => json!({ "enum": ids }),
@@ -107,7 +112,12 @@ fn rules(kind: RuleKind) -> Value {
         (key.name.to_owned(), schema)
     };
     let properties: Map<String, Value> = kind.keys().iter().map(of).collect();
-    let needed: Vec<_> = kind.keys().iter().filter(|key| key.needed).map(|key| key.name).collect();
+    let needed: Vec<_> = kind
+        .keys()
+        .iter()
+        .filter(|key| key.needed)
+        .map(|key| key.name)
+        .collect();
     let table = json!({
         "type": "object",
         "additionalProperties": false,

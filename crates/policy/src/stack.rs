@@ -264,7 +264,12 @@ impl<'a> Collector<'a> {
         name: &str,
         folder: Option<&Path>,
     ) -> Result<(), PolicyError> {
-        let read = packs::read(name, folder.unwrap_or(Path::new("/")), self.request, &self.keys);
+        let read = packs::read(
+            name,
+            folder.unwrap_or(Path::new("/")),
+            self.request,
+            &self.keys,
+        );
         let document = match read {
             Ok(document) => document,
             Err(PackProblem::Entry(message, help)) => {
@@ -345,7 +350,9 @@ pub(crate) fn out_of_place(units: &[Unit], path: &Path, request: &Request) -> Ve
 
 /// The keys of which one must have signed each pack.
 pub(crate) fn pack_keys(system: &[Unit]) -> Vec<String> {
-    let entries = system.iter().flat_map(|unit| unit.document.of(KeyId::PackKeys));
+    let entries = system
+        .iter()
+        .flat_map(|unit| unit.document.of(KeyId::PackKeys));
     let keys = entries.filter_map(|entry| match &entry.value {
         Value::Text(key) => Some(key.clone()),
         _ => None,

@@ -58,6 +58,7 @@ impl World {
             environment: Environment::default(),
             limits: Limits::default(),
             require: Vec::new(),
+            rules: Vec::new(),
         };
         Plan::new(&policy, &self.top().join("private"), false, None)
     }

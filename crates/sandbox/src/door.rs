@@ -7,6 +7,7 @@ use crate::packet::{receive, send_now, step_aside, tell_now, unpack_command};
 use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, answer};
 use crate::record::{explained, find_outside, texts};
+use crate::rules;
 use crate::session::start_folder;
 use crate::summary;
 use crate::supervisor::{End, happened, nanoseconds};
@@ -201,6 +202,7 @@ impl Guest {
                     let _ = running.signal(visit.job, signal);
                 }
             }
+            Ok(Some((Ask::Rules, descriptors))) => rules::serve(socket, descriptors, guard),
             Ok(Some((Ask::Enter, descriptors))) if self.visit.is_none() => {
                 match enter(socket, descriptors, *next, running, guard) {
                     Some(visit) => self.visit = Some(visit),
@@ -236,16 +238,24 @@ fn enter(
     let cwd = start_folder(policy, &wanted.cwd);
     let caller = wanted.caller.iter().cloned().collect();
     let environment = environment::build(policy, &caller, &wanted.added, &cwd);
-    guard.note(
-        Act::Enter {
-            job,
-            argv: texts(&wanted.argv),
-            cwd: Text::from(cwd.as_os_str()),
-        },
-        happened(),
-    );
+    let refusals = guard.ledger().counts().refusals;
+    let act = Act::Enter {
+        job,
+        argv: texts(&wanted.argv),
+        cwd: Text::from(cwd.as_os_str()),
+    };
+    let decision = guard.require(act, happened());
     pass(Place::Noted);
-    let visit = Visit::new(job, &wanted, cwd, guard.ledger().counts().refusals);
+    let visit = Visit::new(job, &wanted, cwd, refusals);
+    let code = match decision {
+        Ok(decision) if decision.is_allow() => 0,
+        Ok(_) => 126,
+        Err(_) => 125,
+    };
+    if code != 0 {
+        let _ = tell_now(socket, &visit.conclude(&End::Code(code), guard));
+        return None;
+    }
     let entry = Entry {
         job,
         command: Invocation {

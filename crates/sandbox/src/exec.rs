@@ -24,7 +24,7 @@ pub struct ExecRequest {
 
 /// A connection to a run that has a name. Commands enter through it one after the other; none of them
 /// pays for a process of the product.
-pub struct Connection(OwnedFd);
+pub struct Connection(pub(crate) OwnedFd);
 
 impl Connection {
     /// Connects to a run by its name, or its session's id or the beginning of it.

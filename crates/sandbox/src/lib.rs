@@ -18,6 +18,7 @@ pub mod place;
 mod protocol;
 mod ready;
 mod record;
+mod rules;
 mod serve;
 mod session;
 mod signals;
@@ -38,6 +39,7 @@ pub use backend::{
 pub use early::Early;
 pub use environment::without_proxy;
 pub use exec::{Connection, ExecRequest, exec};
+pub use rules::{ListedRule, RulesAsk, rules};
 pub use serve::{ServeRequest, serve};
 pub use session::{Finished, RunRequest, run};
 pub use spare::spare;

@@ -30,6 +30,8 @@ pub(crate) enum Ask {
     Enter,
     /// Send a signal to the command's process group.
     Signal(i32),
+    /// Change or list the rules: what is wanted is in the first descriptor.
+    Rules,
 }
 
 /// To a client.
@@ -52,6 +54,8 @@ pub(crate) enum Say {
     Unfit,
     /// Too many others are there, and this client has no command there yet; nothing was started.
     Full,
+    /// What became of the rules is in the descriptor that comes along.
+    Rules,
 }
 
 /// A command that is to enter.

@@ -4,7 +4,7 @@ use crate::protocol::open_door;
 use crate::session::Finished;
 use crate::summary;
 use crate::supervisor::{End, happened, nanoseconds, not_executed};
-use bailiwick_event::{Act, Event, Failure, Text};
+use bailiwick_event::{Act, Event, Failure, Refused, Text};
 use bailiwick_guard::{Guard, Observer};
 use bailiwick_ledger::{Blank, Ledger, NewSession, StateDir};
 use bailiwick_policy::Effective;
@@ -66,10 +66,19 @@ impl Record {
         };
         let cwd = Text::from(run.cwd.as_os_str());
         for act in [session, Act::ExecStart { argv, cwd }] {
-            record
+            let resource = act.resource();
+            let decision = record
                 .guard
                 .require(act, happened())
                 .map_err(|error| record.fail(Duration::ZERO, error.into()))?;
+            if !decision.is_allow() {
+                let refused = Refused {
+                    resource: format!("{resource}: {}", decision.reason),
+                    rule: decision.rule,
+                    remedy: decision.remedy,
+                };
+                return Err(record.fail(Duration::ZERO, Failure::Refused(refused)));
+            }
         }
         Ok(record)
     }

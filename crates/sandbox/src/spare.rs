@@ -181,7 +181,7 @@ fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<Heard> {
                     voice,
                 });
             }
-            (Ask::Signal(_), _) => {}
+            (Ask::Signal(_) | Ask::Rules, _) => {}
         }
     }
 }

@@ -101,6 +101,7 @@ impl<'a> Projection<'a> {
             | Act::Resolved { .. }
             | Act::Tls { .. }
             | Act::Finding { .. }
+            | Act::Rules { .. }
             | Act::Limit { .. } => return None,
         };
         let common = Common {

@@ -141,14 +141,6 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// The names of the kinds, each once.
-#[cfg(test)]
-pub(crate) fn kinds() -> Vec<&'static str> {
-    let mut kinds: Vec<_> = SHAPES.iter().map(|shape| shape.kind).collect();
-    kinds.dedup();
-    kinds
-}
-
 /// The kinds of credentials whose shape a text contains, each once, in the order in which they
 /// appear.
 pub(crate) fn find(text: &str) -> Vec<&'static str> {

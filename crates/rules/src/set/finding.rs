@@ -12,14 +12,19 @@ use std::sync::Arc;
 /// Characters of a value that are shown.
 const LONGEST: usize = 200;
 
-/// Headers whose value is a credential by what they are for.
-const SECRET_HEADERS: [&str; 6] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "x-api-key",
-    "x-goog-api-key",
+/// Headers whose value is shown. That of any other may be a credential of a shape that nobody
+/// knows, and is told by its length.
+const PLAIN_HEADERS: [&str; 10] = [
+    "accept",
+    "accept-encoding",
+    "accept-language",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "host",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
 ];
 
 /// That a rule was true of an event.
@@ -55,14 +60,8 @@ pub(super) fn show_values(field: Field, parts: &[(String, bool)]) -> Option<Stri
     let shown = match field.info().ty {
         FieldType::Headers | FieldType::Pairs => {
             let pair = |pair: &[(String, bool)]| match pair {
-                [name, sent]
-                    if SECRET_HEADERS
-                        .iter()
-                        .any(|s| s.eq_ignore_ascii_case(&name.0)) =>
-                {
-                    format!("{}: ({} bytes)", name.0, sent.0.len())
-                }
-                [name, sent] => format!("{}: {}", name.0, value(sent)),
+                [name, sent] if is_plain(field, &name.0) => format!("{}: {}", name.0, value(sent)),
+                [name, sent] => format!("{}: ({} bytes)", name.0, sent.0.len()),
                 _ => String::new(),
             };
             let all: Vec<_> = parts.chunks(2).map(pair).collect();
@@ -78,6 +77,15 @@ pub(super) fn show_values(field: Field, parts: &[(String, bool)]) -> Option<Stri
         _ => value(parts.first()?),
     };
     (!parts.is_empty()).then(|| short(&shown))
+}
+
+fn is_plain(field: Field, name: &str) -> bool {
+    let plain = || {
+        PLAIN_HEADERS
+            .iter()
+            .any(|plain| plain.eq_ignore_ascii_case(name))
+    };
+    field.info().ty != FieldType::Headers || plain()
 }
 
 /// A text in which a credential stands is told by the kinds alone: where it ends is not certain.

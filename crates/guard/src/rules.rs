@@ -1,0 +1,263 @@
+//! The policy's rules, asked about what the rest of the policy allows.
+//!
+//! Decision: a rule can take away and never give: whatever the other keys refuse stays refused,
+//! and an event is only asked about after they allowed it. Detections see refused events too, for
+//! what was tried is what they are there to report.
+
+use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
+use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
+use bailiwick_rules::{Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule};
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The rules of a session, and what is known of every event of it.
+pub(crate) struct Rules {
+    registry: Registry,
+    session: String,
+    backend: OnceLock<String>,
+}
+
+/// What the rules say about an act.
+pub(crate) struct Judged {
+    /// The decision: the one that came in, or a rule's.
+    pub(crate) decision: Decision,
+    /// What is changed, where the decision is to rewrite.
+    pub(crate) rewrites: Vec<Rewrite>,
+    /// What is to be recorded besides.
+    pub(crate) rows: Vec<(Act, Decision)>,
+}
+
+impl Judged {
+    fn just(decision: Decision) -> Self {
+        Self {
+            decision,
+            rewrites: Vec::new(),
+            rows: Vec::new(),
+        }
+    }
+}
+
+impl Rules {
+    /// The rules of a policy that was loaded, and so has no rule that does not compile. One that
+    /// does not is replaced by a refusal of all events of its type.
+    pub(crate) fn new(rules: &[Rule], session: &str) -> Self {
+        let compile = |rule: &Rule| match Compiled::new(rule.clone()) {
+            Ok(compiled) => Some(Arc::new(compiled)),
+            Err(error) => refuse_all(rule, &error.to_string()),
+        };
+        Self {
+            registry: Registry::new(rules.iter().filter_map(compile).collect()),
+            session: session.to_owned(),
+            backend: OnceLock::new(),
+        }
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Takes from a session's first row what its events have in common.
+    pub(crate) fn learn(&self, act: &Act) {
+        if let Act::SessionStart { backend, .. } = act {
+            let _ = self.backend.set(backend.clone());
+        }
+    }
+
+    /// Asks the rules about an act that the rest of the policy decided. `headers` are those of a
+    /// request, where the boundary sees them; `rewritten` says that the act is one already, and is
+    /// not changed again.
+    pub(crate) fn judge(
+        &self,
+        act: &Act,
+        decision: Decision,
+        headers: Option<Headers<'_>>,
+        rewritten: bool,
+    ) -> Judged {
+        let set = self.registry.current();
+        let Some(mut seen) = Projection::of(act) else {
+            return Judged::just(decision);
+        };
+        if !set.has(seen.subject().event_type) {
+            return Judged::just(decision);
+        }
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        seen.common.session = Some(Cow::Borrowed(&self.session));
+        seen.common.backend = self.backend.get().map(|name| Cow::Borrowed(&**name));
+        seen.common.time = i64::try_from(now.as_nanos()).ok().map(Time);
+        let subject = seen.subject();
+        let with_headers;
+        let subject = match (subject.http_request, headers) {
+            (Some(request), Some(headers)) => {
+                with_headers = HttpRequest {
+                    headers: Some(headers),
+                    ..request.clone()
+                };
+                Subject {
+                    http_request: Some(&with_headers),
+                    ..subject
+                }
+            }
+            _ => subject,
+        };
+        let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+        let mut rows = Vec::new();
+        for found in set.findings(&subject, seconds) {
+            rows.push(finding(act, &found, None));
+        }
+        if !decision.is_allow() {
+            return Judged {
+                rows,
+                ..Judged::just(decision)
+            };
+        }
+        let decided = set.decide(&subject, seconds, |rule, outcome| {
+            // Of a condition that has no value again and again the first is told; all are counted.
+            let why = match outcome {
+                Outcome::Failed if rule.failed() > 1 => return,
+                Outcome::Failed => Some(why_failed(rule, &subject)),
+                _ => None,
+            };
+            rows.push(finding(act, &Match::new(rule, &subject), why));
+        });
+        let Some(decided) = decided else {
+            return Judged {
+                rows,
+                ..Judged::just(decision)
+            };
+        };
+        let (decision, rewrites) = by_rule(&decided, &subject, decision, rewritten);
+        Judged {
+            decision,
+            rewrites,
+            rows,
+        }
+    }
+}
+
+/// What stands in the place of a rule that cannot be enforced; none for a detection.
+fn refuse_all(rule: &Rule, why: &str) -> Option<Arc<Compiled>> {
+    rule.effect.action()?;
+    let mut instead = Rule::enforcement(&rule.id, rule.on, "true", Action::Deny);
+    instead.origin = rule.origin.clone();
+    instead.locked = true;
+    instead.reason = format!("the rule cannot be enforced: {why}");
+    Compiled::new(instead).ok().map(Arc::new)
+}
+
+fn why_failed(rule: &Compiled, subject: &Subject<'_>) -> String {
+    match rule.program().evaluate(subject) {
+        Err(error) => format!("its condition has no value for this event: {error}"),
+        Ok(_) => "its condition has no value for this event".into(),
+    }
+}
+
+fn reference(rule: &Rule) -> RuleRef {
+    RuleRef {
+        id: rule.id.clone(),
+        origin: rule.origin.clone(),
+    }
+}
+
+fn by_rule(
+    decided: &Decided,
+    subject: &Subject<'_>,
+    allowed: Decision,
+    rewritten: bool,
+) -> (Decision, Vec<Rewrite>) {
+    let rule = decided.rule.rule();
+    let (remedy, rewrites) = match &rule.effect {
+        Effect::Enforce {
+            remedy, rewrites, ..
+        } => (remedy.clone(), rewrites.clone()),
+        Effect::Detect { .. } => (String::new(), Vec::new()),
+    };
+    let matched = Match::new(&decided.rule, subject);
+    let with = |verdict: Verdict, reason: String, remedy: String| Decision {
+        verdict,
+        rule: reference(rule),
+        reason,
+        remedy,
+        pack: rule.pack.as_deref().map(str::to_owned),
+        matched: matched.fields(),
+    };
+    let or = |text: &str, other: &str| match text.is_empty() {
+        true => other.to_owned(),
+        false => text.to_owned(),
+    };
+    let change = format!(
+        "change or disable the rule \"{}\" in {}",
+        rule.id, rule.origin
+    );
+    if decided.failed {
+        let reason = why_failed(&decided.rule, subject);
+        let remedy = format!("ask with has(…) first whether the field is there: {change}");
+        return (with(Verdict::Deny, reason, remedy), Vec::new());
+    }
+    let reason = or(&rule.reason, "the rule's condition is true of it");
+    match decided.action {
+        Action::Allow => (
+            with(Verdict::Allow, rule.reason.clone(), String::new()),
+            Vec::new(),
+        ),
+        Action::Deny => (
+            with(Verdict::Deny, reason, or(&remedy, &change)),
+            Vec::new(),
+        ),
+        Action::Ask => {
+            let reason = format!("{reason}; the rule asks, and there is nobody to ask here");
+            (
+                with(Verdict::Deny, reason, or(&remedy, &change)),
+                Vec::new(),
+            )
+        }
+        // It was changed as the rule says, and is decided once more: that is the last time.
+        Action::Rewrite if rewritten => (allowed, Vec::new()),
+        Action::Rewrite => (
+            with(Verdict::Rewrite, reason, or(&remedy, &change)),
+            rewrites,
+        ),
+        Action::Observe => (allowed, Vec::new()),
+    }
+}
+
+/// The row of a finding. A rule that observes is one of the lowest severity.
+fn finding(act: &Act, found: &Match, why: Option<String>) -> (Act, Decision) {
+    let finding = found.finding();
+    let rule = found.rule().rule();
+    let row = Act::Finding {
+        at: act.boundary(),
+        about: Text::from(act.resource()),
+        severity: finding
+            .severity
+            .map_or("informational", |s| s.name())
+            .to_owned(),
+        confidence: finding.confidence.map_or("high", |c| c.name()).to_owned(),
+        signature: finding.signature,
+    };
+    let decision = Decision {
+        reason: why.unwrap_or(finding.reason),
+        pack: rule.pack.as_deref().map(str::to_owned),
+        matched: finding.fields,
+        ..Decision::allow(reference(rule))
+    };
+    (row, decision)
+}
+
+/// The refusal of a change that this boundary cannot make.
+pub(crate) fn cannot_rewrite(decision: &Decision) -> Decision {
+    Decision {
+        verdict: Verdict::Deny,
+        reason: format!(
+            "{}; the rule rewrites, and this cannot be changed here",
+            decision.reason
+        ),
+        ..decision.clone()
+    }
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

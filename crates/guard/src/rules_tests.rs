@@ -1,0 +1,251 @@
+use crate::Guard;
+use crate::testing::{connect, effective};
+use bailiwick_event::fields::{EventType, Headers};
+use bailiwick_event::{Act, Decision, Event, Origin, Verdict, Via};
+use bailiwick_ledger::{Filter, Ledger, NewSession, SessionReader, StateDir};
+use bailiwick_policy::{NetworkPolicy, Sourced};
+use bailiwick_rules::{Action, Effect, Rewrite, Rule, Severity};
+use std::sync::Arc;
+
+struct Place {
+    guard: Arc<Guard>,
+    state: StateDir,
+    _folder: tempfile::TempDir,
+}
+
+/// A session whose policy allows `a.test` and has these rules.
+fn place(rules: Vec<Rule>) -> Place {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StateDir::at(folder.path()).unwrap();
+    let mut network = NetworkPolicy::default();
+    network.allow.push(Sourced {
+        value: "a.test:*".parse().unwrap(),
+        origin: Origin::new("p.toml", 1, 1),
+    });
+    let mut policy = effective(network);
+    policy.rules = rules;
+    let new = NewSession {
+        name: None,
+        workspace: &policy.workspace,
+        argv: &["true".into()],
+    };
+    let ledger = Ledger::create(&state, &new).unwrap();
+    Place {
+        guard: Guard::new(Arc::new(policy), ledger, None),
+        state,
+        _folder: folder,
+    }
+}
+
+impl Place {
+    fn rows(&self) -> Vec<Event> {
+        let reader = SessionReader::open(&self.state, self.guard.ledger().id()).unwrap();
+        reader.events(&Filter::default()).unwrap()
+    }
+}
+
+fn request(host: &str, path: &str) -> Act {
+    Act::Http {
+        method: "GET".into(),
+        host: host.into(),
+        connected: host.into(),
+        port: 80,
+        path: path.into(),
+        via: Via::Proxy,
+    }
+}
+
+fn deny(id: &str, when: &str) -> Rule {
+    let mut rule = Rule::enforcement(id, EventType::HttpRequest, when, Action::Deny);
+    rule.origin = Origin::new("p.toml", 7, 6);
+    rule.reason = "because".into();
+    rule.pack = Some("team".into());
+    if let Effect::Enforce { remedy, .. } = &mut rule.effect {
+        *remedy = "ask the team".into();
+    }
+    rule
+}
+
+fn of(decision: &Decision) -> (Verdict, &str) {
+    (decision.verdict, &decision.rule.id)
+}
+
+#[test]
+fn a_rule_takes_away_from_what_the_policy_allows() {
+    let place = place(vec![deny(
+        "no-admin",
+        "http.request.path.startsWith('/admin')",
+    )]);
+    let decision = place.guard.submit(request("a.test", "/admin/x?y"));
+    assert_eq!(of(&decision), (Verdict::Deny, "no-admin"));
+    assert_eq!(decision.rule.origin.to_string(), "p.toml:7:6");
+    assert_eq!(
+        (&*decision.reason, &*decision.remedy),
+        ("because", "ask the team")
+    );
+    assert_eq!(decision.pack.as_deref(), Some("team"));
+    assert_eq!(decision.matched[0].field, "http.request.path");
+    assert_eq!(decision.matched[0].value, "/admin/x");
+    assert!(place.guard.submit(request("a.test", "/")).is_allow());
+    let rows = place.rows();
+    let kept = rows.iter().find(|row| row.is_refusal()).unwrap();
+    assert_eq!(kept.decision, decision);
+}
+
+#[test]
+fn a_rule_that_allows_gives_nothing_that_the_policy_does_not() {
+    let mut allow = deny("allow-all", "true");
+    if let Effect::Enforce { action, .. } = &mut allow.effect {
+        *action = Action::Allow;
+    }
+    allow.priority = 1;
+    let place = place(vec![allow, deny("later", "true")]);
+    let decision = place.guard.submit(request("b.test", "/"));
+    assert_eq!(decision.verdict, Verdict::Deny);
+    assert!(decision.rule.id.starts_with("network."), "{decision:?}");
+    // But it keeps rules after it from refusing.
+    let decision = place.guard.submit(request("a.test", "/"));
+    assert_eq!(of(&decision), (Verdict::Allow, "allow-all"));
+}
+
+#[test]
+fn a_condition_without_a_value_refuses_and_says_what_is_missing() {
+    let place = place(vec![deny("body", "http.request.body.text.contains('x')")]);
+    let decision = place.guard.submit(request("a.test", "/"));
+    assert_eq!(of(&decision), (Verdict::Deny, "body"));
+    assert!(
+        decision
+            .reason
+            .contains("the event has no `http.request.body.text`"),
+        "{decision:?}"
+    );
+    assert!(decision.remedy.contains("has(…)"), "{decision:?}");
+}
+
+#[test]
+fn headers_are_known_where_the_boundary_sees_them_and_not_recorded() {
+    let place = place(vec![deny("key", "http.request.header('x-key').exists()")]);
+    let headers = |name: &'static str| Headers(vec![(name.into(), "sekret".into())]);
+    let with = place
+        .guard
+        .submit_request(request("a.test", "/"), headers("X-Key"), false);
+    assert_eq!(of(&with.decision), (Verdict::Deny, "key"));
+    let without = place
+        .guard
+        .submit_request(request("a.test", "/"), headers("X-Other"), false);
+    assert!(without.decision.is_allow());
+    // Where none was seen it is not known that there was none.
+    assert!(!place.guard.submit(request("a.test", "/")).is_allow());
+    let rows = place.rows();
+    assert_eq!(rows.len(), 3);
+    assert!(!format!("{rows:?}").contains("sekret"), "{rows:?}");
+    assert_eq!(rows[0].decision.matched[0].value, "X-Key: (6 bytes)");
+}
+
+#[test]
+fn a_request_is_rewritten_once_and_decided_again() {
+    let rewrite = |id: &str, when: &str, rewrites| {
+        let effect = Effect::Enforce {
+            action: Action::Rewrite,
+            remedy: String::new(),
+            rewrites,
+        };
+        Rule::new(id, EventType::HttpRequest, when, effect)
+    };
+    let strip = rewrite(
+        "strip",
+        "http.request.path == '/x'",
+        vec![Rewrite::StripHeader("cookie".into())],
+    );
+    let place = place(vec![strip]);
+    let headers = || Headers(Vec::new());
+    let first = place
+        .guard
+        .submit_request(request("a.test", "/x"), headers(), false);
+    assert_eq!(of(&first.decision), (Verdict::Rewrite, "strip"));
+    assert_eq!(first.rewrites.len(), 1);
+    let again = place
+        .guard
+        .submit_request(request("a.test", "/x"), headers(), true);
+    assert!(again.decision.is_allow() && again.rewrites.is_empty());
+    // A boundary that cannot change anything refuses.
+    let decision = place.guard.submit(request("a.test", "/x"));
+    assert_eq!(decision.verdict, Verdict::Deny);
+    assert!(
+        decision.reason.contains("cannot be changed here"),
+        "{decision:?}"
+    );
+}
+
+#[test]
+fn a_rule_that_asks_refuses_where_nobody_can_be_asked() {
+    let mut ask = deny("ask", "true");
+    if let Effect::Enforce { action, .. } = &mut ask.effect {
+        *action = Action::Ask;
+    }
+    let place = place(vec![ask]);
+    let decision = place.guard.submit(request("a.test", "/"));
+    assert_eq!(of(&decision), (Verdict::Deny, "ask"));
+    assert!(decision.reason.contains("nobody to ask"), "{decision:?}");
+}
+
+#[test]
+fn a_detection_is_a_row_of_its_own_for_refused_events_too() {
+    let mut detection = Rule::detection(
+        "seen",
+        EventType::Socket,
+        "socket.port == 4444",
+        Severity::High,
+    );
+    detection.reason = "a port of shells".into();
+    let place = place(vec![detection]);
+    assert!(place.guard.submit(connect("a.test", 4444)).is_allow());
+    assert!(!place.guard.submit(connect("b.test", 4444)).is_allow());
+    assert!(place.guard.submit(connect("a.test", 80)).is_allow());
+    let rows = place.rows();
+    let findings: Vec<_> = rows
+        .iter()
+        .filter(|row| matches!(row.act, Act::Finding { .. }))
+        .collect();
+    assert_eq!(findings.len(), 2);
+    let finding = findings[0];
+    assert_eq!(finding.boundary().name(), "socket");
+    assert_eq!(finding.act.resource(), "high finding: a.test:4444");
+    assert_eq!(
+        (&*finding.decision.rule.id, &*finding.decision.reason),
+        ("seen", "a port of shells")
+    );
+    assert_eq!(finding.decision.matched[0].value, "4444");
+}
+
+#[test]
+fn a_rule_that_observes_and_fails_again_and_again_is_told_once() {
+    let observe = Rule::enforcement(
+        "see",
+        EventType::HttpRequest,
+        "http.request.body.text == 'x'",
+        Action::Observe,
+    );
+    let place = place(vec![observe]);
+    for _ in 0..5 {
+        assert!(place.guard.submit(request("a.test", "/")).is_allow());
+    }
+    let failed = place.guard.rules().list()[0].failed;
+    let rows = place.rows();
+    let findings = rows
+        .iter()
+        .filter(|row| matches!(row.act, Act::Finding { .. }))
+        .count();
+    assert_eq!((findings, failed), (1, 5));
+}
+
+#[test]
+fn a_rule_that_does_not_compile_refuses_everything_that_it_is_about() {
+    let place = place(vec![deny("broken", "no.such.field == 1")]);
+    let decision = place.guard.submit(request("a.test", "/"));
+    assert_eq!(of(&decision), (Verdict::Deny, "broken"));
+    assert!(
+        decision.reason.contains("cannot be enforced"),
+        "{decision:?}"
+    );
+}
