@@ -10,6 +10,7 @@ use crate::read_value as read;
 use crate::source_text::SourceText;
 use crate::suggest::closest;
 use crate::{HttpRule, Severity};
+use bailiwick_event::fields::EventType;
 use bailiwick_event::{Origin, Text};
 use bailiwick_rules::pack::{RuleKind, read_rule};
 use std::ops::Range;
@@ -18,6 +19,15 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 type Item<'a> = Spanned<DeValue<'a>>;
+
+/// The events that a boundary asks rules about. A rule of a policy's own about another would hold
+/// nothing back, and is refused; a pack, which is for other versions and backends too, may have it.
+const ASKED: [EventType; 4] = [
+    EventType::HttpRequest,
+    EventType::DnsRequest,
+    EventType::Socket,
+    EventType::ProcessExec,
+];
 
 /// A parsed policy file.
 #[derive(Debug)]
@@ -317,6 +327,17 @@ impl Reader<'_> {
                 Ok(compiled) => {
                     let rule = Box::new(compiled.rule().clone());
                     let id = table.get("id").map_or(at, Spanned::span);
+                    if rule.effect.action().is_some() && !ASKED.contains(&rule.on) {
+                        let names: Vec<_> = ASKED.iter().map(|on| on.name()).collect();
+                        let message = format!("no boundary asks rules about {} yet", rule.on);
+                        let help = format!(
+                            "they are asked about {}; a detection may be about any event, and [filesystem] decides about files",
+                            names.join(", ")
+                        );
+                        let on = table.get("on").map_or(id, Spanned::span);
+                        self.error(on, message, help);
+                        continue;
+                    }
                     self.push(key, Value::Rule(rule), id);
                 }
                 Err(found) => {

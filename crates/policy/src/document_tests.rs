@@ -21,8 +21,8 @@ extends = ["agent"]
 packs = ["credential-exfiltration"]
 [[rules]]
 id = "a"
-on = "file"
-when = 'file.ext == "pem"'
+on = "socket"
+when = 'socket.port == 25'
 action = "deny"
 [[detections]]
 id = "b"

@@ -302,5 +302,9 @@ fn default_origin(
 mod tests;
 
 #[cfg(test)]
+#[path = "load_rules_tests.rs"]
+mod rules;
+
+#[cfg(test)]
 #[path = "load_properties_tests.rs"]
 mod properties;
