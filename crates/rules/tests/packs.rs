@@ -239,18 +239,23 @@ fn no_rule_fails_on_a_line_of_any_corpus() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// An event that has what every event of its type has, and nothing else; every text is the same.
-fn barest(on: EventType, text: &str) -> String {
+/// An event that has what every event of its type has, and one field more; every text is the same.
+fn barest(on: EventType, text: &str, more: Option<Field>) -> String {
     let mut whole = serde_json::json!({});
     for info in Field::ALL {
-        if !info.always || !on.families().contains(&info.family) {
+        let there = info.always || more == Some(info.field);
+        if !there || !on.families().contains(&info.family) {
             continue;
         }
         let value = match info.ty {
             FieldType::Int => serde_json::json!(0),
             FieldType::Double => serde_json::json!(0.0),
             FieldType::Bool => serde_json::json!(false),
-            FieldType::Texts => serde_json::json!([]),
+            FieldType::Time => serde_json::json!(0),
+            FieldType::Texts if info.always => serde_json::json!([]),
+            FieldType::Texts => serde_json::json!([text]),
+            FieldType::Headers => serde_json::json!([[text, text]]),
+            FieldType::Pairs => serde_json::json!({ text: text }),
             _ if info.path == "common.type" => serde_json::json!(on.name()),
             _ => serde_json::json!(text),
         };
@@ -269,11 +274,30 @@ fn no_rule_fails_on_the_barest_event_of_its_type() {
     let mut wrong = String::new();
     for on in EventType::ALL {
         for text in ["", "x", ".", "/", "-", "::1", "%", "é\u{0}\n"] {
-            let line = barest(on, text);
+            let line = barest(on, text, None);
             let record = record("barest", &line);
             for (id, outcome) in said(&rules, &record) {
                 if outcome == Outcome::Failed {
                     writeln!(wrong, "{id} on {text:?}{}", why(&rules, &id, &record)).unwrap();
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+#[test]
+fn no_rule_fails_whichever_field_an_event_has_beside_those_that_all_have() {
+    let rules = all_rules(&packs());
+    let mut wrong = String::new();
+    for on in EventType::ALL {
+        for info in Field::ALL.iter().filter(|info| !info.always) {
+            let line = barest(on, "x", Some(info.field));
+            let record = record(info.path, &line);
+            for (id, outcome) in said(&rules, &record) {
+                if outcome == Outcome::Failed {
+                    let why = why(&rules, &id, &record);
+                    writeln!(wrong, "{id} with {}{why}", info.path).unwrap();
                 }
             }
         }
