@@ -170,7 +170,11 @@ fn every_positive_line_is_matched_by_the_rule_that_it_expects() {
                 }
             };
             if !held {
-                writeln!(wrong, "{place}: the set of all rules misses {expect}: {line}").unwrap();
+                writeln!(
+                    wrong,
+                    "{place}: the set of all rules misses {expect}: {line}"
+                )
+                .unwrap();
             }
         }
     }
