@@ -12,7 +12,7 @@ use crate::suggest::closest;
 use crate::{HttpRule, Severity};
 use bailiwick_event::fields::EventType;
 use bailiwick_event::{Origin, Text};
-use bailiwick_rules::pack::{RuleKind, read_rule};
+use bailiwick_rules::pack::{Mistake, RuleKind, read_rule, warnings_of};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -337,6 +337,16 @@ impl Reader<'_> {
                         let on = table.get("on").map_or(id, Spanned::span);
                         self.error(on, message, help);
                         continue;
+                    }
+                    let when = table.get("when").map_or(id.clone(), Spanned::span);
+                    for warning in warnings_of(&compiled, &when, &source.text) {
+                        let Mistake {
+                            span,
+                            message,
+                            help,
+                        } = warning;
+                        self.found
+                            .push(Diagnostic::warning(&source, span, message, help));
                     }
                     self.push(key, Value::Rule(rule), id);
                 }

@@ -166,7 +166,7 @@ fn every_positive_line_is_matched_by_the_rule_that_it_expects() {
                     .is_some_and(|decided| decided.action == action && !decided.failed),
                 None => {
                     let found = set.findings(&subject, NOW);
-                    found.iter().any(|finding| *finding.rule == *expect)
+                    found.iter().any(|found| found.rule().rule().id == *expect)
                 }
             };
             if !held {

@@ -16,6 +16,7 @@ struct Shape {
 #[derive(Clone, Copy)]
 enum Alphabet {
     UpperDigit,
+    Alnum,
     Word,
     WordDash,
     Base64,
@@ -28,6 +29,7 @@ impl Alphabet {
         let alnum = b.is_ascii_alphanumeric();
         match self {
             Self::UpperDigit => b.is_ascii_uppercase() || b.is_ascii_digit(),
+            Self::Alnum => alnum,
             Self::Word => alnum || b == b'_',
             Self::WordDash => alnum || matches!(b, b'_' | b'-'),
             Self::Base64 => alnum || matches!(b, b'+' | b'/' | b'=' | b'_' | b'-'),
@@ -76,9 +78,9 @@ const SHAPES: &[Shape] = &[
     shape("openai-key", "sk-svcacct-", Alphabet::WordDash, 32, 255),
     shape("openai-key", "sk-", Alphabet::Word, 40, 255),
     shape("google-api-key", "AIza", Alphabet::WordDash, 35, 35),
-    shape("npm-token", "npm_", Alphabet::Word, 36, 36),
+    shape("npm-token", "npm_", Alphabet::Alnum, 36, 36),
     shape("pypi-token", "pypi-", Alphabet::WordDash, 50, 512),
-    shape("huggingface-token", "hf_", Alphabet::Word, 30, 64),
+    shape("huggingface-token", "hf_", Alphabet::Alnum, 30, 64),
     shape("cargo-token", "cio", Alphabet::Word, 32, 32),
     shape("age-key", "AGE-SECRET-KEY-1", Alphabet::UpperDigit, 58, 58),
     shape(
@@ -172,9 +174,7 @@ fn scan(text: &str, mut more: impl FnMut(&'static str) -> bool) {
     let mut word_end = 0;
     for hit in finder.find_iter(text) {
         let shape = &SHAPES[hit.pattern().as_usize()];
-        // In the middle of a word the beginning is none.
-        let joined = |at: usize| bytes[at].is_ascii_alphanumeric();
-        if hit.start() > 0 && joined(hit.start() - 1) {
+        if !begins_word(&bytes[..hit.start()]) {
             continue;
         }
         let (least, most) = shape.count;
@@ -196,10 +196,36 @@ fn scan(text: &str, mut more: impl FnMut(&'static str) -> bool) {
                 continue;
             }
         }
+        if shape.kind == "private-key" && !has_body(rest) {
+            continue;
+        }
         if enough && !more(shape.kind) {
             return;
         }
     }
+}
+
+/// Whether what stands before a place ends there, so that a word begins: in the middle of a word a
+/// beginning is none. A letter or digit that ends an escape (`\n`, `\u000a`, `%3D`) is no part of
+/// the word after it.
+fn begins_word(before: &[u8]) -> bool {
+    let hex = |all: &[u8]| all.iter().all(u8::is_ascii_hexdigit);
+    match before {
+        [] => true,
+        [.., last] if !last.is_ascii_alphanumeric() => true,
+        [.., b'\\', b'n' | b'r' | b't' | b'b' | b'f' | b'v' | b'0'] => true,
+        [.., b'%', a, b] => hex(&[*a, *b]),
+        [.., b'\\', b'x', a, b] => hex(&[*a, *b]),
+        [.., b'\\', b'u', a, b, c, d] => hex(&[*a, *b, *c, *d]),
+        _ => false,
+    }
+}
+
+/// Whether a key follows the line that begins one: the line alone stands in every manual.
+fn has_body(rest: &[u8]) -> bool {
+    let near = &rest[..rest.len().min(400)];
+    let in_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
+    near.split(|b| !in_key(b)).any(|run| run.len() >= 32)
 }
 
 /// Whether what follows `eyJ` are the three parts of a token, of which the first ends at a place;

@@ -536,10 +536,24 @@ fn the_extensions_do_what_their_documentation_says() {
         ("entropy('')", "0"),
         ("secrets('key=AKIAIOSFODNN7EXAMPLE;')", "['aws-access-key']"),
         ("secrets('nothing here, sk-learn, eyJust')", "[]"),
+        ("'-----BEGIN OPENSSH PRIVATE KEY-----'.secrets()", "[]"),
         (
-            "'-----BEGIN OPENSSH PRIVATE KEY-----'.secrets()",
+            "'-----BEGIN OPENSSH PRIVATE KEY-----\\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9u'.secrets()",
             "['private-key']",
         ),
+        (
+            "r'a\\nghp_0123456789abcdefghijABCDEFGHIJ012345'.secrets()",
+            "['github-token']",
+        ),
+        (
+            "'a%3Dghp_0123456789abcdefghijABCDEFGHIJ012345'.secrets()",
+            "['github-token']",
+        ),
+        (
+            "'xghp_0123456789abcdefghijABCDEFGHIJ012345'.secrets()",
+            "[]",
+        ),
+        ("'hf_hub_download_with_retries_and_backoff'.secrets()", "[]"),
     ]);
     fail(&[
         (

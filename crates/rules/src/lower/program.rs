@@ -7,7 +7,7 @@ use super::run::Run;
 use super::test::Test;
 use crate::check::{Ty, check};
 use crate::eval::{EvalError, Evaluator, Patterns};
-use crate::expr::{Ast, Node, SyntaxError, parse};
+use crate::expr::{Ast, Node, Span, SyntaxError, parse};
 use bailiwick_event::fields::{EventType, Field, Subject};
 use std::fmt;
 use std::sync::OnceLock;
@@ -118,6 +118,30 @@ impl Program {
 
     pub(crate) fn test(&self) -> &Test {
         &self.test
+    }
+
+    /// The fields that an event of the type may lack and that the condition never asks about with
+    /// `has()`, each with a place where it stands.
+    #[must_use]
+    pub fn unguarded(&self) -> Vec<(Field, Span)> {
+        let nodes = || self.ast.nodes.iter().zip(&self.ast.spans);
+        let asked: Vec<_> = nodes()
+            .filter_map(|(node, _)| match node {
+                Node::HasField(field) => Some(*field),
+                _ => None,
+            })
+            .collect();
+        let mut found: Vec<(Field, Span)> = Vec::new();
+        for (node, span) in nodes() {
+            if let Node::Field(field) = node
+                && !field.info().always
+                && !asked.contains(field)
+                && found.iter().all(|(known, _)| known != field)
+            {
+                found.push((*field, *span));
+            }
+        }
+        found
     }
 
     /// The fields that it asks for, each once, in the order of the table.

@@ -2,6 +2,7 @@
 
 use super::keys::{DETECTION_KEYS, RULE_KEYS, RuleKey};
 use super::toml_json::to_json;
+use crate::expr::SyntaxError;
 use crate::rule::{Action, Compiled, Confidence, Effect, Example, Rewrite, Rule, Severity};
 use bailiwick_event::Origin;
 use bailiwick_event::fields::EventType;
@@ -71,6 +72,33 @@ pub fn read_rule(
     match read {
         Some(compiled) if reader.found.is_empty() => Ok(compiled),
         _ => Err(reader.found),
+    }
+}
+
+/// What is allowed in a rule that [`read_rule`] read and hardly meant; `when` is where the
+/// condition's text stands in the file.
+#[must_use]
+pub fn warnings_of(compiled: &Compiled, when: &Range<usize>, file: &str) -> Vec<Mistake> {
+    let placed = compiled.warnings().into_iter();
+    let start = verbatim(file, when, &compiled.rule().when);
+    placed
+        .map(|wrong| placed_in_file(wrong, start, when))
+        .collect()
+}
+
+/// A mistake in a condition as one in the file.
+fn placed_in_file(wrong: SyntaxError, start: Option<usize>, when: &Range<usize>) -> Mistake {
+    let span = match start {
+        Some(start) => {
+            let Range { start: from, end } = wrong.span.range();
+            start + from..start + end
+        }
+        None => when.clone(),
+    };
+    Mistake {
+        span,
+        message: wrong.message,
+        help: wrong.help,
     }
 }
 
@@ -175,16 +203,9 @@ impl Reader {
                     self.error(id_at, error.message, "");
                 }
                 let start = verbatim(file, &when_at, when);
-                for wrong in error.condition {
-                    let span = match start {
-                        Some(start) => {
-                            let Range { start: from, end } = wrong.span.range();
-                            start + from..start + end
-                        }
-                        None => when_at.clone(),
-                    };
-                    self.error(span, wrong.message, wrong.help);
-                }
+                let placed = error.condition.into_iter();
+                self.found
+                    .extend(placed.map(|wrong| placed_in_file(wrong, start, &when_at)));
                 None
             }
         }

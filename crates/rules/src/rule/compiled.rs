@@ -1,6 +1,7 @@
 //! A rule that can be enforced, and how often it was true.
 
 use super::{Effect, Rule};
+use crate::expr::SyntaxError;
 use crate::lower::{CompileError, Outcome, Program};
 use bailiwick_event::fields::{Field, Subject};
 use std::fmt;
@@ -13,7 +14,7 @@ pub struct RuleError {
     /// The rule's name.
     pub id: String,
     /// The mistakes in its condition; empty where something else is wrong.
-    pub condition: Vec<crate::expr::SyntaxError>,
+    pub condition: Vec<SyntaxError>,
     /// Every mistake, in words.
     pub message: String,
 }
@@ -105,6 +106,28 @@ impl Compiled {
     #[must_use]
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// What is allowed and hardly meant. A rule that stops an event where its condition has no value
+    /// should ask first whether the event has what it asks for.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<SyntaxError> {
+        let mut warnings = self.program.warnings().to_vec();
+        let stops = self
+            .rule
+            .effect
+            .action()
+            .is_some_and(|action| action.fails_closed());
+        if stops {
+            warnings.extend(self.program.unguarded().into_iter().map(|(field, span)| {
+                let path = field.info().path;
+                let message = format!(
+                    "an event without `{path}` is refused: the condition has no value then"
+                );
+                SyntaxError::new(span, message, format!("write has({path}) && … before it"))
+            }));
+        }
+        warnings
     }
 
     /// The fields that its condition asks for.
