@@ -11,7 +11,12 @@ pub(crate) trait Decider: Send + Sync {
     /// Decides and records; it has returned before any answer leaves.
     fn submit(&self, act: Act) -> Decision;
     /// The same for a request with these headers, which the gate can change once.
-    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted;
+    fn submit_request(&self, act: Act, _headers: Headers<'_>, _rewritten: bool) -> Submitted {
+        Submitted {
+            decision: self.submit(act),
+            rewrites: Vec::new(),
+        }
+    }
     /// Records a refusal of the gate's own.
     fn note(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.

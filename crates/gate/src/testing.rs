@@ -138,13 +138,6 @@ impl Decider for Script {
         }
     }
 
-    fn submit_request(&self, act: Act, _: Headers<'_>, _: bool) -> Submitted {
-        Submitted {
-            decision: self.submit(act),
-            rewrites: Vec::new(),
-        }
-    }
-
     fn note(&self, act: Act, _: Decision) {
         self.told.lock().unwrap().push(act);
     }

@@ -7,6 +7,8 @@ pub mod expr;
 mod index;
 mod lower;
 pub mod pack;
+#[cfg(test)]
+mod reference;
 mod rule;
 mod set;
 pub mod sigma;

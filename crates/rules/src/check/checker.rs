@@ -6,6 +6,12 @@ use super::{constants, suggest};
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, SyntaxError, UnaryOp};
 use bailiwick_event::fields::{EventType, Field, FieldType};
 
+/// Mistakes that are told at once.
+const MOST_MISTAKES: usize = 20;
+
+/// Patterns of one condition: each may take a MiB.
+const MOST_PATTERNS: u32 = 100;
+
 /// What the check found out.
 #[derive(Clone, Debug)]
 pub struct Checked {
@@ -27,6 +33,7 @@ pub fn check(ast: &mut Ast, on: Option<EventType>) -> Result<Checked, Vec<Syntax
         variables: Vec::new(),
         found: Vec::new(),
         warnings: Vec::new(),
+        patterns: 0,
     };
     let root = checker.ast.root();
     let ty = checker.node(root);
@@ -46,12 +53,15 @@ struct Checker<'a> {
     variables: Vec<(Box<str>, Ty)>,
     found: Vec<SyntaxError>,
     warnings: Vec<SyntaxError>,
+    patterns: u32,
 }
 
 impl Checker<'_> {
     fn error(&mut self, id: NodeId, message: impl Into<String>, help: impl Into<String>) -> Ty {
-        let span = self.ast.span(id);
-        self.found.push(SyntaxError::new(span, message, help));
+        if self.found.len() < MOST_MISTAKES {
+            let span = self.ast.span(id);
+            self.found.push(SyntaxError::new(span, message, help));
+        }
         Ty::Dyn
     }
 
@@ -497,7 +507,18 @@ impl Checker<'_> {
         match self.overload(id, &name, member, &types) {
             Some(overload) => {
                 let function = overload.function;
-                if let Err((at, why)) = constants::check(self.ast, function, &all) {
+                self.patterns += u32::from(matches!(function, Function::Matches | Function::Glob));
+                if self.patterns == MOST_PATTERNS + 1 {
+                    let message = format!("a condition has at most {MOST_PATTERNS} patterns");
+                    self.error(
+                        id,
+                        message,
+                        "make several rules of it, or one pattern of several: (a|b)",
+                    );
+                }
+                if self.patterns <= MOST_PATTERNS
+                    && let Err((at, why)) = constants::check(self.ast, function, &all)
+                {
                     self.error(at, why, "");
                 }
                 let ty = match function {

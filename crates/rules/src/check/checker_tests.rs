@@ -62,6 +62,10 @@ fn every_mistake_is_told_with_what_was_meant() {
         ("http.request.host.matches('(?=a)')", "look-around"),
         ("http.request.path.glob('[')", "the pattern is none"),
         ("cidr('10.0.0.0').containsIP('1.2.3.4')", "is no network"),
+        (
+            "cidr('::ffff:10.0.0.0/104').containsIP('10.1.2.3')",
+            "write it as one",
+        ),
         ("http.request.host.domain('co.uk')", "is a public suffix"),
         (
             "common.process.argv.all(http, true)",
@@ -109,4 +113,13 @@ fn headers_are_asked_by_name() {
 fn to_ask_for_what_is_always_there_is_warned_of() {
     let checked = checked("has(http.request.host)", Some(EventType::HttpRequest)).unwrap();
     assert_eq!(checked.warnings.len(), 1);
+}
+
+#[test]
+fn patterns_and_mistakes_are_told_up_to_a_number() {
+    let many = vec![r"http.request.host.matches('(\\w{30}){9}')"; 1000].join(" || ");
+    let said = wrong(&many);
+    assert!(said.lines().count() <= 20, "{said}");
+    let fine = vec!["http.request.host.matches('a+')"; 101].join(" || ");
+    assert!(wrong(&fine).contains("at most 100 patterns"));
 }

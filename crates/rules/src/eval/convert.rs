@@ -148,7 +148,7 @@ pub(super) fn shown(value: &Value<'_>) -> String {
         Value::Double(n) if n.is_infinite() => if *n > 0.0 { "+Inf" } else { "-Inf" }.into(),
         Value::Double(n) => {
             let (plain, short) = (n.to_string(), format!("{n:e}"));
-            // As `%g` has it: an exponent below -4 or from 21 on is written as one.
+            // An exponent below -4 or from 21 on is written as one.
             let exponent = short
                 .rsplit_once('e')
                 .and_then(|(_, e)| e.parse::<i32>().ok());

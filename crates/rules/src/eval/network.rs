@@ -36,6 +36,14 @@ impl Cidr {
             .ok()
             .filter(|bits| plain && *bits <= width);
         let bits = bits.ok_or_else(bad)?;
+        // An IPv4 address is never looked for in one of these; a rule on it would hold nothing.
+        if let IpAddr::V6(v6) = address
+            && v6.to_ipv4_mapped().is_some()
+        {
+            return Err(format!(
+                "\"{text}\" is a network of IPv4 addresses; write it as one: 10.0.0.0/8"
+            ));
+        }
         Ok(Self {
             first: masked(address, bits),
             bits,

@@ -375,6 +375,18 @@ impl<'s> Parser<'s> {
                 self.advance()?;
                 return self.named(name, from);
             }
+            // A name from the top, where there is no other place to begin.
+            Token::Symbol(".") => {
+                self.advance()?;
+                let Token::Name(name) = self.token else {
+                    return Err(self.unexpected("a name"));
+                };
+                if is_keyword(name) || RESERVED.contains(&name) {
+                    return Err(self.unexpected("a name"));
+                }
+                self.advance()?;
+                return self.named(name, from);
+            }
             Token::Int(digits) => match whole(digits).and_then(|n| i64::try_from(n).ok()) {
                 Some(number) => Literal::Int(number),
                 None => return Err(self.too_large(digits)),

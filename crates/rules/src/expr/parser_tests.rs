@@ -43,6 +43,7 @@ fn operators_bind_as_the_specification_says() {
         ("x.map(i, i > 0, i * 2)", "x.map(i, i > 0, i * 2)"),
         ("x.existsOne(i, i)", "x.exists_one(i, i)"),
         ("1 // a note\n + 2", "1 + 2"),
+        (".a.b == 1", "a.b == 1"),
     ] {
         assert_eq!(read(text), same, "{text}");
         assert_eq!(read(&read(text)), same, "{text}, twice");

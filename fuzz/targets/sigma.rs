@@ -1,0 +1,55 @@
+//! Sigma rules. What is carried over is a detection that reads back as the same, and a condition
+//! that compiles and has a value for every event; what is not says why.
+#![no_main]
+
+#[path = "../reference/events.rs"]
+mod events;
+
+use bailiwick_event::fields::EventType;
+use bailiwick_rules::sigma::{Detection, read};
+use bailiwick_rules::{Outcome, Program};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    for one in read(text) {
+        match one {
+            Ok(detection) => carried(&detection),
+            Err(skipped) => {
+                assert!(
+                    !skipped.reason.to_string().is_empty(),
+                    "skipped without a reason"
+                );
+                let lines = text.split('\n').count();
+                assert!(
+                    skipped.line <= lines + 1,
+                    "line {} of {lines}",
+                    skipped.line
+                );
+            }
+        }
+    }
+});
+
+fn carried(detection: &Detection) {
+    detection.validate().unwrap_or_else(|e| panic!("{e}"));
+    let json = serde_json::to_string(detection).expect("it is JSON");
+    let again = Detection::parse(&json).unwrap_or_else(|e| panic!("{e}\n{json}"));
+    assert_eq!(&again, detection);
+    let on = EventType::named(&detection.on).expect("a type of event");
+    let when = detection.to_cel();
+    let program = match Program::compile(&when, Some(on)) {
+        Ok(program) => program,
+        // Bounds of a condition hold for these as well, and are told.
+        Err(error) if error.to_string().contains("at most") => return,
+        Err(error) => panic!("{when}: {error}"),
+    };
+    for record in events::all().filter(|record| record.event_type() == on) {
+        let outcome = program.run(&record.subject());
+        assert_ne!(
+            outcome,
+            Outcome::Failed,
+            "{when}: {:?}",
+            program.evaluate(&record.subject())
+        );
+    }
+}
