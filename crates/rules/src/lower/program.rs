@@ -90,7 +90,8 @@ impl Program {
         self.evaluator(subject).condition()
     }
 
-    fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
+    /// The evaluator of it for an event.
+    pub(crate) fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
         Evaluator::new(&self.ast, subject).with_patterns(&self.patterns)
     }
 

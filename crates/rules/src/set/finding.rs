@@ -1,10 +1,11 @@
 //! What a rule was true of: the fields that it asked for and their values, short and without any
 //! credential, and a signature by which equal findings are known.
 
-use crate::eval::{secrets, slot_value};
+use crate::eval::{Value, secrets, slot_value};
 use crate::rule::{Compiled, Confidence, Effect, Severity};
 use bailiwick_event::fields::{Field, Slot, Subject};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Characters of a value that are kept.
@@ -23,7 +24,7 @@ const SECRET_HEADERS: [&str; 5] = [
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchedField {
     /// Its name.
-    pub field: String,
+    pub field: Cow<'static, str>,
     /// Its value, short; a credential in it is told by its kind alone.
     pub value: String,
 }
@@ -69,26 +70,31 @@ impl Finding {
             confidence,
             reason: rule.rule().reason.clone(),
             signature: hex(signature(rule, subject)),
-            fields: matched(rule, subject),
+            fields: matched(rule.fields(), subject),
         }
     }
 }
 
-/// The fields that a rule asked for and that the event has.
-pub(crate) fn matched(rule: &Compiled, subject: &Subject<'_>) -> Vec<MatchedField> {
+/// The fields that a condition asked for and that the event has.
+pub(crate) fn matched(fields: &[Field], subject: &Subject<'_>) -> Vec<MatchedField> {
     let one = |field: &Field| {
         let value = show(subject.get(*field))?;
-        let field = field.info().path.to_owned();
+        let field = Cow::Borrowed(field.info().path);
         Some(MatchedField { field, value })
     };
-    rule.fields().iter().filter_map(one).collect()
+    fields.iter().filter_map(one).collect()
 }
 
 /// What is equal for findings of one rule on the same values.
 pub(crate) fn signature(rule: &Compiled, subject: &Subject<'_>) -> u128 {
+    signature_of(&rule.rule().id, rule.fields(), subject)
+}
+
+/// The same of a name and the fields that a condition asked for.
+pub(crate) fn signature_of(id: &str, fields: &[Field], subject: &Subject<'_>) -> u128 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(rule.rule().id.as_bytes());
-    for field in rule.fields() {
+    hasher.update(id.as_bytes());
+    for field in fields {
         // The length stands before each value, so that no value can pass for two.
         let mut add = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -125,10 +131,7 @@ pub(crate) fn hex(signature: u128) -> String {
 /// A value for a person and for the record.
 pub(crate) fn show(slot: Slot<'_>) -> Option<String> {
     if let Slot::Headers(headers) = slot {
-        let one = |name: &str, value: &str| match SECRET_HEADERS
-            .iter()
-            .any(|s| s.eq_ignore_ascii_case(name))
-        {
+        let one = |name: &str, value: &str| match is_secret_header(name) {
             true => format!("{name}: ({} bytes)", value.len()),
             false => format!("{name}: {}", masked(value)),
         };
@@ -139,14 +142,26 @@ pub(crate) fn show(slot: Slot<'_>) -> Option<String> {
             .collect();
         return Some(short(&all.join("; ")));
     }
-    Some(match slot_value(slot)? {
-        crate::eval::Value::Text(text) => short(&masked(&text)),
+    slot_value(slot).map(|value| show_value(&value))
+}
+
+/// Whether a header's value is a credential by what it is for.
+pub(crate) fn is_secret_header(name: &str) -> bool {
+    SECRET_HEADERS
+        .iter()
+        .any(|secret| secret.eq_ignore_ascii_case(name))
+}
+
+/// A value for a person and for the record.
+pub(crate) fn show_value(value: &Value<'_>) -> String {
+    match value {
+        Value::Text(text) => short(&masked(text)),
         value => short(&masked(&value.to_json().to_string())),
-    })
+    }
 }
 
 /// A text in which a credential stands is told by the kinds alone: where it ends is not certain.
-fn masked(text: &str) -> std::borrow::Cow<'_, str> {
+fn masked(text: &str) -> Cow<'_, str> {
     match secrets::find(text) {
         kinds if kinds.is_empty() => text.into(),
         kinds => format!("({} bytes with {})", text.len(), kinds.join(", ")).into(),

@@ -10,6 +10,9 @@ mod rule_set;
 mod table;
 
 pub use finding::{Finding, MatchedField};
+pub(crate) use finding::{
+    hex, is_secret_header, matched, show, show_value, signature, signature_of,
+};
 pub use registry::{Listed, Registry};
 pub use rule_set::{Decided, RuleSet};
 pub(crate) use table::Table;
