@@ -31,7 +31,8 @@ fn value() -> impl Strategy<Value = String> {
         4 => word().prop_map(str::to_owned),
         2 => (word(), word()).prop_map(|(a, b)| format!("{a}.{b}")),
         1 => (word(), word(), word()).prop_map(|(a, b, c)| format!("{a}{b}{c}")),
-        1 => word().prop_map(|word| word.repeat(80)),
+        // More matches than the index looks at, and then something else.
+        1 => (word(), word()).prop_map(|(many, one)| many.repeat(150) + one),
     ]
 }
 
@@ -298,4 +299,17 @@ fn a_rule_that_counts_goes_on_counting_where_it_is_replaced() {
         registry.list()[0].rule.effect,
         Effect::Enforce { .. }
     ));
+}
+
+#[test]
+fn what_stands_behind_very_many_matches_is_found() {
+    let rule = |word: &str| {
+        let when = format!("http.request.body.text.contains(\"{word}\")");
+        let rule = Rule::detection(word, EventType::HttpRequest, &when, Severity::Low);
+        Arc::new(Compiled::new(rule).unwrap())
+    };
+    let set = RuleSet::new(["aa", "bb", "cc", "dd", "ee", "ff"].map(rule).to_vec());
+    let mut record = Record::new(EventType::HttpRequest);
+    record.http_request.body_text = Some(("a".repeat(1000) + "ff").into());
+    assert_eq!(of_set(&set, &record.subject(), 0).2, ["aa", "ff"]);
 }
