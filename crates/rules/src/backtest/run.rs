@@ -10,7 +10,7 @@ use super::{Corpus, CorpusError, Mistake, Place, Report, RuleCount};
 use crate::lower::{CompileError, Program};
 use crate::rule::Compiled;
 use bailiwick_event::Event;
-use bailiwick_event::fields::{Projection, Time};
+use bailiwick_event::fields::Projection;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Parts that may wait for one that is not there, for each thread.
@@ -154,12 +154,9 @@ impl Backtest {
 
     /// Asks an event of a session; one that no rule can be about is passed over.
     pub fn event(&mut self, session: &Arc<str>, event: &Event) {
-        let Some(mut projection) = Projection::of(&event.act) else {
+        let Some(projection) = Projection::of_event(event, session) else {
             return;
         };
-        projection.common.id = i64::try_from(event.id).ok();
-        projection.common.session = Some((&**session).into());
-        projection.common.time = i64::try_from(event.time_ns).ok().map(Time);
         let place = || Place::Event {
             session: Arc::clone(session),
             id: event.id,
