@@ -16,7 +16,7 @@ fn line(n: u64) -> String {
     record.common.time = Some(Time(1_795_174_367_000_000_001 + n as i64));
     let http = &mut record.http_request;
     let host = format!("h{}.example{}.com", n % 97, n % 1009);
-    http.method = Some(if n % 3 == 0 { "POST" } else { "GET" }.into());
+    http.method = Some(if n.is_multiple_of(3) { "POST" } else { "GET" }.into());
     http.scheme = Some("https".into());
     http.url = Some(format!("https://{host}/api/v{}/items/{n}", n % 5).into());
     http.path = Some(format!("/api/v{}/items/{n}", n % 5).into());

@@ -84,10 +84,10 @@ impl<'p> Explaining<'p> {
         let subject = self.subject;
         let evaluator: Evaluator<'_> = self.program.evaluator(subject);
         let value = evaluator.value(id).map_err(|error| error.to_string())?;
-        if let Node::Field(field) = ast.node(id) {
-            if !matches!(value, Value::Text(_)) {
-                return Ok(show(subject.get(*field)).unwrap_or_default());
-            }
+        if let Node::Field(field) = ast.node(id)
+            && !matches!(value, Value::Text(_))
+        {
+            return Ok(show(subject.get(*field)).unwrap_or_default());
         }
         Ok(match &value {
             Value::Text(text) if has_secret(ast, id) => format!("({} bytes)", text.len()),

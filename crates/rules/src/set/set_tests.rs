@@ -198,14 +198,14 @@ fn compiled(rules: Vec<Rule>) -> Vec<Arc<Compiled>> {
 /// A change to a registry.
 #[derive(Clone, Debug)]
 enum Change {
-    Put(Rule),
+    Put(Box<Rule>),
     Remove(u32),
     Enable(u32, bool),
 }
 
 fn change() -> impl Strategy<Value = Change> {
     prop_oneof![
-        3 => rule().prop_map(Change::Put),
+        3 => rule().prop_map(|rule| Change::Put(rule.into())),
         1 => (0..40_u32).prop_map(Change::Remove),
         1 => (0..40_u32, prop::bool::ANY).prop_map(|(id, on)| Change::Enable(id, on)),
     ]
@@ -243,8 +243,8 @@ proptest! {
         for (n, change) in changes.into_iter().enumerate() {
             match change {
                 Change::Put(rule) => {
-                    let was = registry.put(rule.clone()).unwrap();
-                    prop_assert_eq!(was, expected.insert(rule.id.clone(), rule).is_some());
+                    let was = registry.put((*rule).clone()).unwrap();
+                    prop_assert_eq!(was, expected.insert(rule.id.clone(), *rule).is_some());
                 }
                 Change::Remove(id) => {
                     let id = format!("r{id}");

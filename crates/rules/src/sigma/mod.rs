@@ -36,7 +36,7 @@ pub use detection_read::InvalidDetection;
 pub use pattern::{Pattern, Token};
 pub use rule::read;
 pub use skipped::{Reason, Skipped};
-pub use to_rule::Imported;
+pub use to_rule::{Carried, Imported};
 
 #[cfg(test)]
 mod condition_tests;

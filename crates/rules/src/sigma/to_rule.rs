@@ -5,6 +5,8 @@
 //! asks for that. What was skipped stands in the pack as a comment, so that nobody takes the pack
 //! for the whole.
 
+use super::rule::read_placed;
+use super::yaml::At;
 use super::{Detection, Level, Skipped};
 use crate::rule::{Compiled, Confidence, Effect, Rule, RuleError, Severity};
 use bailiwick_event::Origin;
@@ -56,13 +58,26 @@ impl Detection {
     }
 }
 
+/// A rule that was carried over.
+#[derive(Clone, Debug)]
+pub struct Carried {
+    /// Its name here.
+    pub id: String,
+    /// The line at which it begins, from 1.
+    pub line: usize,
+    /// The column at which it begins, from 1.
+    pub column: usize,
+    /// What it says.
+    pub detection: Detection,
+}
+
 /// What a file of Sigma rules becomes.
 #[derive(Clone, Debug)]
 pub struct Imported {
     /// The pack's name, from the file's.
     pub pack: Arc<str>,
-    /// Each rule of the file: the detection with its name, or why it was skipped.
-    pub rules: Vec<Result<(String, Detection), Skipped>>,
+    /// Each rule of the file, or why it was skipped.
+    pub rules: Vec<Result<Carried, Skipped>>,
 }
 
 impl Imported {
@@ -70,7 +85,7 @@ impl Imported {
     #[must_use]
     pub fn read(name: &str, text: &str) -> Self {
         let mut taken = BTreeSet::new();
-        let mut named = |detection: Detection| {
+        let mut named = |(at, detection): (At, Detection)| {
             let first = slug(&detection.title);
             let mut id = first.clone();
             for n in 2.. {
@@ -79,9 +94,14 @@ impl Imported {
                 }
                 id = format!("{first}-{n}");
             }
-            (id, detection)
+            Carried {
+                id,
+                line: at.line,
+                column: at.column,
+                detection,
+            }
         };
-        let rules = super::read(text)
+        let rules = read_placed(text)
             .into_iter()
             .map(|rule| rule.map(&mut named));
         Self {
@@ -96,9 +116,10 @@ impl Imported {
     /// [`RuleError`] for the first that does not compile.
     pub fn compile(&self, file: &str) -> Result<Vec<Arc<Compiled>>, RuleError> {
         let carried = self.rules.iter().filter_map(|rule| rule.as_ref().ok());
-        let compiled = carried.map(|(id, detection)| {
-            let mut rule = detection.to_rule(id);
-            rule.origin = Origin::new(file, 1, 1);
+        let compiled = carried.map(|carried| {
+            let mut rule = carried.detection.to_rule(&carried.id);
+            let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+            rule.origin = Origin::new(file, number(carried.line), number(carried.column));
             rule.pack = Some(Arc::clone(&self.pack));
             Compiled::new(rule).map(Arc::new)
         });
@@ -116,7 +137,7 @@ impl Imported {
         for rule in &self.rules {
             out.push('\n');
             match rule {
-                Ok((id, detection)) => {
+                Ok(Carried { id, detection, .. }) => {
                     let rule = detection.to_rule(id);
                     let about = [
                         ("id", detection.id.as_deref()),
@@ -182,6 +203,13 @@ mod tests {
             assert_eq!((&read.reason, &read.tags), (&made.reason, &made.tags));
         }
         assert!(compiled[1].rule().id.ends_with("-2"));
+        let lines = [0, 1].map(|n| compiled[n].rule().origin.to_string());
+        let second = text.lines().count() + 3;
+        assert_ne!(lines[0], lines[1]);
+        assert!(
+            lines[1].starts_with(&format!("p.yml:{second}:")),
+            "{lines:?}"
+        );
     }
 
     #[test]
