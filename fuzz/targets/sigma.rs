@@ -5,7 +5,6 @@
 #[path = "../reference/events.rs"]
 mod events;
 
-use bailiwick_event::fields::EventType;
 use bailiwick_rules::sigma::{Detection, read};
 use bailiwick_rules::{Outcome, Program};
 use libfuzzer_sys::fuzz_target;
@@ -35,7 +34,7 @@ fn carried(detection: &Detection) {
     let json = serde_json::to_string(detection).expect("it is JSON");
     let again = Detection::parse(&json).unwrap_or_else(|e| panic!("{e}\n{json}"));
     assert_eq!(&again, detection);
-    let on = EventType::named(&detection.on).expect("a type of event");
+    let on = detection.on;
     let when = detection.to_cel();
     let program = match Program::compile(&when, Some(on)) {
         Ok(program) => program,

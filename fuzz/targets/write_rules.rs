@@ -51,6 +51,7 @@ fuzz_target!(|text: &str| {
         environment: Environment::default(),
         limits: Limits::default(),
         require: Vec::new(),
+        rules: Vec::new(),
     };
     let rules = Rules::of(&policy);
     let slow = reference::Rules::of(&policy);

@@ -1,6 +1,7 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
 //! `docs/cli.md` are made from it and from nothing else.
 
+use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Sessions(SessionsArguments),
     /// Check, show, start, import and trust policies
     Policy(PolicyArguments),
+    /// Check, test and convert rules, and ask them about recorded events
+    Rules(RulesArguments),
     /// Show which layers this machine can give, and how to mend those that it cannot
     Doctor,
     /// Change what only root can change, so that every layer and limit is to be had

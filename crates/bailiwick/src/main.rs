@@ -18,6 +18,7 @@ mod mathematics;
 mod memory;
 mod output;
 mod policy;
+mod rules;
 mod run;
 mod selection;
 mod sessions;
@@ -74,6 +75,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Why(arguments) => why::why(&arguments),
         Command::Sessions(arguments) => sessions::sessions(&arguments),
         Command::Policy(arguments) => policy::policy(arguments),
+        Command::Rules(arguments) => rules::rules(&arguments),
         Command::Doctor => doctor::doctor(),
         Command::Setup(arguments) => setup::setup(&arguments),
         Command::Bench(arguments) => bench::bench(arguments),

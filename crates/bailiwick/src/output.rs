@@ -19,6 +19,11 @@ pub(crate) fn complain(failure: &Failure) {
     let _ = writeln!(stderr().lock(), "bailiwick: {failure}");
 }
 
+/// Says on stderr what is not the result.
+pub(crate) fn note(text: &str) {
+    let _ = writeln!(stderr().lock(), "{text}");
+}
+
 /// The width of a table: the terminal's, or wide enough for a log file.
 pub(crate) fn table() -> comfy_table::Table {
     let mut table = comfy_table::Table::new();

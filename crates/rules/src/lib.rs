@@ -1,6 +1,7 @@
 //! The rule engine: conditions in the Common Expression Language over the fields of an event,
 //! compiled once, decided in nanoseconds, explained in words.
 
+pub mod backtest;
 pub mod check;
 pub mod eval;
 pub mod expr;

@@ -1,8 +1,9 @@
 //! A crate imports only crates above it; what runs upwards is found here and not in a review.
 
 /// The layers, top first.
-const ORDER: [&str; 9] = [
+const ORDER: [&str; 10] = [
     "bailiwick-event",
+    "bailiwick-rules",
     "bailiwick-policy",
     "bailiwick-ledger",
     "bailiwick-guard",

@@ -30,6 +30,7 @@ mod network;
 mod policy;
 mod record;
 mod repositories;
+mod rules;
 mod setup;
 mod stages;
 mod stages_entering;

@@ -147,3 +147,31 @@ fn an_act_is_seen_as_its_fields() {
         Slot::Text("\u{fffd}a.TXT")
     ));
 }
+
+#[test]
+fn a_field_of_another_event_type_is_an_error() {
+    let error = Record::read(r#"{"common": {"type": "file"}, "dns": {"request": {"qname": "a"}}}"#);
+    let message = error.unwrap_err().message;
+    assert!(
+        message.contains("no \"dns.request\"; it has common, file"),
+        "{message}"
+    );
+    let both = r#"{"common": {"type": "dns.response"}, "dns": {"request": {"qname": "a"}}}"#;
+    assert!(Record::read(both).is_ok());
+}
+
+#[test]
+fn a_reader_keeps_nothing_of_the_line_before() {
+    let mut first = Record::new(EventType::HttpRequest);
+    first.http_request.host = Some("a.test".into());
+    first.common.id = Some(1);
+    let second = Record::new(EventType::File).to_line();
+    let lines = [first.to_line(), "{\"common\": {\"id\": 5".into(), second];
+    let mut reader = RecordReader::default();
+    assert_eq!(reader.read(&lines[0]).unwrap(), &first);
+    assert!(reader.read(&lines[1]).is_err());
+    assert_eq!(
+        reader.read(&lines[2]).unwrap(),
+        &Record::new(EventType::File)
+    );
+}

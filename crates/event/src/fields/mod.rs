@@ -9,6 +9,7 @@
 //! context first.
 
 mod headers;
+mod keys;
 mod projection;
 mod record;
 mod schema;
@@ -18,7 +19,7 @@ mod table;
 
 pub use headers::Headers;
 pub use projection::{Projection, entropy};
-pub use record::{Record, RecordError};
+pub use record::{Record, RecordError, RecordReader};
 pub use schema::record_schema;
 pub use slot::{FieldType, Slot};
 pub use subject::Subject;

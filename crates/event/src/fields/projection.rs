@@ -3,9 +3,9 @@
 //! it.
 
 use super::{
-    Common, DnsRequest, EventType, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject,
+    Common, DnsRequest, EventType, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject, Time,
 };
-use crate::{Act, Text, Transport};
+use crate::{Act, Event, Text, Transport};
 use std::borrow::Cow;
 
 /// An act's fields.
@@ -109,6 +109,16 @@ impl<'a> Projection<'a> {
             ..Common::EMPTY
         };
         Some(Self { common, family })
+    }
+
+    /// The fields of an event that a session recorded; none where no rule is about such acts.
+    #[must_use]
+    pub fn of_event(event: &'a Event, session: &'a str) -> Option<Self> {
+        let mut projection = Self::of(&event.act)?;
+        projection.common.id = i64::try_from(event.id).ok();
+        projection.common.session = Some(Cow::Borrowed(session));
+        projection.common.time = i64::try_from(event.time_ns).ok().map(Time);
+        Some(projection)
     }
 
     /// The event as a rule sees it.

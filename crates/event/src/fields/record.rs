@@ -3,9 +3,10 @@
 //! from files that anybody may have written: what is no field, or has the wrong type, is an error
 //! with its name and place, and nothing is guessed.
 
+use super::keys::{self, keys};
 use super::table::Time;
 use super::{
-    Common, DnsRequest, DnsResponse, EventType, Field, FileAccess, Headers, HttpRequest,
+    Common, DnsRequest, DnsResponse, EventType, Family, Field, FileAccess, Headers, HttpRequest,
     HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ProcessExec, Slot,
     SocketUse, Subject,
 };
@@ -68,43 +69,9 @@ impl<'a> Record<'a> {
     /// [`RecordError`] where it is not JSON, has a key that is no field, a value of another type
     /// than its field's, a field of another event type, or no `common.type`.
     pub fn read(line: &'a str) -> Result<Self, RecordError> {
-        let mut record = Self::default();
-        let mut json = serde_json::Deserializer::from_str(line);
-        let whole = Level {
-            record: &mut record,
-            node: tree(),
-        };
-        let read = whole.deserialize(&mut json).and_then(|()| json.end());
-        read.map_err(|error| {
-            let text = error.to_string();
-            let message = text
-                .rsplit_once(" at line ")
-                .map_or(&*text, |(what, _)| what);
-            RecordError {
-                column: error.column(),
-                message: message.to_owned(),
-            }
-        })?;
-        record.settle()?;
-        Ok(record)
-    }
-
-    fn settle(&mut self) -> Result<(), RecordError> {
-        let whole = |message: String| RecordError { column: 0, message };
-        let Some(name) = &self.common.event_type else {
-            return Err(whole(
-                "the event has no type; add \"common\": {\"type\": …}".into(),
-            ));
-        };
-        let Some(event_type) = EventType::named(name) else {
-            let names: Vec<_> = EventType::ALL.iter().map(|ty| ty.name()).collect();
-            return Err(whole(format!(
-                "no event has the type {name:?}; the types are {}",
-                names.join(", ")
-            )));
-        };
-        self.event_type = Some(event_type);
-        Ok(())
+        let mut reader = RecordReader::default();
+        reader.read(line)?;
+        Ok(reader.record)
     }
 
     /// The event's type.
@@ -116,7 +83,6 @@ impl<'a> Record<'a> {
     /// The event as a rule sees it.
     #[must_use]
     pub fn subject(&self) -> Subject<'_> {
-        use super::Family;
         let event_type = self.event_type();
         let mut subject = Subject::new(event_type);
         for family in event_type.families() {
@@ -142,6 +108,73 @@ impl<'a> Record<'a> {
     #[must_use]
     pub fn to_line(&self) -> String {
         to_json(&self.subject()).to_string()
+    }
+}
+
+/// Reads one line after the other into the same record, of which only what the last line wrote is
+/// taken back: for the millions of lines of a corpus.
+#[derive(Debug, Default)]
+pub struct RecordReader<'a> {
+    pub(super) record: Record<'a>,
+    /// The families that the last line wrote to, a bit each.
+    pub(super) touched: u16,
+}
+
+impl<'a> RecordReader<'a> {
+    /// Reads a line.
+    ///
+    /// # Errors
+    /// Those of [`Record::read`].
+    pub fn read(&mut self, line: &'a str) -> Result<&Record<'a>, RecordError> {
+        self.clear();
+        let mut json = serde_json::Deserializer::from_str(line);
+        let whole = Level {
+            reader: self,
+            node: keys(),
+        };
+        let read = whole.deserialize(&mut json).and_then(|()| json.end());
+        read.map_err(|error| {
+            let text = error.to_string();
+            let message = text
+                .rsplit_once(" at line ")
+                .map_or(&*text, |(what, _)| what);
+            RecordError {
+                column: error.column(),
+                message: message.to_owned(),
+            }
+        })?;
+        let event_type = self.event_type()?;
+        self.record.event_type = Some(event_type);
+        Ok(&self.record)
+    }
+
+    /// The type that the line names, if it has no field of another.
+    fn event_type(&self) -> Result<EventType, RecordError> {
+        let whole = |message: String| RecordError { column: 0, message };
+        let Some(name) = &self.record.common.event_type else {
+            return Err(whole(
+                "the event has no type; add \"common\": {\"type\": …}".into(),
+            ));
+        };
+        let Some(event_type) = EventType::named(name) else {
+            let names: Vec<_> = EventType::ALL.iter().map(|ty| ty.name()).collect();
+            return Err(whole(format!(
+                "no event has the type {name:?}; the types are {}",
+                names.join(", ")
+            )));
+        };
+        let own = event_type.families();
+        let strange = self.touched & !own.iter().fold(0, |bits, family| bits | family.bit());
+        if strange != 0 {
+            let first = Family::ALL.iter().find(|f| strange & f.bit() != 0);
+            let known: Vec<_> = own.iter().map(|family| family.prefix()).collect();
+            return Err(whole(format!(
+                "an event of the type {name:?} has no {:?}; it has {}",
+                first.map_or("", |family| family.prefix()),
+                known.join(", ")
+            )));
+        }
+        Ok(event_type)
     }
 }
 
@@ -187,40 +220,9 @@ fn slot_to_json(slot: &Slot<'_>) -> Option<Value> {
     })
 }
 
-/// A key of the line: what stands below it, or the field that it ends.
-#[derive(Debug, Default)]
-struct Node {
-    name: &'static str,
-    field: Option<Field>,
-    below: Vec<Node>,
-}
-
-fn tree() -> &'static Node {
-    static TREE: std::sync::LazyLock<Node> = std::sync::LazyLock::new(|| {
-        let mut root = Node::default();
-        for info in Field::ALL {
-            let mut at = &mut root;
-            for name in info.path.split('.') {
-                let found = at.below.iter().position(|node| node.name == name);
-                let place = found.unwrap_or_else(|| {
-                    at.below.push(Node {
-                        name,
-                        ..Node::default()
-                    });
-                    at.below.len() - 1
-                });
-                at = &mut at.below[place];
-            }
-            at.field = Some(info.field);
-        }
-        root
-    });
-    &TREE
-}
-
 struct Level<'r, 'a> {
-    record: &'r mut Record<'a>,
-    node: &'static Node,
+    reader: &'r mut RecordReader<'a>,
+    node: &'static keys::Key,
 }
 
 impl<'de: 'a, 'a> DeserializeSeed<'de> for Level<'_, 'a> {
@@ -228,7 +230,7 @@ impl<'de: 'a, 'a> DeserializeSeed<'de> for Level<'_, 'a> {
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
         match self.node.field {
-            Some(field) => self.record.put(field, from),
+            Some(field) => self.reader.put(field, from),
             None => from.deserialize_map(self),
         }
     }
@@ -246,7 +248,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Level<'_, 'a> {
 
     fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         while let Some(Key(key)) = map.next_key::<Key<'de>>()? {
-            let Some(node) = self.node.below.iter().find(|node| node.name == key) else {
+            let Some(node) = self.node.find(&key) else {
                 map.next_value::<IgnoredAny>()?;
                 let known: Vec<_> = self.node.below.iter().map(|node| node.name).collect();
                 return Err(M::Error::custom(format!(
@@ -255,7 +257,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Level<'_, 'a> {
                 )));
             };
             map.next_value_seed(Level {
-                record: self.record,
+                reader: self.reader,
                 node,
             })?;
         }

@@ -138,7 +138,22 @@ macro_rules! families {
             }
         }
 
-        impl<'a> super::Record<'a> {
+        impl Family {
+            /// A bit of its own.
+            pub(super) const fn bit(self) -> u16 {
+                1 << self as u16
+            }
+        }
+
+        impl<'a> super::RecordReader<'a> {
+            /// Takes back what the last line wrote.
+            pub(super) fn clear(&mut self) {
+                let touched = std::mem::take(&mut self.touched);
+                $(if touched & Family::$family.bit() != 0 {
+                    self.record.$member = $family::EMPTY;
+                })*
+            }
+
             /// Sets a field from what a recorded event has for it.
             pub(super) fn put<'de: 'a, D: serde::Deserializer<'de>>(
                 &mut self,
@@ -148,7 +163,8 @@ macro_rules! families {
                 use super::record::Recorded;
                 match field {
                     $($(Field::$field => {
-                        self.$member.$name = Recorded::read(from)?;
+                        self.touched |= Family::$family.bit();
+                        self.record.$member.$name = Recorded::read(from)?;
                     })*)*
                 }
                 Ok(())

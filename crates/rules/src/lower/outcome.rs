@@ -7,7 +7,7 @@ pub enum Outcome {
     False,
     /// It is true.
     True,
-    /// It has no value; [`crate::Program::explain`] says why.
+    /// It has no value; [`crate::backtest::explain`] says why.
     Failed,
 }
 

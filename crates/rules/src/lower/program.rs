@@ -93,7 +93,8 @@ impl Program {
         self.evaluator(subject).condition()
     }
 
-    fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
+    /// The evaluator of it for an event.
+    pub(crate) fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
         let patterns = self.patterns.get_or_init(|| Patterns::of(&self.ast));
         Evaluator::new(&self.ast, subject).with_patterns(patterns)
     }

@@ -1,6 +1,6 @@
 //! A pack: rules that belong together, with a version.
 
-use super::read_rule::{Mistake, RuleKind, is_id, read_rule};
+use super::read_rule::{Mistake, RuleKind, is_id, read_rule, verbatim};
 use crate::rule::Compiled;
 use bailiwick_event::Origin;
 use std::fmt;
@@ -47,6 +47,8 @@ pub struct Pack {
     pub description: String,
     /// Its rules and detections, compiled.
     pub rules: Vec<Arc<Compiled>>,
+    /// What is allowed and hardly meant, each with its line and column from 1.
+    pub warnings: Vec<(u32, u32, Mistake)>,
 }
 
 /// Why a file is no pack: every mistake in it.
@@ -88,24 +90,33 @@ impl Pack {
             file,
             text,
             found: Vec::new(),
+            warnings: Vec::new(),
         };
         let pack = reader.pack();
         match pack {
-            Some(pack) if reader.found.is_empty() => Ok(pack),
+            Some(pack) if reader.found.is_empty() => Ok(Self {
+                warnings: placed(text, reader.warnings),
+                ..pack
+            }),
             _ => {
-                let mut found = std::mem::take(&mut reader.found);
-                found.sort_by_key(|mistake| mistake.span.start);
-                let placed = found.into_iter().map(|mistake| {
-                    let (line, column) = place(text, mistake.span.start);
-                    (line, column, mistake)
-                });
+                let found = std::mem::take(&mut reader.found);
                 Err(PackError {
                     file: file.to_owned(),
-                    mistakes: placed.collect(),
+                    mistakes: placed(text, found),
                 })
             }
         }
     }
+}
+
+/// What was found, in the order of the file.
+fn placed(text: &str, mut found: Vec<Mistake>) -> Vec<(u32, u32, Mistake)> {
+    found.sort_by_key(|mistake| mistake.span.start);
+    let one = |mistake: Mistake| {
+        let (line, column) = place(text, mistake.span.start);
+        (line, column, mistake)
+    };
+    found.into_iter().map(one).collect()
 }
 
 /// The line and the column in characters of a byte, from 1.
@@ -121,6 +132,7 @@ struct Reader<'a> {
     file: &'a str,
     text: &'a str,
     found: Vec<Mistake>,
+    warnings: Vec<Mistake>,
 }
 
 const KEYS: [&str; 8] = [
@@ -264,6 +276,7 @@ impl Reader<'_> {
             owner: owner?.0,
             description: description?,
             rules,
+            warnings: Vec::new(),
         })
     }
 
@@ -312,11 +325,27 @@ impl Reader<'_> {
                     );
                     return self.error(item.span(), message, "give one of them another name");
                 }
+                self.warn(&compiled, table, item.span());
                 let mut rule = compiled.rule().clone();
                 rule.pack = Some(Arc::clone(pack));
                 rules.push(Arc::new(compiled.with_rule(rule)));
             }
             Err(found) => self.found.extend(found),
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn warn(&mut self, rule: &Compiled, table: &DeTable<'_>, at: Range<usize>) {
+        let when = table.get("when").map_or(at, Spanned::span);
+        let start = verbatim(self.text, &when, &rule.rule().when);
+        for warning in rule.program().warnings() {
+            let Range { start: from, end } = warning.span.range();
+            self.warnings.push(Mistake {
+                span: start.map_or(when.clone(), |start| start + from..start + end),
+                message: warning.message.clone(),
+                help: warning.help.clone(),
+            });
         }
     }
 }

@@ -399,7 +399,7 @@ impl Reader {
 }
 
 /// Where a text begins that stands in the file as it is, without an escape.
-fn verbatim(file: &str, at: &Range<usize>, text: &str) -> Option<usize> {
+pub(super) fn verbatim(file: &str, at: &Range<usize>, text: &str) -> Option<usize> {
     let raw = file.get(at.clone())?;
     raw.find(text).map(|offset| at.start + offset)
 }

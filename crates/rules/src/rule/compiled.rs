@@ -88,6 +88,15 @@ impl Compiled {
         Arc::ptr_eq(&self.counters, &other.counters)
     }
 
+    /// The same rule, counted on its own.
+    #[must_use]
+    pub fn counted_apart(&self) -> Self {
+        Self {
+            counters: Arc::default(),
+            ..self.clone()
+        }
+    }
+
     /// The same condition under another rule's other properties.
     pub(crate) fn with_rule(&self, rule: Rule) -> Self {
         Self {

@@ -23,17 +23,9 @@ impl Match {
     /// What a rule was true of.
     #[must_use]
     pub fn new(rule: &Arc<Compiled>, subject: &Subject<'_>) -> Self {
-        let mut bytes = Vec::with_capacity(256);
-        for field in rule.fields() {
-            let mut value = Writer {
-                bytes: &mut bytes,
-                field: *field,
-            };
-            value.slot(subject.get(*field));
-        }
         Self {
             rule: Arc::clone(rule),
-            bytes,
+            bytes: capture(rule.fields(), subject),
         }
     }
 
@@ -46,39 +38,13 @@ impl Match {
     /// The same for equal values of one rule.
     #[must_use]
     pub fn signature(&self) -> u128 {
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(self.rule.rule().id.as_bytes());
-        hasher.update(&[0]);
-        hasher.update(&self.bytes);
-        let mut first = [0; 16];
-        first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-        u128::from_be_bytes(first)
+        sign(&self.rule.rule().id, &self.bytes)
     }
 
     /// The fields and their values, for a person and for the record.
     #[must_use]
     pub fn fields(&self) -> Vec<MatchedField> {
-        let mut fields = Vec::new();
-        let mut rest = &self.bytes[..];
-        for field in self.rule.fields() {
-            let mut parts = Vec::new();
-            while let [number, long, a, b, after @ ..] = rest {
-                let length = usize::from(u16::from_le_bytes([*a, *b]));
-                if *number != *field as u8 || after.len() < length {
-                    break;
-                }
-                let text = String::from_utf8_lossy(&after[..length]).into_owned();
-                parts.push((text, *long == 1));
-                rest = &after[length + if *long == 1 { 16 } else { 0 }..];
-            }
-            if let Some(value) = show_values(*field, &parts) {
-                fields.push(MatchedField {
-                    field: field.info().path.to_owned(),
-                    value,
-                });
-            }
-        }
-        fields
+        shown(self.rule.fields(), &self.bytes)
     }
 
     /// The finding: what is recorded of it.
@@ -97,10 +63,77 @@ impl Match {
             severity,
             confidence,
             reason: self.rule.rule().reason.clone(),
-            signature: format!("{:032x}", self.signature()),
+            signature: hex(self.signature()),
             fields: self.fields(),
         }
     }
+}
+
+/// A signature as it is written.
+pub(crate) fn hex(signature: u128) -> String {
+    format!("{signature:032x}")
+}
+
+/// The fields that a condition asked for and that an event has, for a person and for the record.
+pub(crate) fn matched(fields: &[Field], subject: &Subject<'_>) -> Vec<MatchedField> {
+    shown(fields, &capture(fields, subject))
+}
+
+/// The value of a field, for a person and for the record.
+pub(crate) fn show(field: Field, subject: &Subject<'_>) -> Option<String> {
+    let shown = matched(&[field], subject);
+    shown.into_iter().next().map(|field| field.value)
+}
+
+/// What is equal for equal values of the fields that a condition of that name asked for.
+pub(crate) fn signature_of(id: &str, fields: &[Field], subject: &Subject<'_>) -> u128 {
+    sign(id, &capture(fields, subject))
+}
+
+fn capture(fields: &[Field], subject: &Subject<'_>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(256);
+    for field in fields {
+        let mut value = Writer {
+            bytes: &mut bytes,
+            field: *field,
+        };
+        value.slot(subject.get(*field));
+    }
+    bytes
+}
+
+fn sign(id: &str, bytes: &[u8]) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(id.as_bytes());
+    hasher.update(&[0]);
+    hasher.update(bytes);
+    let mut first = [0; 16];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    u128::from_be_bytes(first)
+}
+
+fn shown(fields: &[Field], bytes: &[u8]) -> Vec<MatchedField> {
+    let mut shown = Vec::new();
+    let mut rest = bytes;
+    for field in fields {
+        let mut parts = Vec::new();
+        while let [number, long, a, b, after @ ..] = rest {
+            let length = usize::from(u16::from_le_bytes([*a, *b]));
+            if *number != *field as u8 || after.len() < length {
+                break;
+            }
+            let text = String::from_utf8_lossy(&after[..length]).into_owned();
+            parts.push((text, *long == 1));
+            rest = &after[length + if *long == 1 { 16 } else { 0 }..];
+        }
+        if let Some(value) = show_values(*field, &parts) {
+            shown.push(MatchedField {
+                field: field.info().path.to_owned(),
+                value,
+            });
+        }
+    }
+    shown
 }
 
 /// Writes the parts of one field's value: its number, whether it is cut, its length, its bytes,

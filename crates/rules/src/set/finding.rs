@@ -1,7 +1,7 @@
 //! A finding as it is recorded: the fields that a rule asked for and their values, short and
 //! without any credential, and a signature by which equal findings are known.
 
-use crate::eval::secrets;
+use crate::eval::{Value, secrets};
 use crate::rule::{Confidence, Severity};
 use bailiwick_event::MatchedField;
 use bailiwick_event::fields::{Field, FieldType};
@@ -79,13 +79,24 @@ pub(super) fn show_values(field: Field, parts: &[(String, bool)]) -> Option<Stri
     (!parts.is_empty()).then(|| short(&shown))
 }
 
+/// Whether a header's value may be a credential: every one whose value is not plain by what it is
+/// for.
+pub(crate) fn is_secret_header(name: &str) -> bool {
+    !PLAIN_HEADERS
+        .iter()
+        .any(|plain| plain.eq_ignore_ascii_case(name))
+}
+
+/// A value for a person and for the record.
+pub(crate) fn show_value(value: &Value<'_>) -> String {
+    match value {
+        Value::Text(text) => short(&masked(text)),
+        value => short(&masked(&value.to_json().to_string())),
+    }
+}
+
 fn is_plain(field: Field, name: &str) -> bool {
-    let plain = || {
-        PLAIN_HEADERS
-            .iter()
-            .any(|plain| plain.eq_ignore_ascii_case(name))
-    };
-    field.info().ty != FieldType::Headers || plain()
+    field.info().ty != FieldType::Headers || !is_secret_header(name)
 }
 
 /// A text in which a credential stands is told by the kinds alone: where it ends is not certain.

@@ -11,10 +11,16 @@ mod rule_set;
 mod table;
 
 pub use capture::Match;
+pub(crate) use capture::{hex, matched, show, signature_of};
 pub use finding::Finding;
+pub(crate) use finding::{is_secret_header, show_value};
 pub use registry::{Edit, Listed, Registry};
 pub use rule_set::{Decided, RuleSet};
 pub(crate) use table::Table;
+
+#[cfg(test)]
+#[path = "agreement_tests.rs"]
+mod agreement;
 
 #[cfg(test)]
 #[path = "set_tests.rs"]

@@ -25,6 +25,7 @@ mod pcre;
 mod rule;
 mod selection;
 mod skipped;
+mod to_rule;
 mod validate;
 mod values;
 mod yaml;
@@ -35,6 +36,7 @@ pub use detection_read::InvalidDetection;
 pub use pattern::{Pattern, Token};
 pub use rule::read;
 pub use skipped::{Reason, Skipped};
+pub use to_rule::{Carried, Imported};
 
 #[cfg(test)]
 mod condition_tests;

@@ -21,6 +21,12 @@ use std::collections::HashMap;
 /// skipped; what stood before the mistake is there.
 #[must_use]
 pub fn read(text: &str) -> Vec<Result<Detection, Skipped>> {
+    let placed = read_placed(text).into_iter();
+    placed.map(|rule| rule.map(|(_, rule)| rule)).collect()
+}
+
+/// The same, each with where it begins.
+pub(super) fn read_placed(text: &str) -> Vec<Result<(At, Detection), Skipped>> {
     let mut collection = false;
     let mut all = Vec::new();
     for document in Documents::new(text) {
@@ -33,10 +39,14 @@ pub fn read(text: &str) -> Vec<Result<Detection, Skipped>> {
             }
         };
         collection |= document.get("action").is_some();
-        all.push(rule(&document, collection).map_err(|skipped| Skipped {
-            title: title(&document),
-            ..skipped
-        }));
+        let read = rule(&document, collection);
+        all.push(match read {
+            Ok(detection) => Ok((document.at, detection)),
+            Err(skipped) => Err(Skipped {
+                title: title(&document),
+                ..skipped
+            }),
+        });
     }
     all
 }
