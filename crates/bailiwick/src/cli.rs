@@ -1,5 +1,6 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
-//! `docs/cli.md` are made from it and from nothing else.
+//! `docs/cli.md` are made from it and from nothing else. Its part about rules stands in
+//! [`crate::rules`].
 
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;

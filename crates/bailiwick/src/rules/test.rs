@@ -12,6 +12,7 @@ pub(super) fn test(files: &[PathBuf]) -> Done {
     let mut code = 0;
     for path in files {
         let file = RuleFile::read(path)?;
+        file.skipped.iter().for_each(|line| output::note(line));
         let (mut run, mut failed, mut without) = (0, 0, 0);
         for rule in &file.rules {
             without += u64::from(rule.rule().examples.is_empty());
