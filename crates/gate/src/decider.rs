@@ -21,6 +21,11 @@ pub(crate) trait Decider: Send + Sync {
     fn note(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.
     fn http_only(&self, host: &Host, port: u16) -> bool;
+    /// Whether something asks about requests in the clear that a connection may carry beside
+    /// anything else.
+    fn reads_requests(&self, host: &Host, port: u16) -> bool {
+        self.http_only(host, port)
+    }
     /// The one address that the policy gives this name.
     fn mapping(&self, host: &Host) -> Option<SocketAddr>;
     /// Those of the addresses that may be dialled for this host and port.
@@ -42,6 +47,10 @@ impl Decider for Guard {
 
     fn http_only(&self, host: &Host, port: u16) -> bool {
         Self::http_only(self, host, port)
+    }
+
+    fn reads_requests(&self, host: &Host, port: u16) -> bool {
+        Self::reads_requests(self, host, port)
     }
 
     fn mapping(&self, host: &Host) -> Option<SocketAddr> {

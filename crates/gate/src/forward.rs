@@ -44,7 +44,7 @@ pub(crate) fn at_loopback(wanted: SocketAddr) -> Destination {
 /// Serves a connection to a port of the host's loopback that was allowed.
 pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, to: Destination) {
     let client = Prefixed::new(Vec::new(), stream);
-    if context.decider.http_only(&to.host, to.port) {
+    if context.decider.reads_requests(&to.host, to.port) {
         tunnel::run(context, client, to, None).await;
         return;
     }

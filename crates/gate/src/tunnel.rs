@@ -10,6 +10,7 @@ use crate::opening::{self, MAX_OPENING, Opening};
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::relay;
+use bailiwick_event::Via;
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
@@ -108,6 +109,12 @@ pub(crate) async fn run(
     let allowed = match opening {
         // Most protocols are neither HTTP nor TLS, and the connection itself was recorded.
         Opening::Other if !context.decider.http_only(&to.host, to.port) => true,
+        // The port itself was granted, whatever name a client has for this machine.
+        Opening::Tls(_)
+            if to.via == Via::Loopback && !context.decider.http_only(&to.host, to.port) =>
+        {
+            true
+        }
         Opening::Other | Opening::BadTls => {
             context.decider.submit(act);
             false

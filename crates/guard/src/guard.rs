@@ -4,7 +4,7 @@
 use crate::refusal::built_in;
 use crate::rules::{Judged, Rules, cannot_rewrite};
 use crate::{connection, decide};
-use bailiwick_event::fields::Headers;
+use bailiwick_event::fields::{EventType, Headers};
 use bailiwick_event::{Act, Decision, Event, Host, Verdict};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::Effective;
@@ -167,6 +167,13 @@ impl Guard {
     #[must_use]
     pub fn http_only(&self, host: &Host, port: u16) -> bool {
         decide_host(&self.policy.network, host, port).http_only
+    }
+
+    /// Whether the requests in the clear on a connection are to be submitted, where it carries any:
+    /// the policy names which may be sent there, or a rule is about requests.
+    #[must_use]
+    pub fn reads_requests(&self, host: &Host, port: u16) -> bool {
+        self.http_only(host, port) || self.rules().current().has(EventType::HttpRequest)
     }
 
     /// Those of a host's addresses that may be dialled at this port: public ones, those that the

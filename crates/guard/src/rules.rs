@@ -104,8 +104,10 @@ impl Rules {
         };
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let mut rows = Vec::new();
-        for found in set.findings(&subject, seconds) {
-            rows.push(finding(act, &found, None));
+        // What a changed request is was told of before it was changed.
+        if !rewritten {
+            let found = set.findings(&subject, seconds);
+            rows.extend(found.iter().map(|found| finding(act, found, None)));
         }
         if !decision.is_allow() {
             return Judged {

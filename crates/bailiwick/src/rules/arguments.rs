@@ -46,6 +46,48 @@ pub(crate) enum RulesCommand {
     },
     /// List the functions that a condition can call
     Functions,
+    /// Show the rules of a run that goes on, and how often each was true
+    List {
+        #[command(flatten)]
+        session: LiveSession,
+        /// JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Add the rules of files to a run that goes on: all of them, or none
+    Add(LiveFiles),
+    /// Put the rules of files in the place of those of their names; what they counted goes on
+    Update(LiveFiles),
+    /// Take rules out of a run that goes on
+    Rm(LiveNames),
+    /// Put rules of a run that goes on into force
+    Enable(LiveNames),
+    /// Put rules of a run that goes on out of force, without taking them away
+    Disable(LiveNames),
+}
+
+#[derive(Args)]
+pub(crate) struct LiveSession {
+    /// The run's name (`run --name`), or its session's id or the beginning of it
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: String,
+}
+
+#[derive(Args)]
+pub(crate) struct LiveFiles {
+    #[command(flatten)]
+    pub(crate) session: LiveSession,
+    #[command(flatten)]
+    pub(crate) files: RuleFiles,
+}
+
+#[derive(Args)]
+pub(crate) struct LiveNames {
+    #[command(flatten)]
+    pub(crate) session: LiveSession,
+    /// Names of rules
+    #[arg(required = true, value_name = "RULE")]
+    pub(crate) names: Vec<String>,
 }
 
 #[derive(Args)]

@@ -10,6 +10,7 @@ mod fields;
 mod files;
 mod functions;
 mod hunt;
+mod live;
 mod progress;
 mod recorded;
 mod report;
@@ -32,5 +33,11 @@ pub(crate) fn rules(arguments: &RulesArguments) -> Done {
         RulesCommand::Convert { file } => convert::convert(file),
         RulesCommand::Fields { event_type } => fields::fields(event_type.as_deref()),
         RulesCommand::Functions => functions::functions(),
+        RulesCommand::List { session, json } => live::list(session, *json),
+        RulesCommand::Add(of) => live::add(of),
+        RulesCommand::Update(of) => live::update(of),
+        RulesCommand::Rm(of) => live::remove(of),
+        RulesCommand::Enable(of) => live::enable(of, true),
+        RulesCommand::Disable(of) => live::enable(of, false),
     }
 }

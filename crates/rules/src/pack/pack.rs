@@ -1,6 +1,6 @@
 //! A pack: rules that belong together, with a version.
 
-use super::read_rule::{Mistake, RuleKind, is_id, read_rule, verbatim};
+use super::read_rule::{Mistake, RuleKind, is_id, read_rule, warnings_of};
 use crate::rule::Compiled;
 use bailiwick_event::Origin;
 use std::fmt;
@@ -338,15 +338,7 @@ impl Reader<'_> {
 impl Reader<'_> {
     fn warn(&mut self, rule: &Compiled, table: &DeTable<'_>, at: Range<usize>) {
         let when = table.get("when").map_or(at, Spanned::span);
-        let start = verbatim(self.text, &when, &rule.rule().when);
-        for warning in rule.program().warnings() {
-            let Range { start: from, end } = warning.span.range();
-            self.warnings.push(Mistake {
-                span: start.map_or(when.clone(), |start| start + from..start + end),
-                message: warning.message.clone(),
-                help: warning.help.clone(),
-            });
-        }
+        self.warnings.extend(warnings_of(rule, &when, self.text));
     }
 }
 

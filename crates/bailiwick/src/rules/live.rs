@@ -1,0 +1,84 @@
+//! `bailiwick rules list|add|update|rm|enable|disable`: the rules of a run, while it goes on.
+
+use super::arguments::{LiveFiles, LiveNames, LiveSession};
+use super::files;
+use crate::Done;
+use crate::output;
+use bailiwick_event::{Failure, Text};
+use bailiwick_rules::{Effect, Rule};
+use bailiwick_sandbox::{ListedRule, RulesAsk, rules};
+use std::path::PathBuf;
+
+/// Shows the rules of a run and how often each was true.
+pub(super) fn list(of: &LiveSession, json: bool) -> Done {
+    let listed = rules(&of.session, &RulesAsk::List)?;
+    if json {
+        let text = serde_json::to_string_pretty(&listed)
+            .map_err(|e| Failure::fault(format!("the rules cannot be shown: {e}")))?;
+        output::print(&format!("{text}\n"))?;
+        return Ok(0);
+    }
+    if listed.is_empty() {
+        output::print("no rules\n")?;
+        return Ok(0);
+    }
+    let mut table = output::table();
+    table.set_header(["rule", "on", "does", "true", "failed", "in force", "from"]);
+    for one in &listed {
+        table.add_row(row(one));
+    }
+    output::print(&format!("{}\n", table.trim_fmt()))?;
+    Ok(0)
+}
+
+fn row(one: &ListedRule) -> [String; 7] {
+    let rule = &one.rule;
+    let does = match &rule.effect {
+        Effect::Enforce { action, .. } => action.name().to_owned(),
+        Effect::Detect { severity, .. } => format!("finding ({})", severity.name()),
+    };
+    [
+        rule.id.clone(),
+        rule.on.to_string(),
+        does,
+        one.matched.to_string(),
+        one.failed.to_string(),
+        if rule.enabled { "yes" } else { "no" }.to_owned(),
+        Text::from(rule.origin.to_string()).to_string(),
+    ]
+}
+
+fn read(paths: &[PathBuf]) -> Result<Vec<Rule>, Failure> {
+    let all = files::all(paths)?;
+    Ok(all.iter().map(|compiled| compiled.rule().clone()).collect())
+}
+
+/// Adds the rules of files.
+pub(super) fn add(of: &LiveFiles) -> Done {
+    change(&of.session, &RulesAsk::Add(read(&of.files.files)?))
+}
+
+/// Puts the rules of files in the place of those of their names.
+pub(super) fn update(of: &LiveFiles) -> Done {
+    change(&of.session, &RulesAsk::Update(read(&of.files.files)?))
+}
+
+/// Takes rules out.
+pub(super) fn remove(of: &LiveNames) -> Done {
+    change(&of.session, &RulesAsk::Remove(of.names.clone()))
+}
+
+/// Puts rules into force, or out of it.
+pub(super) fn enable(of: &LiveNames, enabled: bool) -> Done {
+    let names = of.names.clone();
+    let ask = match enabled {
+        true => RulesAsk::Enable(names),
+        false => RulesAsk::Disable(names),
+    };
+    change(&of.session, &ask)
+}
+
+fn change(of: &LiveSession, ask: &RulesAsk) -> Done {
+    rules(&of.session, ask)?;
+    Ok(0)
+}
