@@ -31,6 +31,8 @@ mod policy;
 mod record;
 mod repositories;
 mod rules;
+mod rules_held;
+mod rules_live;
 mod setup;
 mod stages;
 mod stages_entering;

@@ -12,6 +12,7 @@ use std::time::Duration;
 pub(crate) struct Host {
     pub(crate) port: u16,
     heard: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Host {
@@ -19,21 +20,28 @@ impl Host {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
-        let log = Arc::clone(&heard);
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let logs = (Arc::clone(&heard), Arc::clone(&heads));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let log = Arc::clone(&log);
-                std::thread::spawn(move || answer(stream, &log));
+                let logs = logs.clone();
+                std::thread::spawn(move || answer(stream, &logs.0, &logs.1));
             }
         });
-        Self { port, heard }
+        Self { port, heard, heads }
     }
+
+    /// The heads of the requests, whole.
+    pub(crate) fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
+    }
+
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
 }
 
-fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
+fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>, heads: &Mutex<Vec<String>>) {
     stream
         .set_read_timeout(Some(Duration::from_secs(5)))
         .unwrap();
@@ -43,6 +51,7 @@ fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>) {
         head.push(byte[0]);
     }
     let text = String::from_utf8_lossy(&head);
+    heads.lock().unwrap().push(text.to_lowercase());
     log.lock()
         .unwrap()
         .push(text.lines().next().unwrap_or("").to_owned());

@@ -4,7 +4,7 @@ use super::tally::Tally;
 use super::{Place, Row, RuleCount, Verdict};
 use crate::lower::{Outcome, Program};
 use crate::rule::Compiled;
-use crate::set::{RuleSet, matched, signature_of};
+use crate::set::{Asked, RuleSet, matched, signature_of};
 use bailiwick_event::fields::{Field, Subject};
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ pub(super) enum Question {
     Hunt {
         program: Arc<Program>,
         fields: Arc<[Field]>,
+        headers: Option<Arc<[Box<str>]>>,
     },
 }
 
@@ -42,6 +43,7 @@ impl Question {
     pub(super) fn hunt(program: Arc<Program>) -> Self {
         Self::Hunt {
             fields: program.fields().into(),
+            headers: program.headers().map(Into::into),
             program,
         }
     }
@@ -74,7 +76,7 @@ impl Question {
                 }
                 let mut add = |rule: &Arc<Compiled>, verdict| {
                     any = true;
-                    let signature = signature_of(&rule.rule().id, rule.fields(), subject);
+                    let signature = signature_of(&rule.rule().id, Asked::by(rule), subject);
                     tally.add(signature, || {
                         Row::new(rule, subject, signature, verdict, place())
                     });
@@ -95,16 +97,24 @@ impl Question {
                     add(rule, Verdict::of(&rule.rule().effect));
                 });
             }
-            Self::Hunt { program, fields } => {
+            Self::Hunt {
+                program,
+                fields,
+                headers,
+            } => {
                 if program.run(subject) == Outcome::True {
                     any = true;
-                    let signature = signature_of("", fields, subject);
+                    let asked = Asked {
+                        fields,
+                        headers: headers.as_deref(),
+                    };
+                    let signature = signature_of("", asked, subject);
                     tally.add(signature, || Row {
                         event: place(),
                         rule: "".into(),
                         pack: None,
                         signature,
-                        fields: matched(fields, subject),
+                        fields: matched(asked, subject),
                         verdict: Verdict::Found,
                         count: 1,
                     });

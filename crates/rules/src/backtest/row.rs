@@ -2,7 +2,7 @@
 //! there were.
 
 use crate::rule::{Action, Compiled, Effect, Severity};
-use crate::set::{hex, matched};
+use crate::set::{Asked, hex, matched};
 use bailiwick_event::MatchedField;
 use bailiwick_event::fields::Subject;
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ impl Row {
             rule: rule.rule().id.as_str().into(),
             pack: rule.rule().pack.clone(),
             signature,
-            fields: matched(rule.fields(), subject),
+            fields: matched(Asked::by(rule), subject),
             verdict,
             count: 1,
         }

@@ -7,8 +7,8 @@ use super::run::Run;
 use super::test::Test;
 use crate::check::{Ty, check};
 use crate::eval::{EvalError, Evaluator, Patterns};
-use crate::expr::{Ast, Node, Span, SyntaxError, parse};
-use bailiwick_event::fields::{EventType, Field, Subject};
+use crate::expr::{Ast, Literal, Node, Span, SyntaxError, parse};
+use bailiwick_event::fields::{EventType, Field, FieldType, Subject};
 use std::fmt;
 use std::sync::OnceLock;
 
@@ -143,6 +143,28 @@ impl Program {
             }
         }
         found
+    }
+
+    /// The headers that it asks for, in lower case, each once; none where it asks for headers in
+    /// another way than by a name that stands in it.
+    #[must_use]
+    pub fn headers(&self) -> Option<Vec<Box<str>>> {
+        let mut names = Vec::new();
+        for node in &self.ast.nodes {
+            match node {
+                Node::Header { name, .. } | Node::HasHeader { name, .. } => {
+                    let Node::Literal(Literal::Text(name)) = self.ast.node(*name) else {
+                        return None;
+                    };
+                    names.push(name.to_ascii_lowercase().into());
+                }
+                Node::Field(field) if field.info().ty == FieldType::Headers => return None,
+                _ => {}
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        Some(names)
     }
 
     /// The fields that it asks for, each once, in the order of the table.

@@ -39,6 +39,7 @@ pub struct Compiled {
     rule: Arc<Rule>,
     program: Arc<Program>,
     fields: Arc<[Field]>,
+    headers: Option<Arc<[Box<str>]>>,
     counters: Arc<Counters>,
 }
 
@@ -71,6 +72,7 @@ impl Compiled {
         }
         Ok(Self {
             fields: program.fields().into(),
+            headers: program.headers().map(Into::into),
             program: Arc::new(program),
             rule: Arc::new(rule),
             counters: Arc::default(),
@@ -143,6 +145,12 @@ impl Compiled {
     #[must_use]
     pub fn fields(&self) -> &[Field] {
         &self.fields
+    }
+
+    /// The headers that its condition asks for by name; none where it may look at all of them.
+    #[must_use]
+    pub fn headers(&self) -> Option<&[Box<str>]> {
+        self.headers.as_deref()
     }
 
     /// What its condition says about an event; what is true or failed is counted.

@@ -25,7 +25,7 @@ impl Match {
     pub fn new(rule: &Arc<Compiled>, subject: &Subject<'_>) -> Self {
         Self {
             rule: Arc::clone(rule),
-            bytes: capture(rule.fields(), subject),
+            bytes: capture(Asked::by(rule), subject),
         }
     }
 
@@ -75,27 +75,50 @@ pub(crate) fn hex(signature: u128) -> String {
 }
 
 /// The fields that a condition asked for and that an event has, for a person and for the record.
-pub(crate) fn matched(fields: &[Field], subject: &Subject<'_>) -> Vec<MatchedField> {
-    shown(fields, &capture(fields, subject))
+pub(crate) fn matched(asked: Asked<'_>, subject: &Subject<'_>) -> Vec<MatchedField> {
+    shown(asked.fields, &capture(asked, subject))
 }
 
 /// The value of a field, for a person and for the record.
 pub(crate) fn show(field: Field, subject: &Subject<'_>) -> Option<String> {
-    let shown = matched(&[field], subject);
+    let asked = Asked {
+        fields: &[field],
+        headers: None,
+    };
+    let shown = matched(asked, subject);
     shown.into_iter().next().map(|field| field.value)
 }
 
 /// What is equal for equal values of the fields that a condition of that name asked for.
-pub(crate) fn signature_of(id: &str, fields: &[Field], subject: &Subject<'_>) -> u128 {
-    sign(id, &capture(fields, subject))
+pub(crate) fn signature_of(id: &str, asked: Asked<'_>, subject: &Subject<'_>) -> u128 {
+    sign(id, &capture(asked, subject))
 }
 
-fn capture(fields: &[Field], subject: &Subject<'_>) -> Vec<u8> {
+/// What a condition asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked<'c> {
+    pub(crate) fields: &'c [Field],
+    /// The headers, in lower case; none where it may look at all of them.
+    pub(crate) headers: Option<&'c [Box<str>]>,
+}
+
+impl<'c> Asked<'c> {
+    /// What a rule's condition asks for.
+    pub(crate) fn by(rule: &'c Compiled) -> Self {
+        Self {
+            fields: rule.fields(),
+            headers: rule.headers(),
+        }
+    }
+}
+
+fn capture(asked: Asked<'_>, subject: &Subject<'_>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(256);
-    for field in fields {
+    for field in asked.fields {
         let mut value = Writer {
             bytes: &mut bytes,
             field: *field,
+            headers: asked.headers,
         };
         value.slot(subject.get(*field));
     }
@@ -141,6 +164,7 @@ fn shown(fields: &[Field], bytes: &[u8]) -> Vec<MatchedField> {
 struct Writer<'b> {
     bytes: &'b mut Vec<u8>,
     field: Field,
+    headers: Option<&'b [Box<str>]>,
 }
 
 impl Writer<'_> {
@@ -161,7 +185,11 @@ impl Writer<'_> {
     }
 
     fn headers(&mut self, headers: &Headers<'_>) {
-        for (name, value) in &headers.0 {
+        let names = self.headers;
+        let asked = |name: &str| {
+            names.is_none_or(|names| names.iter().any(|asked| asked.eq_ignore_ascii_case(name)))
+        };
+        for (name, value) in headers.0.iter().filter(|(name, _)| asked(name)) {
             self.part(name);
             self.part(value);
         }

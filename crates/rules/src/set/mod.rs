@@ -11,7 +11,7 @@ mod rule_set;
 mod table;
 
 pub use capture::Match;
-pub(crate) use capture::{hex, matched, show, signature_of};
+pub(crate) use capture::{Asked, hex, matched, show, signature_of};
 pub use finding::Finding;
 pub(crate) use finding::{is_secret_header, show_value};
 pub use registry::{Edit, Listed, Registry};
