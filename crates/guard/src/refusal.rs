@@ -21,6 +21,10 @@ pub(crate) fn endpoint(host: &Host, port: u16) -> String {
 }
 
 /// Reads a name that a program chose.
+#[allow(
+    clippy::result_large_err,
+    reason = "the refusal is the answer, and is passed on as it is"
+)]
 pub(crate) fn host(text: &Text) -> Result<Host, Decision> {
     let bad = |why: String| {
         Decision::deny(

@@ -30,17 +30,17 @@ impl Value<'_> {
         }
     }
 
-    /// Which of two values is the smaller; none where they have no order, as not-a-number has
-    /// none.
+    /// Which of two values is the smaller. None where values of such types have no order; the
+    /// order is none where they have one and these do not, as not-a-number.
     #[must_use]
-    pub fn order(&self, other: &Value<'_>) -> Result<Option<Ordering>, ()> {
-        Ok(Some(match (self, other) {
+    pub fn order(&self, other: &Value<'_>) -> Option<Option<Ordering>> {
+        Some(Some(match (self, other) {
             (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
             (Value::Text(a), Value::Text(b)) => a.cmp(b),
             (Value::Bytes(a), Value::Bytes(b)) => a.cmp(b),
             (Value::Time(a), Value::Time(b)) | (Value::Duration(a), Value::Duration(b)) => a.cmp(b),
-            _ if self.is_number() && other.is_number() => return Ok(numbers(self, other)),
-            _ => return Err(()),
+            _ if self.is_number() && other.is_number() => return Some(numbers(self, other)),
+            _ => return None,
         }))
     }
 

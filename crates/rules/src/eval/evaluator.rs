@@ -279,10 +279,10 @@ impl<'e> Evaluator<'e> {
         let (a, b) = (self.value(left)?, self.value(right)?);
         self.spend(size_of(&a).min(size_of(&b)))?;
         let ordered = |wanted: &[Ordering]| match a.order(&b) {
-            Ok(order) => Ok(Value::Bool(
+            Some(order) => Ok(Value::Bool(
                 order.is_some_and(|order| wanted.contains(&order)),
             )),
-            Err(()) => Err(no_overload(op.symbol(), &[a.clone(), b.clone()])),
+            None => Err(no_overload(op.symbol(), &[a.clone(), b.clone()])),
         };
         match op {
             BinaryOp::Equal => self.equal(&a, &b).map(Value::Bool),

@@ -15,8 +15,20 @@ pub(super) enum Token<'s> {
     Double(&'s str),
     Text(Quoted<'s>),
     Bytes(Quoted<'s>),
-    Symbol(&'static str),
+    Symbol(Symbol),
     End,
+}
+
+/// An operator or a bracket: its one or two characters, so that it is compared as a number.
+pub(super) type Symbol = [u8; 2];
+
+/// The symbol that is written so.
+pub(super) const fn symbol(text: &str) -> Symbol {
+    match text.as_bytes() {
+        [a, b] => [*a, *b],
+        [a] => [*a, 0],
+        _ => [0, 0],
+    }
 }
 
 /// What stands between quotes.
@@ -31,11 +43,13 @@ pub(super) struct Lexer<'s> {
     at: usize,
 }
 
-/// Two characters before one, so that the longest is found.
-const SYMBOLS: [&str; 25] = [
-    "&&", "||", "==", "!=", "<=", ">=", "<", ">", "!", "+", "-", "*", "/", "%", "?", ":", ".", ",",
-    "(", ")", "[", "]", "{", "}", "=",
-];
+/// Whether a symbol has this character and the next.
+fn is_double(a: u8, b: u8) -> bool {
+    matches!(
+        (a, b),
+        (b'&', b'&') | (b'|', b'|') | (b'=' | b'!' | b'<' | b'>', b'=')
+    )
+}
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(text: &'s str) -> Self {
@@ -93,27 +107,29 @@ impl<'s> Lexer<'s> {
     }
 
     fn symbol(&mut self, from: usize) -> Result<Token<'s>, SyntaxError> {
-        let found = SYMBOLS
-            .into_iter()
-            .find(|symbol| self.rest().starts_with(symbol.as_bytes()));
-        let wrong = |lexer: &mut Self, help: &str| {
-            let c = lexer.text[from..].chars().next().unwrap_or(' ');
-            lexer.at = from + c.len_utf8();
-            let message = format!("{c:?} has no meaning here");
-            Err(SyntaxError::new(lexer.span(from), message, help))
+        let (first, second) = match self.rest() {
+            [first, second, ..] => (*first, *second),
+            [first] => (*first, 0),
+            [] => (0, 0),
         };
-        match found {
-            Some("=") => wrong(self, "write == to compare"),
-            Some(symbol) => {
-                self.at += symbol.len();
-                Ok(Token::Symbol(symbol))
-            }
-            None => match self.rest().first() {
-                Some(b'&') => wrong(self, "write && for \"and\""),
-                Some(b'|') => wrong(self, "write || for \"or\""),
-                _ => wrong(self, "text stands between quotes"),
-            },
+        if is_double(first, second) {
+            self.at += 2;
+            return Ok(Token::Symbol([first, second]));
         }
+        if b"<>!+-*/%?:.,()[]{}".contains(&first) {
+            self.at += 1;
+            return Ok(Token::Symbol([first, 0]));
+        }
+        let help = match first {
+            b'=' => "write == to compare",
+            b'&' => "write && for \"and\"",
+            b'|' => "write || for \"or\"",
+            _ => "text stands between quotes",
+        };
+        let c = self.text[from..].chars().next().unwrap_or(' ');
+        self.at = from + c.len_utf8();
+        let message = format!("{c:?} has no meaning here");
+        Err(SyntaxError::new(self.span(from), message, help))
     }
 
     /// Goes past the letters before a quote; none where what follows is a name.

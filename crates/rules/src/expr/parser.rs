@@ -2,7 +2,7 @@
 //! operators counts as deep as the tree that it makes.
 
 use super::ast::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, Span, UnaryOp};
-use super::lexer::{Lexer, Quoted, Token};
+use super::lexer::{Lexer, Quoted, Token, symbol};
 use super::literal::{unescape, whole};
 use super::syntax_error::SyntaxError;
 
@@ -92,25 +92,31 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
-    fn take(&mut self, symbol: &'static str) -> Result<bool, SyntaxError> {
-        let there = self.token == Token::Symbol(symbol);
+    #[inline]
+    fn is(&self, wanted: &'static str) -> bool {
+        matches!(self.token, Token::Symbol(there) if there == symbol(wanted))
+    }
+
+    #[inline]
+    fn take(&mut self, wanted: &'static str) -> Result<bool, SyntaxError> {
+        let there = self.is(wanted);
         if there {
             self.advance()?;
         }
         Ok(there)
     }
 
-    fn need(&mut self, symbol: &'static str) -> Result<(), SyntaxError> {
-        if self.take(symbol)? {
+    fn need(&mut self, wanted: &'static str) -> Result<(), SyntaxError> {
+        if self.take(wanted)? {
             return Ok(());
         }
-        Err(self.unexpected(&format!("\"{symbol}\"")))
+        Err(self.unexpected(&format!("\"{wanted}\"")))
     }
 
     fn unexpected(&self, wanted: &str) -> SyntaxError {
         let found = match self.token {
             Token::End => "the condition ends here".to_owned(),
-            Token::Symbol(symbol) => format!("\"{symbol}\" stands here"),
+            Token::Symbol(symbol) => format!("\"{}\" stands here", shown(symbol)),
             Token::Name(name) if RESERVED.contains(&name) => {
                 format!("\"{name}\" is reserved by the language")
             }
@@ -180,17 +186,17 @@ impl<'s> Parser<'s> {
 
     /// `a || b || …`, of which each is `c && d && …`.
     fn chain(&mut self, or: bool) -> Parsed {
-        let symbol = if or { "||" } else { "&&" };
+        let between = if or { "||" } else { "&&" };
         let part = |parser: &mut Self| match or {
             true => parser.chain(false),
             false => parser.binary(3),
         };
         let first = part(self)?;
-        if self.token != Token::Symbol(symbol) {
+        if !self.is(between) {
             return Ok(first);
         }
         let mut all = vec![first];
-        while self.take(symbol)? {
+        while self.take(between)? {
             all.push(part(self)?);
         }
         let span = self.ast.span(first).to(self.before);
@@ -199,12 +205,22 @@ impl<'s> Parser<'s> {
     }
 
     fn operator(&self) -> Option<BinaryOp> {
-        let symbol = match self.token {
-            Token::Symbol(symbol) => symbol,
-            Token::Name("in") => "in",
+        use BinaryOp as Op;
+        Some(match self.token {
+            Token::Symbol([b'+', 0]) => Op::Add,
+            Token::Symbol([b'-', 0]) => Op::Subtract,
+            Token::Symbol([b'*', 0]) => Op::Multiply,
+            Token::Symbol([b'/', 0]) => Op::Divide,
+            Token::Symbol([b'%', 0]) => Op::Modulo,
+            Token::Symbol([b'=', b'=']) => Op::Equal,
+            Token::Symbol([b'!', b'=']) => Op::NotEqual,
+            Token::Symbol([b'<', 0]) => Op::Less,
+            Token::Symbol([b'<', b'=']) => Op::LessEqual,
+            Token::Symbol([b'>', 0]) => Op::Greater,
+            Token::Symbol([b'>', b'=']) => Op::GreaterEqual,
+            Token::Name("in") => Op::In,
             _ => return None,
-        };
-        BinaryOp::ALL.into_iter().find(|op| op.symbol() == symbol)
+        })
     }
 
     fn binary(&mut self, least: u8) -> Parsed {
@@ -221,8 +237,8 @@ impl<'s> Parser<'s> {
     fn unary(&mut self) -> Parsed {
         let from = self.span;
         let op = match self.token {
-            Token::Symbol("!") => UnaryOp::Not,
-            Token::Symbol("-") => UnaryOp::Negate,
+            Token::Symbol([b'!', 0]) => UnaryOp::Not,
+            Token::Symbol([b'-', 0]) => UnaryOp::Negate,
             _ => return self.member(),
         };
         self.depth += 1;
@@ -243,7 +259,7 @@ impl<'s> Parser<'s> {
                 self.depth -= 1;
                 return Ok(id);
             }
-            (_, Token::Symbol("!" | "-")) => self.unary()?,
+            (_, Token::Symbol([b'!' | b'-', 0])) => self.unary()?,
             _ => self.member()?,
         };
         self.depth -= 1;
@@ -286,12 +302,12 @@ impl<'s> Parser<'s> {
     /// list, not of arguments.
     fn list(&mut self, close: &'static str) -> Result<Box<[NodeId]>, SyntaxError> {
         let mut all = Vec::new();
-        while self.token != Token::Symbol(close) {
+        while !self.is(close) {
             all.push(self.expression()?);
             if !self.take(",")? {
                 break;
             }
-            if close == ")" && self.token == Token::Symbol(close) {
+            if close == ")" && self.is(close) {
                 return Err(self.unexpected("an argument"));
             }
         }
@@ -376,7 +392,7 @@ impl<'s> Parser<'s> {
                 return self.named(name, from);
             }
             // A name from the top, where there is no other place to begin.
-            Token::Symbol(".") => {
+            Token::Symbol([b'.', 0]) => {
                 self.advance()?;
                 let Token::Name(name) = self.token else {
                     return Err(self.unexpected("a name"));
@@ -404,18 +420,18 @@ impl<'s> Parser<'s> {
                 Literal::Text(String::from_utf8_lossy(&bytes).into())
             }
             Token::Bytes(quoted) => Literal::Bytes(self.quoted(quoted, true)?.into()),
-            Token::Symbol("(") => {
+            Token::Symbol([b'(', 0]) => {
                 self.advance()?;
                 let inner = self.expression()?;
                 self.need(")")?;
                 return Ok(inner);
             }
-            Token::Symbol("[") => {
+            Token::Symbol([b'[', 0]) => {
                 self.advance()?;
                 let all = self.list("]")?;
                 return self.push(Node::List(all), from.to(self.before));
             }
-            Token::Symbol("{") => return self.map(from),
+            Token::Symbol([b'{', 0]) => return self.map(from),
             _ => return Err(self.unexpected("a field, a value or a list")),
         };
         self.advance()?;
@@ -456,7 +472,7 @@ impl<'s> Parser<'s> {
     fn map(&mut self, from: Span) -> Parsed {
         self.advance()?;
         let mut pairs = Vec::new();
-        while self.token != Token::Symbol("}") {
+        while !self.is("}") {
             let key = self.expression()?;
             self.need(":")?;
             pairs.push((key, self.expression()?));
@@ -467,6 +483,12 @@ impl<'s> Parser<'s> {
         self.need("}")?;
         self.push(Node::Map(pairs.into()), from.to(self.before))
     }
+}
+
+/// A symbol as it is written.
+fn shown(symbol: [u8; 2]) -> String {
+    let written = symbol.iter().take_while(|b| **b != 0);
+    written.map(|b| char::from(*b)).collect()
 }
 
 fn is_keyword(name: &str) -> bool {

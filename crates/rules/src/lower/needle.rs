@@ -26,11 +26,11 @@ impl Needle {
             return self.finder.find(text.as_bytes()).is_some();
         }
         let (text, needle) = (text.as_bytes(), self.text.as_bytes());
-        match needle {
-            [a, b, c, d, rest @ ..] => in_short(text, [*a, *b, *c, *d], rest),
-            [a, b, rest @ ..] => in_short(text, [*a, *b], rest),
-            [a] => text.contains(a),
-            [] => true,
+        match needle.len() {
+            0 => true,
+            1 => text.contains(&needle[0]),
+            2 | 3 => in_short::<2>(text, needle),
+            _ => in_short::<4>(text, needle),
         }
     }
 }
@@ -39,16 +39,25 @@ impl Needle {
 /// quick on long ones takes longer to begin than that.
 const SHORT: usize = 64;
 
-/// Whether a text contains a beginning and, right after it, the rest.
+/// Whether a text contains a needle of at least `N` bytes. Its first and its last bytes are
+/// compared as one number each; only where both are there and do not meet is the rest looked at.
 #[inline]
-fn in_short<const N: usize>(text: &[u8], beginning: [u8; N], rest: &[u8]) -> bool {
-    let Some(places) = (text.len() + 1).checked_sub(N + rest.len()) else {
+fn in_short<const N: usize>(text: &[u8], needle: &[u8]) -> bool {
+    let length = needle.len();
+    let Some(more) = text.len().checked_sub(length) else {
         return false;
     };
-    let at = |(place, window): (usize, &[u8])| {
-        window == beginning && text[place + N..].starts_with(rest)
+    let (Some(first), Some(last)) = (needle.first_chunk::<N>(), needle.last_chunk::<N>()) else {
+        return false;
     };
-    text.windows(N).take(places).enumerate().any(at)
+    let ends = &text[length - N..];
+    let at = |place: usize, start: &[u8], end: &[u8]| {
+        start == first && end == last && (length <= 2 * N || &text[place..place + length] == needle)
+    };
+    let starts = text.windows(N).zip(ends.windows(N)).take(more + 1);
+    starts
+        .enumerate()
+        .any(|(place, (start, end))| at(place, start, end))
 }
 
 impl fmt::Debug for Needle {

@@ -4,14 +4,14 @@
 //! code; every mistake is told with its line and column in the file, those of a condition too.
 
 mod keys;
-mod pack;
+mod read_pack;
 mod read_rule;
 mod shipped;
 mod signature;
 mod toml_json;
 
 pub use keys::{DETECTION_KEYS, RULE_KEYS, RuleKey};
-pub use pack::{Pack, PackError, Status};
+pub use read_pack::{Pack, PackError, Status};
 pub use read_rule::{Mistake, RuleKind, read_rule, warnings_of};
 pub use shipped::shipped;
 pub use signature::{SignatureError, is_public_key, verify};

@@ -3,12 +3,12 @@
 mod compiled;
 mod example;
 mod rewrite;
-mod rule;
+mod source;
 
 pub use compiled::{Compiled, Counters, RuleError};
 pub use example::Example;
 pub use rewrite::{Rewrite, RewriteError, RewriteTarget};
-pub use rule::{Action, Confidence, Effect, Rule, Severity};
+pub use source::{Action, Confidence, Effect, Rule, Severity};
 
 #[cfg(test)]
 #[path = "rule_tests.rs"]
