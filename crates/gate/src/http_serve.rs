@@ -308,11 +308,11 @@ impl Session {
         let host = host.map_or_else(|| to.host.clone(), |(host, _)| host.clone());
         // A synthetic address in the Host header means its name, as it does for the connection.
         let host = host.ip().map_or(host, |ip| self.context.host_of(ip));
-        if !dial::is_own_loopback(&self.context, &to) {
-            if let Err(refusal) = self.decide_request(&to, &host, &mut request, &mut asked) {
-                // The connection stays, where the request has no body that is left unread.
-                return refusal.response(request.headers()).map(Either::Right);
-            }
+        if !dial::is_own_loopback(&self.context, &to)
+            && let Err(refusal) = self.decide_request(&to, &host, &mut request, &mut asked)
+        {
+            // The connection stays, where the request has no body that is left unread.
+            return refusal.response(request.headers()).map(Either::Right);
         }
         let proxied = matches!(self.mode, Mode::Proxy);
         let upgrade = rewrite(&mut request, &asked, &host, &to, proxied)

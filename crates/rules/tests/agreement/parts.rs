@@ -39,10 +39,11 @@ impl Writer<'_> {
         if of == Of::Bool {
             return self.truth(depth);
         }
-        if depth > 0 && self.random.one_in(3) {
-            if let Some(call) = self.call_giving(of, below) {
-                return call;
-            }
+        if depth > 0
+            && self.random.one_in(3)
+            && let Some(call) = self.call_giving(of, below)
+        {
+            return call;
         }
         if depth > 0 && self.random.one_in(2) {
             return self.made(of, below);
