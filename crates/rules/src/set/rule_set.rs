@@ -126,8 +126,11 @@ impl RuleSet {
         mut noted: impl FnMut(&Arc<Compiled>, Outcome),
     ) -> Option<Decided> {
         self.enforcement[subject.event_type as usize].candidates(subject, |rule| {
+            if rule.rule().is_over(now) {
+                return None;
+            }
             let outcome = rule.run(subject);
-            if outcome == Outcome::False || rule.rule().is_over(now) {
+            if outcome == Outcome::False {
                 return None;
             }
             let action = rule.rule().effect.action()?;
@@ -149,7 +152,7 @@ impl RuleSet {
     pub fn detect(&self, subject: &Subject<'_>, now: i64, mut each: impl FnMut(&Arc<Compiled>)) {
         let table = &self.detection[subject.event_type as usize];
         table.candidates(subject, |rule| {
-            if rule.run(subject) == Outcome::True && !rule.rule().is_over(now) {
+            if !rule.rule().is_over(now) && rule.run(subject) == Outcome::True {
                 each(rule);
             }
             None::<()>
