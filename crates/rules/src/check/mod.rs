@@ -7,6 +7,7 @@
 mod checker;
 mod constants;
 mod functions;
+mod operators;
 mod suggest;
 mod types;
 

@@ -69,6 +69,13 @@ impl Severity {
         (Self::Critical, "critical"),
     ];
 
+    /// The severity of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(severity, _)| *severity)
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {

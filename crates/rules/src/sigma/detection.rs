@@ -152,36 +152,5 @@ impl Condition {
     }
 }
 
-/// How grave what a rule detects is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Worth a note beside an event.
-    Informational,
-    /// Rarely an incident; telling where there are many.
-    Low,
-    /// To be looked at now and then.
-    Medium,
-    /// To be looked at soon.
-    High,
-    /// An incident, almost certainly.
-    Critical,
-}
-
-impl Level {
-    /// Every level and its name.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::Informational, "informational"),
-        (Self::Low, "low"),
-        (Self::Medium, "medium"),
-        (Self::High, "high"),
-        (Self::Critical, "critical"),
-    ];
-
-    /// The level of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(_, known)| *known == name);
-        found.map(|(level, _)| *level)
-    }
-}
+/// How grave what a rule detects is: Sigma's levels are this engine's severities.
+pub type Level = crate::rule::Severity;

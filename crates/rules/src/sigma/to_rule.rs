@@ -7,7 +7,7 @@
 
 use super::rule::read_placed;
 use super::yaml::At;
-use super::{Detection, Level, Skipped};
+use super::{Detection, Skipped};
 use crate::rule::{Compiled, Confidence, Effect, Rule, RuleError, Severity};
 use bailiwick_event::Origin;
 use std::collections::BTreeSet;
@@ -41,13 +41,7 @@ impl Detection {
     /// The rule of that name that reports what the detection says.
     #[must_use]
     pub fn to_rule(&self, id: &str) -> Rule {
-        let severity = match self.level {
-            Some(Level::Informational) => Severity::Informational,
-            Some(Level::Low) => Severity::Low,
-            Some(Level::Medium) | None => Severity::Medium,
-            Some(Level::High) => Severity::High,
-            Some(Level::Critical) => Severity::Critical,
-        };
+        let severity = self.level.unwrap_or(Severity::Medium);
         let mut rule = Rule::detection(id, self.on, &self.to_cel(), severity);
         rule.reason = match &self.author {
             Some(author) => line(&format!("{} (author: {author})", self.title)),
