@@ -52,6 +52,7 @@ fuzz_target!(|text: &str| {
         limits: Limits::default(),
         require: Vec::new(),
         rules: Vec::new(),
+        rule_locks: Default::default(),
     };
     let rules = Rules::of(&policy);
     let slow = reference::Rules::of(&policy);

@@ -110,6 +110,14 @@ impl Decision {
         }
     }
 
+    /// The reason of a rule with a condition, which somebody wrote to be read by whoever is refused;
+    /// the product's own refusals say all in the rule's name and the remedy.
+    #[must_use]
+    pub fn told_reason(&self) -> Option<&str> {
+        let by_condition = self.pack.is_some() || !self.matched.is_empty();
+        Some(&*self.reason).filter(|reason| by_condition && !reason.is_empty())
+    }
+
     /// Whether the event happens as it was asked for.
     #[must_use]
     pub fn is_allow(&self) -> bool {

@@ -11,14 +11,19 @@ pub(crate) trait Decider: Send + Sync {
     /// Decides and records; it has returned before any answer leaves.
     fn submit(&self, act: Act) -> Decision;
     /// The same for a request with these headers, which the gate can change once.
-    fn submit_request(&self, act: Act, _headers: Headers<'_>, _rewritten: bool) -> Submitted {
+    fn submit_request(
+        &self,
+        act: Act,
+        _headers: Headers<'_>,
+        _rewritten: Option<&str>,
+    ) -> Submitted {
         Submitted {
             decision: self.submit(act),
             rewrites: Vec::new(),
         }
     }
     /// Records a refusal of the gate's own.
-    fn note(&self, act: Act, decision: Decision);
+    fn refuse(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.
     fn http_only(&self, host: &Host, port: u16) -> bool;
     /// Whether something asks about requests in the clear that a connection may carry beside
@@ -37,12 +42,12 @@ impl Decider for Guard {
         Self::submit(self, act)
     }
 
-    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted {
+    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: Option<&str>) -> Submitted {
         Self::submit_request(self, act, headers, rewritten)
     }
 
-    fn note(&self, act: Act, decision: Decision) {
-        Self::note(self, act, decision);
+    fn refuse(&self, act: Act, decision: Decision) {
+        Self::refuse(self, act, decision);
     }
 
     fn http_only(&self, host: &Host, port: u16) -> bool {

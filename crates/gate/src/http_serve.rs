@@ -271,16 +271,17 @@ impl Session {
         request: &mut Request<Incoming>,
         asked: &mut Asked,
     ) -> Result<(), Box<Refusal>> {
-        for rewritten in [false, true] {
+        let mut rewritten: Option<String> = None;
+        loop {
             let act = to.http(request.method().as_str(), host, &asked.path);
             let headers = rewriting::seen(request.headers());
             let decider = &self.context.decider;
             let Submitted { decision, rewrites } =
-                decider.submit_request(act.clone(), headers, rewritten);
+                decider.submit_request(act.clone(), headers, rewritten.as_deref());
             if decision.is_allow() {
                 return Ok(());
             }
-            if decision.verdict != Verdict::Rewrite || rewritten {
+            if decision.verdict != Verdict::Rewrite || rewritten.is_some() {
                 return Err(Box::new(Refusal::new(&act, decision)));
             }
             if let Err(why) = rewriting::apply(&rewrites, asked, request.headers_mut()) {
@@ -290,11 +291,11 @@ impl Session {
                     reason,
                     ..decision
                 };
-                self.context.decider.note(act.clone(), denied.clone());
+                self.context.decider.refuse(act.clone(), denied.clone());
                 return Err(Box::new(Refusal::new(&act, denied)));
             }
+            rewritten = Some(decision.rule.id);
         }
-        Ok(())
     }
 
     /// Decides a request, and sends it.

@@ -31,8 +31,17 @@ const METHODS: [&[u8]; 9] = [
 /// No server knows a method that is longer.
 const MAX_METHOD: usize = 128;
 
+/// How much is taken for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reading {
+    /// What an ordinary server could take for one.
+    Ordinary,
+    /// What any server could: a rule is about requests, and what is not read as one passes unasked.
+    Strict,
+}
+
 /// Reads the first bytes; `None` where more of them are needed.
-pub(crate) fn read(bytes: &[u8]) -> Option<Opening> {
+pub(crate) fn read(bytes: &[u8], reading: Reading) -> Option<Opening> {
     match bytes {
         [] | [22] => return None,
         [22, 3, ..] => {
@@ -50,40 +59,58 @@ pub(crate) fn read(bytes: &[u8]) -> Option<Opening> {
     if H2_PREFACE.starts_with(bytes) {
         return None;
     }
-    read_line(bytes)
+    read_line(bytes, reading)
 }
 
 /// The reading where no more bytes will be waited for.
-pub(crate) fn read_late(bytes: &[u8]) -> Opening {
+pub(crate) fn read_late(bytes: &[u8], reading: Reading) -> Opening {
     match bytes {
         [] => Opening::Other,
         // The first byte of a TLS record alone: the rest would carry its name past the check.
         [22] | [22, 3, ..] => Opening::BadTls,
-        _ => read_line(bytes).unwrap_or(Opening::Http),
+        _ => read_line(bytes, reading).unwrap_or(Opening::Http),
     }
 }
 
-fn read_line(bytes: &[u8]) -> Option<Opening> {
+/// White space of some language's library, in which servers are written that trim their lines.
+fn is_blank(b: u8, reading: Reading) -> bool {
+    match reading {
+        Reading::Ordinary => b" \t\r\n".contains(&b),
+        Reading::Strict => b <= b' ' || matches!(b, 0x7f | 0x85 | 0xa0),
+    }
+}
+
+fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
+    let strict = reading == Reading::Strict;
     // Servers skip blank lines before a request (RFC 9112 §2.2), some skip spaces too.
-    let start = bytes.iter().position(|b| !b" \t\r\n".contains(b))?;
+    let start = bytes.iter().position(|b| !is_blank(*b, reading))?;
     let bytes = &bytes[start..];
     let Some(end) = bytes.iter().position(|b| !is_token(*b)) else {
-        return (bytes.len() > MAX_METHOD).then_some(Opening::Other);
+        let long = bytes.len() > MAX_METHOD;
+        return long.then_some(if strict {
+            Opening::Http
+        } else {
+            Opening::Other
+        });
     };
     let method = &bytes[..end];
-    if method.is_empty() || end > MAX_METHOD || !matches!(bytes[end], b' ' | b'\t') {
+    let separated = matches!(bytes[end], b' ' | b'\t')
+        || strict && bytes[end] != b'\n' && is_blank(bytes[end], reading);
+    if method.is_empty() || end > MAX_METHOD && !strict || !separated {
         return Some(Opening::Other);
     }
     let known = METHODS.iter().any(|m| method.eq_ignore_ascii_case(m));
     let rest = &bytes[end..];
-    let binary = |b: &u8| !known && b.is_ascii_control() && !b"\t\r".contains(b);
+    let binary = |b: &u8| {
+        !known && b.is_ascii_control() && !(strict && is_blank(*b, reading)) && !b"\t\r".contains(b)
+    };
     let newline = rest.iter().position(|b| *b == b'\n' || binary(b))?;
     if rest[newline] != b'\n' {
         return Some(Opening::Other);
     }
     let line = rest[..newline].trim_ascii();
     let versioned = line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/"));
-    let target = line.first().is_some_and(|b| *b == b'/');
+    let target = line.first().is_some_and(|b| *b == b'/' || strict);
     Some(if versioned || known && target {
         Opening::Http
     } else {

@@ -14,7 +14,12 @@ fn requests_are_http_however_they_are_dressed_up() {
         b"GET /\0 HTTP/1.1\r\n",
         b"PRI / HTTP/1.1\r\n",
     ] {
-        assert_eq!(read(bytes), Some(Opening::Http), "{}", bytes.escape_ascii());
+        assert_eq!(
+            read(bytes, Reading::Ordinary),
+            Some(Opening::Http),
+            "{}",
+            bytes.escape_ascii()
+        );
     }
 }
 
@@ -31,7 +36,7 @@ fn other_protocols_are_let_be() {
         b"\x16\x02nothing",
     ] {
         assert_eq!(
-            read(bytes),
+            read(bytes, Reading::Ordinary),
             Some(Opening::Other),
             "{}",
             bytes.escape_ascii()
@@ -42,24 +47,37 @@ fn other_protocols_are_let_be() {
 #[test]
 fn half_a_request_line_waits_and_then_counts_as_http() {
     for bytes in [&b"G"[..], b"FO", b"GET /", b"\r\n", b"P", b"PRI * HT"] {
-        assert_eq!(read(bytes), None, "{}", bytes.escape_ascii());
-        assert_eq!(read_late(bytes), Opening::Http, "{}", bytes.escape_ascii());
+        assert_eq!(
+            read(bytes, Reading::Ordinary),
+            None,
+            "{}",
+            bytes.escape_ascii()
+        );
+        assert_eq!(
+            read_late(bytes, Reading::Ordinary),
+            Opening::Http,
+            "{}",
+            bytes.escape_ascii()
+        );
     }
 }
 
 #[test]
 fn http2_without_tls_is_known_by_its_preface() {
     assert_eq!(
-        read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+        read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Reading::Ordinary),
         Some(Opening::Http2)
     );
 }
 
 #[test]
 fn a_hello_that_never_ends_is_no_hello() {
-    assert_eq!(read(&[22, 3, 1]), None);
-    assert_eq!(read_late(&[22, 3, 1]), Opening::BadTls);
-    assert_eq!(read(&[22, 3, 1, 0, 0]), Some(Opening::BadTls));
+    assert_eq!(read(&[22, 3, 1], Reading::Ordinary), None);
+    assert_eq!(read_late(&[22, 3, 1], Reading::Ordinary), Opening::BadTls);
+    assert_eq!(
+        read(&[22, 3, 1, 0, 0], Reading::Ordinary),
+        Some(Opening::BadTls)
+    );
 }
 
 proptest! {
@@ -72,8 +90,8 @@ proptest! {
             "(PRI \\* HTTP/2.0\r\n)[a-z]{0,4}".prop_map(String::into_bytes),
         ]
     ) {
-        let first = (0..=bytes.len()).find_map(|n| read(&bytes[..n]));
-        prop_assert_eq!(read(&bytes), first);
+        let first = (0..=bytes.len()).find_map(|n| read(&bytes[..n], Reading::Ordinary));
+        prop_assert_eq!(read(&bytes, Reading::Ordinary), first);
     }
 
     #[test]
@@ -81,7 +99,45 @@ proptest! {
         method in "[A-Za-z!#$%&'*+.^_`|~0-9-]{1,20}", target in "[!-~]{1,40}", cut: prop::sample::Index,
     ) {
         let line = format!("{method} {target} HTTP/1.1\r\n").into_bytes();
-        prop_assert_eq!(read(&line), Some(Opening::Http));
-        prop_assert!(read(&line[..cut.index(line.len())]).is_none_or(|o| o == Opening::Http));
+        prop_assert_eq!(read(&line, Reading::Ordinary), Some(Opening::Http));
+        prop_assert!(read(&line[..cut.index(line.len())], Reading::Ordinary).is_none_or(|o| o == Opening::Http));
+    }
+}
+
+#[test]
+fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() {
+    let long = [&b"A"[..]; 200].concat();
+    let mut long_method = long.clone();
+    long_method.extend(b" / HTTP/1.1\r\n");
+    for bytes in [
+        &b"\x0bGET /secret HTTP/1.1\r\n"[..],
+        b"GET\x0c/secret HTTP/1.1\r\n",
+        b"\xa0GET /secret HTTP/1.1\r\n",
+        b"\x1cGET\x1f/secret\r\n",
+        b"GET secret\r\n",
+        &long,
+        &long_method,
+    ] {
+        assert_eq!(
+            read(bytes, Reading::Strict),
+            Some(Opening::Http),
+            "{bytes:?}"
+        );
+        assert_ne!(
+            read(bytes, Reading::Ordinary),
+            Some(Opening::Http),
+            "{bytes:?}"
+        );
+    }
+    for bytes in [
+        &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
+        b"\x00\x00\x00\x08\x04\xd2\x16\x2f",
+        b"*1\r\n$4\r\nPING\r\n",
+    ] {
+        assert_eq!(
+            read(bytes, Reading::Strict),
+            Some(Opening::Other),
+            "{bytes:?}"
+        );
     }
 }

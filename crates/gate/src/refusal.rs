@@ -29,7 +29,7 @@ impl Refusal {
         let rule = &self.decision.rule;
         let json = prefers_json(asked);
         let body = if json {
-            let body = serde_json::json!({
+            let mut body = serde_json::json!({
                 "error": "refused by policy",
                 "rule": rule.id,
                 "origin": rule.origin.to_string(),
@@ -37,10 +37,15 @@ impl Refusal {
                 "remedy": self.decision.remedy,
                 "retry": false,
             });
+            if let Some(reason) = self.decision.told_reason() {
+                body["reason"] = reason.into();
+            }
             format!("{body}\n")
         } else {
+            let reason = self.decision.told_reason();
+            let reason = reason.map_or(String::new(), |reason| format!("\nreason: {reason}"));
             format!(
-                "refused by policy: {}\nrule: {rule}\nremedy: {}\n",
+                "refused by policy: {}\nrule: {rule}{reason}\nremedy: {}\n",
                 self.resource, self.decision.remedy
             )
         };

@@ -1,10 +1,12 @@
 //! Requests that a rule lets pass in another form. The changes are made on what is sent to the
-//! server, and the changed request is decided again as if the program had sent it so.
+//! server, and the changed request is decided again as if the program had sent it so. What cannot
+//! be sent in the form that the rule gives it is not sent at all.
 
 use crate::http_asked::Asked;
 use bailiwick_event::fields::{EventType, Headers, Record};
-use bailiwick_rules::Rewrite;
-use hyper::header::{HeaderMap, HeaderName, HeaderValue};
+use bailiwick_rules::{Rewrite, RewriteTarget};
+use hyper::Uri;
+use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
 use std::borrow::Cow;
 
 /// A message's headers as rules see them; a value that is no text is read with replacement
@@ -17,19 +19,81 @@ pub(crate) fn seen(headers: &HeaderMap) -> Headers<'_> {
     Headers(pairs.collect())
 }
 
-/// The same, apart from the message.
-fn owned(headers: &HeaderMap) -> Headers<'static> {
-    let pairs = seen(headers).0.into_iter();
-    let own = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
-    Headers(pairs.map(|(name, value)| (own(name), own(value))).collect())
-}
-
 /// Makes the changes; says why where what would come of them cannot be sent.
 pub(crate) fn apply(
     rewrites: &[Rewrite],
     asked: &mut Asked,
     headers: &mut HeaderMap,
 ) -> Result<(), String> {
+    for rewrite in rewrites {
+        match rewrite {
+            Rewrite::StripHeader(name) => {
+                headers.remove(name);
+            }
+            Rewrite::SetHeader { name, value } => {
+                stays(headers, name)?;
+                let name: HeaderName = name.parse().map_err(said)?;
+                headers.insert(name, value.parse().map_err(said)?);
+            }
+            Rewrite::Replace {
+                target: RewriteTarget::Header,
+                header,
+                ..
+            } => replace_header(rewrite, header, headers)?,
+            Rewrite::Replace {
+                target: RewriteTarget::Url,
+                ..
+            } => replace_url(rewrite, asked)?,
+            Rewrite::Replace { target, .. } => {
+                return Err(format!(
+                    "the {} of a request is not changed here",
+                    target.name()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn said(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
+/// A header that the client's own `Connection` names would be taken away again on its way.
+fn stays(headers: &HeaderMap, name: &str) -> Result<(), String> {
+    let named = |value: &HeaderValue| {
+        let tokens = value.as_bytes().split(|b| *b == b',');
+        tokens
+            .map(<[u8]>::trim_ascii)
+            .any(|token| token.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    match headers.get_all(CONNECTION).iter().any(named) {
+        true => Err(format!("its Connection header takes {name:?} away again")),
+        false => Ok(()),
+    }
+}
+
+fn replace_header(rewrite: &Rewrite, name: &str, headers: &mut HeaderMap) -> Result<(), String> {
+    let name: HeaderName = name.parse().map_err(said)?;
+    let mut record = Record::new(EventType::HttpRequest);
+    let value = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+    let pair = |v: &HeaderValue| (Cow::Owned(name.to_string()), Cow::Owned(value(v)));
+    record.http_request.headers = Some(Headers(headers.get_all(&name).iter().map(pair).collect()));
+    if !rewrite.apply(&mut record).map_err(said)? {
+        return Ok(());
+    }
+    stays(headers, name.as_str())?;
+    headers.remove(&name);
+    for (_, value) in record.http_request.headers.unwrap_or_default().0 {
+        headers.append(
+            &name,
+            HeaderValue::from_bytes(value.as_bytes()).map_err(said)?,
+        );
+    }
+    Ok(())
+}
+
+fn replace_url(rewrite: &Rewrite, asked: &mut Asked) -> Result<(), String> {
     let mut record = Record::new(EventType::HttpRequest);
     let (path, query) = match asked.path.split_once('?') {
         Some((path, query)) => (path, Some(query)),
@@ -37,33 +101,21 @@ pub(crate) fn apply(
     };
     record.http_request.path = Some(Cow::Owned(path.to_owned()));
     record.http_request.query = query.map(|query| Cow::Owned(query.to_owned()));
-    record.http_request.headers = Some(owned(headers));
-    let before = record.clone();
-    for rewrite in rewrites {
-        if matches!(rewrite, Rewrite::Replace { target, .. } if target.name() == "body") {
-            return Err("the body of a request is not changed here".into());
-        }
-        rewrite
-            .apply(&mut record)
-            .map_err(|error| error.to_string())?;
-    }
-    if record.http_request.headers != before.http_request.headers {
-        *headers = sent(record.http_request.headers.as_ref())?;
+    if !rewrite.apply(&mut record).map_err(said)? {
+        return Ok(());
     }
     let path = record.http_request.path.unwrap_or_default();
-    asked.path = match record.http_request.query {
+    let new = match record.http_request.query {
         Some(query) => format!("{path}?{query}"),
         None => path.into_owned(),
     };
+    // What hyper does not take it would not send, and the old one must not be sent instead.
+    new.parse::<Uri>()
+        .map_err(|e| format!("the new URL cannot be sent: {e}"))?;
+    asked.path = new;
     Ok(())
 }
 
-fn sent(headers: Option<&Headers<'_>>) -> Result<HeaderMap, String> {
-    let mut map = HeaderMap::new();
-    for (name, value) in headers.iter().flat_map(|headers| &headers.0) {
-        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|e| e.to_string())?;
-        let value = HeaderValue::from_bytes(value.as_bytes()).map_err(|e| e.to_string())?;
-        map.append(name, value);
-    }
-    Ok(map)
-}
+#[cfg(test)]
+#[path = "rewriting_tests.rs"]
+mod tests;

@@ -136,7 +136,7 @@ impl Decider for Script {
         }
     }
 
-    fn note(&self, act: Act, _: Decision) {
+    fn refuse(&self, act: Act, _: Decision) {
         self.told.lock().unwrap().push(act);
     }
 

@@ -6,7 +6,7 @@ use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
 use crate::http_serve::{self, Mode};
-use crate::opening::{self, MAX_OPENING, Opening};
+use crate::opening::{self, MAX_OPENING, Opening, Reading};
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::relay;
@@ -41,13 +41,20 @@ pub(crate) async fn run(
     let mut server = server.map_or(Server::Waiting, Server::Connected);
     let mut server_ended = false;
     let mut deadline: Option<Instant> = None;
+    // Where nothing but requests may be sent, what is none is refused anyway.
+    let decider = &context.decider;
+    let asked = decider.reads_requests(&to.host, to.port) && !decider.http_only(&to.host, to.port);
+    let reading = match asked {
+        true => Reading::Strict,
+        false => Reading::Ordinary,
+    };
     let mut chunk = vec![0; 16 * 1024];
     let opening = loop {
-        if let Some(opening) = opening::read(client.ahead()) {
+        if let Some(opening) = opening::read(client.ahead(), reading) {
             break opening;
         }
         if client.ahead().len() > MAX_OPENING {
-            break opening::read_late(client.ahead());
+            break opening::read_late(client.ahead(), reading);
         }
         if !client.ahead().is_empty() && deadline.is_none() {
             deadline = Some(Instant::now() + FINISH);
@@ -56,7 +63,7 @@ pub(crate) async fn run(
         let waiting = matches!(server, Server::Waiting);
         tokio::select! {
             read = client.read_ahead() => match read {
-                Ok(0) => break opening::read_late(client.ahead()),
+                Ok(0) => break opening::read_late(client.ahead(), reading),
                 Ok(_) => {}
                 Err(_) => return,
             },
@@ -80,7 +87,7 @@ pub(crate) async fn run(
                 Err(_) => return client.reset_on_close(),
             },
             () = sleep_until(until), if deadline.is_some() => {
-                break opening::read_late(client.ahead());
+                break opening::read_late(client.ahead(), reading);
             }
         }
     };
@@ -154,21 +161,22 @@ async fn speak(server: &mut Server, chunk: &mut [u8]) -> std::io::Result<usize> 
 
 /// Ends a connection that was refused: by an answer where the client speaks HTTP, else a reset.
 pub(crate) async fn refuse(context: Arc<Context>, mut client: Prefixed, refusal: Refusal) {
+    let reading = Reading::Ordinary;
     let opening = timeout(SPEAK_FIRST, async {
         loop {
-            if let Some(opening) = opening::read(client.ahead()) {
+            if let Some(opening) = opening::read(client.ahead(), reading) {
                 return opening;
             }
             match client.read_ahead().await {
                 Ok(n) if n > 0 && client.ahead().len() <= MAX_OPENING => {}
-                _ => return opening::read_late(client.ahead()),
+                _ => return opening::read_late(client.ahead(), reading),
             }
         }
     })
     .await;
     let http = match opening {
         Ok(opening) => opening == Opening::Http,
-        Err(_) => opening::read_late(client.ahead()) == Opening::Http,
+        Err(_) => opening::read_late(client.ahead(), reading) == Opening::Http,
     };
     if http {
         http_serve::run(context, client, Mode::Refused(refusal), None).await;

@@ -51,18 +51,27 @@ impl Guard {
     /// The decision about an act, which is neither recorded nor enforced by asking.
     #[must_use]
     pub fn decide(&self, act: &Act) -> Decision {
-        self.judge(act, None, false).decision
+        self.judge(act, None, None).decision
     }
 
-    fn judge(&self, act: &Act, headers: Option<Headers<'_>>, rewritten: bool) -> Judged {
+    fn judge(&self, act: &Act, headers: Option<Headers<'_>>, rewritten: Option<&str>) -> Judged {
         let decision = decide::decide(&self.policy, act);
         self.rules.judge(act, decision, headers, rewritten)
+    }
+
+    /// What the rules alone say of an act that everything else allows.
+    #[cfg(test)]
+    pub(crate) fn judge_for_test(&self, act: &Act) -> Decision {
+        let allowed = Decision::allow(built_in("test"));
+        self.rules
+            .judge(act, allowed, Some(Headers::default()), None)
+            .decision
     }
 
     /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
     /// the record could not be kept.
     pub fn submit(&self, act: Act) -> Decision {
-        let mut judged = self.judge(&act, None, false);
+        let mut judged = self.judge(&act, None, None);
         if judged.decision.verdict == Verdict::Rewrite {
             judged.decision = cannot_rewrite(&judged.decision);
         }
@@ -70,8 +79,14 @@ impl Guard {
     }
 
     /// Decides about a request of which the boundary sees the headers and which it can change, and
-    /// records both. `rewritten` says that it was changed already: it is not a second time.
-    pub fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: bool) -> Submitted {
+    /// records both. `rewritten` is the rule that changed it already: it is not changed a second
+    /// time.
+    pub fn submit_request(
+        &self,
+        act: Act,
+        headers: Headers<'_>,
+        rewritten: Option<&str>,
+    ) -> Submitted {
         let judged = self.judge(&act, Some(headers), rewritten);
         self.record(act, judged)
     }
@@ -113,7 +128,7 @@ impl Guard {
     /// [`LedgerError`] where it cannot be recorded.
     pub fn require(&self, act: Act, decision: Decision) -> Result<Decision, LedgerError> {
         self.rules.learn(&act);
-        let mut judged = self.rules.judge(&act, decision, None, false);
+        let mut judged = self.rules.judge(&act, decision, None, None);
         if judged.decision.verdict == Verdict::Rewrite {
             judged.decision = cannot_rewrite(&judged.decision);
         }
@@ -129,11 +144,16 @@ impl Guard {
     /// a limit was reached. If it cannot be kept, the ledger counts the loss and the next row
     /// tells it. What detections find in it is recorded too.
     pub fn note(&self, act: Act, decision: Decision) {
-        let found = self.rules.judge(&act, decision.clone(), None, false);
+        let found = self.rules.judge(&act, decision.clone(), None, None);
         self.keep(act, decision);
         for (act, decision) in found.rows {
             self.keep(act, decision);
         }
+    }
+
+    /// Records a refusal by a boundary of what was allowed to happen in a form that it cannot have.
+    pub fn refuse(&self, act: Act, decision: Decision) {
+        self.keep(act, decision);
     }
 
     fn keep(&self, act: Act, decision: Decision) {

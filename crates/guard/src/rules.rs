@@ -4,9 +4,12 @@
 //! and an event is only asked about after they allowed it. Detections see refused events too, for
 //! what was tried is what they are there to report.
 
+use crate::refusal::built_in;
 use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
-use bailiwick_rules::{Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule};
+use bailiwick_rules::{
+    Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
+};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -65,14 +68,47 @@ impl Rules {
     }
 
     /// Asks the rules about an act that the rest of the policy decided. `headers` are those of a
-    /// request, where the boundary sees them; `rewritten` says that the act is one already, and is
-    /// not changed again.
+    /// request, where the boundary sees them; `rewritten` is the rule that changed the act already:
+    /// it is not asked again, and no other may change it.
+    ///
+    /// A request that goes to one machine and names another is asked about as both: what the rules
+    /// say of either must let it pass.
     pub(crate) fn judge(
         &self,
         act: &Act,
         decision: Decision,
         headers: Option<Headers<'_>>,
-        rewritten: bool,
+        rewritten: Option<&str>,
+    ) -> Judged {
+        if let Some(other) = as_connected(act) {
+            let first = self.judge_as(&other, decision.clone(), headers.clone(), rewritten);
+            if first.decision.verdict == Verdict::Deny && decision.is_allow() {
+                return first;
+            }
+            let mut second = self.judge_as(act, decision, headers, rewritten);
+            // What only the machine that it goes to shows; a change is that of the name.
+            let told: Vec<_> = second.rows.iter().map(|(_, d)| d.rule.id.clone()).collect();
+            second.rows.extend(
+                first
+                    .rows
+                    .into_iter()
+                    .filter(|(_, d)| !told.contains(&d.rule.id)),
+            );
+            if second.decision.is_allow() && first.decision.verdict == Verdict::Rewrite {
+                second.decision = first.decision;
+                second.rewrites = first.rewrites;
+            }
+            return second;
+        }
+        self.judge_as(act, decision, headers, rewritten)
+    }
+
+    fn judge_as(
+        &self,
+        act: &Act,
+        decision: Decision,
+        headers: Option<Headers<'_>>,
+        rewritten: Option<&str>,
     ) -> Judged {
         let set = self.registry.current();
         let Some(mut seen) = Projection::of(act) else {
@@ -105,9 +141,21 @@ impl Rules {
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let mut rows = Vec::new();
         // What a changed request is was told of before it was changed.
-        if !rewritten {
+        if rewritten.is_none() {
             let found = set.findings(&subject, seconds);
-            rows.extend(found.iter().map(|found| finding(act, found, None)));
+            rows.extend(
+                found
+                    .iter()
+                    .take(MOST_FINDINGS)
+                    .map(|found| finding(act, found, None)),
+            );
+            if let Some(more) = found
+                .len()
+                .checked_sub(MOST_FINDINGS)
+                .filter(|more| *more > 0)
+            {
+                rows.push(too_many(act, more));
+            }
         }
         if !decision.is_allow() {
             return Judged {
@@ -115,7 +163,7 @@ impl Rules {
                 ..Judged::just(decision)
             };
         }
-        let decided = set.decide(&subject, seconds, |rule, outcome| {
+        let decided = set.decide_without(&subject, seconds, rewritten, |rule, outcome| {
             // Of a condition that has no value again and again the first is told; all are counted.
             let why = match outcome {
                 Outcome::Failed if rule.failed() > 1 => return,
@@ -130,13 +178,31 @@ impl Rules {
                 ..Judged::just(decision)
             };
         };
-        let (decision, rewrites) = by_rule(&decided, &subject, decision, rewritten);
+        let (decision, rewrites) = by_rule(&decided, &subject, decision, rewritten.is_some());
         Judged {
             decision,
             rewrites,
             rows,
         }
     }
+}
+
+/// A request under the name of the machine that it goes to, where it names another.
+fn as_connected(act: &Act) -> Option<Act> {
+    let Act::Http {
+        host, connected, ..
+    } = act
+    else {
+        return None;
+    };
+    if host == connected {
+        return None;
+    }
+    let mut other = act.clone();
+    if let Act::Http { host, .. } = &mut other {
+        host.clone_from(connected);
+    }
+    Some(other)
 }
 
 /// What stands in the place of a rule that cannot be enforced; none for a detection.
@@ -195,7 +261,8 @@ fn by_rule(
     );
     if decided.failed {
         let reason = why_failed(&decided.rule, subject);
-        let remedy = format!("ask with has(…) first whether the field is there: {change}");
+        let remedy =
+            format!("let the rule ask first with has(…) whether the field is there; {change}");
         return (with(Verdict::Deny, reason, remedy), Vec::new());
     }
     let reason = or(&rule.reason, "the rule's condition is true of it");
@@ -215,8 +282,13 @@ fn by_rule(
                 Vec::new(),
             )
         }
-        // It was changed as the rule says, and is decided once more: that is the last time.
-        Action::Rewrite if rewritten => (allowed, Vec::new()),
+        Action::Rewrite if rewritten => {
+            let reason = format!(
+                "{reason}; another rule has changed it already, and it is changed at most once"
+            );
+            let remedy = format!("put both changes into one rule, or {change}");
+            (with(Verdict::Deny, reason, remedy), Vec::new())
+        }
         Action::Rewrite => (
             with(Verdict::Rewrite, reason, or(&remedy, &change)),
             rewrites,
@@ -225,13 +297,31 @@ fn by_rule(
     }
 }
 
+/// Findings of one event that are rows of their own.
+const MOST_FINDINGS: usize = 50;
+
+/// The row that stands for those that are no rows.
+fn too_many(act: &Act, more: usize) -> (Act, Decision) {
+    let row = Act::Finding {
+        at: act.boundary(),
+        about: Text::from(format!(
+            "{more} more detections are true of {}",
+            masked(&act.resource())
+        )),
+        severity: "informational".to_owned(),
+        confidence: "high".to_owned(),
+        signature: String::new(),
+    };
+    (row, Decision::allow(built_in("rules.findings")))
+}
+
 /// The row of a finding. A rule that observes is one of the lowest severity.
 fn finding(act: &Act, found: &Match, why: Option<String>) -> (Act, Decision) {
     let finding = found.finding();
     let rule = found.rule().rule();
     let row = Act::Finding {
         at: act.boundary(),
-        about: Text::from(act.resource()),
+        about: Text::from(masked(&act.resource()).as_ref()),
         severity: finding
             .severity
             .map_or("informational", |s| s.name())

@@ -128,11 +128,11 @@ fn headers_are_known_where_the_boundary_sees_them_and_not_recorded() {
     let headers = |name: &'static str| Headers(vec![(name.into(), "sekret".into())]);
     let with = place
         .guard
-        .submit_request(request("a.test", "/"), headers("X-Key"), false);
+        .submit_request(request("a.test", "/"), headers("X-Key"), None);
     assert_eq!(of(&with.decision), (Verdict::Deny, "key"));
     let without = place
         .guard
-        .submit_request(request("a.test", "/"), headers("X-Other"), false);
+        .submit_request(request("a.test", "/"), headers("X-Other"), None);
     assert!(without.decision.is_allow());
     // Where none was seen it is not known that there was none.
     assert!(!place.guard.submit(request("a.test", "/")).is_allow());
@@ -161,12 +161,12 @@ fn a_request_is_rewritten_once_and_decided_again() {
     let headers = || Headers(Vec::new());
     let first = place
         .guard
-        .submit_request(request("a.test", "/x"), headers(), false);
+        .submit_request(request("a.test", "/x"), headers(), None);
     assert_eq!(of(&first.decision), (Verdict::Rewrite, "strip"));
     assert_eq!(first.rewrites.len(), 1);
     let again = place
         .guard
-        .submit_request(request("a.test", "/x"), headers(), true);
+        .submit_request(request("a.test", "/x"), headers(), Some("strip"));
     assert!(again.decision.is_allow() && again.rewrites.is_empty());
     // A boundary that cannot change anything refuses.
     let decision = place.guard.submit(request("a.test", "/x"));
@@ -247,5 +247,86 @@ fn a_rule_that_does_not_compile_refuses_everything_that_it_is_about() {
     assert!(
         decision.reason.contains("cannot be enforced"),
         "{decision:?}"
+    );
+}
+
+#[test]
+fn a_request_is_asked_about_as_the_machine_that_it_goes_to_too() {
+    let mut both = deny("no-b", "http.request.host == 'b.test'");
+    both.priority = 1;
+    let place = place(vec![both]);
+    let fronted = |host: &str, connected: &str| Act::Http {
+        method: "GET".into(),
+        host: host.into(),
+        connected: connected.into(),
+        port: 80,
+        path: "/".into(),
+        via: Via::Proxy,
+    };
+    // Only what the rules say matters here: the policy allows `a.test` alone.
+    let rules = &place.guard;
+    assert!(rules.submit(fronted("a.test", "a.test")).is_allow());
+    let judged = rules.judge_for_test(&fronted("a.test", "b.test"));
+    assert_eq!(of(&judged), (Verdict::Deny, "no-b"));
+    let judged = rules.judge_for_test(&fronted("b.test", "a.test"));
+    assert_eq!(of(&judged), (Verdict::Deny, "no-b"));
+}
+
+#[test]
+fn a_changed_request_is_asked_about_by_all_other_rules() {
+    let rewrite = |id: &str| {
+        let effect = Effect::Enforce {
+            action: Action::Rewrite,
+            remedy: String::new(),
+            rewrites: vec![Rewrite::StripHeader("cookie".into())],
+        };
+        Rule::new(
+            id,
+            EventType::HttpRequest,
+            "http.request.host == 'a.test'",
+            effect,
+        )
+    };
+    let place = place(vec![
+        rewrite("a-strip"),
+        deny("no-x", "http.request.path == '/x'"),
+    ]);
+    let again = |path: &str| {
+        let act = request("a.test", path);
+        place
+            .guard
+            .submit_request(act, Headers(Vec::new()), Some("a-strip"))
+            .decision
+    };
+    assert_eq!(of(&again("/x")), (Verdict::Deny, "no-x"));
+    assert!(again("/y").is_allow());
+    let place = self::place(vec![rewrite("a-strip"), rewrite("b-strip")]);
+    let act = request("a.test", "/");
+    let second = place
+        .guard
+        .submit_request(act, Headers(Vec::new()), Some("a-strip"))
+        .decision;
+    assert_eq!(of(&second), (Verdict::Deny, "b-strip"));
+    assert!(second.reason.contains("at most once"), "{second:?}");
+}
+
+#[test]
+fn many_findings_of_one_event_are_a_row_of_their_own() {
+    let detection = |n: usize| {
+        Rule::detection(
+            &format!("d{n}"),
+            EventType::Socket,
+            "socket.port > 0",
+            Severity::Low,
+        )
+    };
+    let place = place((0..120).map(detection).collect());
+    assert!(place.guard.submit(connect("a.test", 80)).is_allow());
+    let rows = place.rows();
+    assert_eq!(rows.len(), 52);
+    assert!(
+        rows[51].act.resource().contains("70 more detections"),
+        "{:?}",
+        rows[51]
     );
 }

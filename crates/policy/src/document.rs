@@ -29,6 +29,9 @@ const ASKED: [EventType; 4] = [
     EventType::ProcessExec,
 ];
 
+/// Rules, and detections, of one file.
+const MOST_RULES: usize = 1_000;
+
 /// A parsed policy file.
 #[derive(Debug)]
 pub(crate) struct Document {
@@ -314,6 +317,10 @@ impl Reader<'_> {
         let DeValue::Array(array) = item.get_ref() else {
             return self.wrong_type(key, item);
         };
+        if array.len() > MOST_RULES {
+            let message = format!("a policy has at most {MOST_RULES} of [[{}]]", key.path);
+            return self.error(item.span(), message, "make packs of them");
+        }
         for element in array.iter() {
             let DeValue::Table(table) = element.get_ref() else {
                 self.wrong_type(key, element);

@@ -41,6 +41,29 @@ pub struct Effective {
     /// `[[rules]]` and `[[detections]]`, those of packs too; the strongest layer's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
+    /// What holds for rules that are added while a session runs.
+    #[serde(default, skip_serializing_if = "RuleLocks::is_empty")]
+    pub rule_locks: RuleLocks,
+}
+
+/// What the system's policy says of rules that come later.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleLocks {
+    /// Where `rules` is locked: then none is added that allows or rewrites, and none that is there
+    /// is changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<Origin>,
+    /// Where packs are asked to be signed: then none is added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed: Option<Origin>,
+}
+
+impl RuleLocks {
+    /// Whether nothing is locked.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_none() && self.signed.is_none()
+    }
 }
 
 /// The layers that a policy can require.

@@ -50,7 +50,7 @@ mod workspace;
 pub use diagnostic::{Diagnostic, Severity};
 pub use effective::{
     Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits, NetworkPolicy,
-    PathEntry, PathPattern, ProtectAbsent, Publish, Sourced,
+    PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
 };
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};

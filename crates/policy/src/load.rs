@@ -13,8 +13,8 @@ use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, TrustStore};
 use crate::{
-    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, built_in, contradictions,
-    toolchains, workspace,
+    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, RuleLocks, built_in,
+    contradictions, toolchains, workspace,
 };
 use bailiwick_event::{Origin, Text};
 use std::path::{Path, PathBuf};
@@ -76,6 +76,7 @@ pub(crate) fn assemble(
         limits: Limits::default(),
         require: Vec::new(),
         rules: Vec::new(),
+        rule_locks: RuleLocks::default(),
     };
     let mut merge = Merge::new(effective);
     for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
@@ -87,6 +88,12 @@ pub(crate) fn assemble(
             }
         }
     }
+    let system = stack.units.iter().filter(|u| u.layer == Layer::System);
+    let keys = system.flat_map(|u| u.document.of(KeyId::PackKeys)).next();
+    merge.effective.rule_locks = RuleLocks {
+        rules: merge.locked(KeyId::Rules).cloned(),
+        signed: keys.map(|entry| entry.origin.clone()),
+    };
     let giver = |layer: Layer, folder: Option<&PathBuf>| Giver {
         layer,
         trusted: layer != Layer::Project || stack.project_trusted,

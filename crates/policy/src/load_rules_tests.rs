@@ -74,6 +74,17 @@ fn an_untrusted_projects_rule_never_keeps_anothers_out() {
         "{:?}",
         loaded.notices
     );
+    // Neither does a copy of a stronger layer's that a weaker one has too.
+    let loaded = Machine::new()
+        .project(&rule("one", "deny"))
+        .file("weak.toml", &never)
+        .file(
+            "base.toml",
+            &format!("extends = [\"./weak.toml\"]\n{}", rule("one", "deny")),
+        )
+        .policy("./base.toml")
+        .load();
+    assert!(named(&loaded, "one").unwrap().when.contains("/one"));
     // A trusted one's does: it is the stronger layer.
     let loaded = Machine::new()
         .project(&never)
@@ -223,7 +234,7 @@ on = "http.request"
 when = 'http.request.host == "a\"b" && "é\n" != r"\d"'
 action = "rewrite"
 priority = -3
-reason = "because \u001b"
+reason = "because"
 remedy = "none"
 tags = ["x", "y"]
 expires = 2027-01-31T12:00:00+02:00
@@ -251,4 +262,25 @@ confidence = "low"
         again.effective.rules.iter().map(plain).collect(),
     );
     assert_eq!(a, b, "{}", render_show(&loaded));
+}
+
+#[test]
+fn what_holds_for_rules_that_come_later_is_in_the_effective_policy() {
+    let loaded = Machine::new().system("[lock]\nkeys = [\"rules\"]\n").load();
+    assert!(loaded.effective.rule_locks.rules.is_some());
+    let lock = loaded.effective.to_lock();
+    assert_eq!(
+        Effective::from_lock(&lock).unwrap().rule_locks,
+        loaded.effective.rule_locks
+    );
+}
+
+#[test]
+fn a_text_that_a_terminal_would_obey_is_a_mistake() {
+    let text = format!("{}reason = \"\\u001b[2J\"\n", rule("one", "deny"));
+    let said = error(&Machine::new().user(&text));
+    assert!(
+        said.contains("policy.toml:6:10") && said.contains("a terminal would obey"),
+        "{said}"
+    );
 }

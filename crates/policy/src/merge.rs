@@ -236,7 +236,12 @@ impl Merge {
         };
         let there = self.effective.rules.iter_mut().find(|r| r.id == rule.id);
         match there {
-            Some(there) if same_rule(there, &rule) => {}
+            Some(there) if same_rule(there, &rule) => {
+                // From now on it is this layer's, and no weaker one takes its place.
+                if giver.trusted && self.untrusted_rules.remove(&rule.id) {
+                    *there = rule;
+                }
+            }
             Some(there) if giver.trusted && self.untrusted_rules.remove(&rule.id) => {
                 let lost = std::mem::replace(there, rule);
                 self.displaced.push((lost, there.origin.clone()));

@@ -20,4 +20,4 @@ pub use rule::{
     Action, Compiled, Confidence, Counters, Effect, Example, Rewrite, RewriteError, RewriteTarget,
     Rule, RuleError, Severity,
 };
-pub use set::{Decided, Edit, Finding, Listed, Match, Registry, RuleSet};
+pub use set::{Decided, Edit, Finding, Listed, Match, Registry, RuleSet, masked};

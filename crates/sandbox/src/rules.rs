@@ -8,7 +8,7 @@ use crate::protocol::{Ask, Say};
 use crate::supervisor::happened;
 use bailiwick_event::{Act, Failure, Text};
 use bailiwick_guard::Guard;
-use bailiwick_rules::{Listed, Rule};
+use bailiwick_rules::{Action, Listed, Rule};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
 
@@ -105,6 +105,21 @@ fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
         RulesAsk::Enable(names) => ("enabled", Vec::new(), names),
         RulesAsk::Disable(names) => ("disabled", Vec::new(), names),
     };
+    let locks = &guard.policy().rule_locks;
+    if let (Some(lock), false) = (&locks.signed, put.is_empty()) {
+        return Err(format!(
+            "the system's policy asks for signed packs ({lock}): name the pack in a policy instead, and start a new run"
+        ));
+    }
+    if let Some(lock) = &locks.rules {
+        let gives =
+            |rule: &Rule| matches!(rule.effect.action(), Some(Action::Allow | Action::Rewrite));
+        if word != "added" || put.iter().any(gives) {
+            return Err(format!(
+                "`rules` is locked by {lock}: while this run goes on rules that deny, ask or observe can be added, and no other change is made"
+            ));
+        }
+    }
     let registry = guard.rules();
     let there = |name: &str| registry.get(name);
     for name in put.iter().map(|rule| &rule.id).chain(&names) {

@@ -2,7 +2,7 @@
 
 use bailiwick_event::{Failure, Text};
 use bailiwick_rules::Compiled;
-use bailiwick_rules::pack::Pack;
+use bailiwick_rules::pack::{Pack, shipped};
 use bailiwick_rules::sigma::{Imported, Reason};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,6 +28,9 @@ pub(super) fn text(path: &Path) -> Result<(String, String), Failure> {
     let name = Text::from(path.as_os_str()).to_string();
     let failed = |why: &str| Failure::usage(format!("{name} cannot be read: {why}"));
     let found = std::fs::metadata(path).map_err(|e| failed(&e.to_string()))?;
+    if !found.is_file() {
+        return Err(failed("it is not a regular file"));
+    }
     if found.len() > LARGEST {
         return Err(failed(&format!(
             "it is larger than {LARGEST} bytes; make several files of it"
@@ -51,6 +54,11 @@ pub(super) fn text(path: &Path) -> Result<(String, String), Failure> {
     }
 }
 
+/// The shipped pack of that name, and its text.
+fn shipped_pack(name: &str) -> Option<(&'static str, &'static str)> {
+    shipped().iter().find(|(id, _)| *id == name).copied()
+}
+
 /// A file of Sigma rules.
 pub(super) fn sigma(path: &Path) -> Result<(String, Imported), Failure> {
     let (name, text) = text(path)?;
@@ -61,20 +69,37 @@ pub(super) fn sigma(path: &Path) -> Result<(String, Imported), Failure> {
 impl RuleFile {
     /// Reads a file; what is wrong with it is told in one line for each mistake.
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
+        let named = path.to_str().and_then(shipped_pack);
         match path.extension().and_then(|ending| ending.to_str()) {
-            Some("toml") => Self::pack(path),
+            None if named.is_some() => {
+                let (name, text) = named.unwrap_or_default();
+                Self::toml(format!("pack:{name}"), text)
+            }
+            Some("toml") => {
+                let (name, text) = text(path)?;
+                Self::toml(name, &text)
+            }
             Some("yml" | "yaml") => Self::sigma(path),
             _ => Err(Failure::usage(format!(
-                "{}: the name does not say what it is; a pack ends in .toml, a file of Sigma \
-                 rules in .yml",
-                Text::from(path.as_os_str())
+                "{}: the name does not say what it is; a pack or a policy ends in .toml, a file \
+                 of Sigma rules in .yml; the shipped packs are {}",
+                Text::from(path.as_os_str()),
+                shipped()
+                    .iter()
+                    .map(|(name, _)| *name)
+                    .collect::<Vec<_>>()
+                    .join(", ")
             ))),
         }
     }
 
-    fn pack(path: &Path) -> Result<Self, Failure> {
-        let (name, text) = text(path)?;
-        let pack = Pack::read(&name, &text).map_err(|error| Failure::usage(error.to_string()))?;
+    /// A pack, or the rules of a policy: a pack says its schema, and a policy has none.
+    fn toml(name: String, text: &str) -> Result<Self, Failure> {
+        let is_pack = toml::from_str::<toml::Table>(text).map_or(true, |table| {
+            table.contains_key("schema") || table.contains_key("version")
+        });
+        let read = if is_pack { Pack::read } else { Pack::of_policy };
+        let pack = read(&name, text).map_err(|error| Failure::usage(error.to_string()))?;
         let warnings = pack.warnings.iter().map(|(line, column, warning)| {
             let help = match &*warning.help {
                 "" => String::new(),

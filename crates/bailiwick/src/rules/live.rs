@@ -23,7 +23,9 @@ pub(super) fn list(of: &LiveSession, json: bool) -> Done {
         return Ok(0);
     }
     let mut table = output::table();
-    table.set_header(["rule", "on", "does", "true", "failed", "in force", "from"]);
+    table.set_header([
+        "rule", "priority", "on", "does", "true", "failed", "in force", "from",
+    ]);
     for one in &listed {
         table.add_row(row(one));
     }
@@ -31,7 +33,7 @@ pub(super) fn list(of: &LiveSession, json: bool) -> Done {
     Ok(0)
 }
 
-fn row(one: &ListedRule) -> [String; 7] {
+fn row(one: &ListedRule) -> [String; 8] {
     let rule = &one.rule;
     let does = match &rule.effect {
         Effect::Enforce { action, .. } => action.name().to_owned(),
@@ -39,6 +41,11 @@ fn row(one: &ListedRule) -> [String; 7] {
     };
     [
         rule.id.clone(),
+        if rule.locked {
+            "system".to_owned()
+        } else {
+            rule.priority.to_string()
+        },
         rule.on.to_string(),
         does,
         one.matched.to_string(),
@@ -80,5 +87,15 @@ pub(super) fn enable(of: &LiveNames, enabled: bool) -> Done {
 
 fn change(of: &LiveSession, ask: &RulesAsk) -> Done {
     rules(&of.session, ask)?;
+    let (count, done) = match ask {
+        RulesAsk::List => return Ok(0),
+        RulesAsk::Add(rules) => (rules.len(), "added"),
+        RulesAsk::Update(rules) => (rules.len(), "updated"),
+        RulesAsk::Remove(names) => (names.len(), "removed"),
+        RulesAsk::Enable(names) => (names.len(), "enabled"),
+        RulesAsk::Disable(names) => (names.len(), "disabled"),
+    };
+    let counted = files::count(count as u64, "rule");
+    output::print(&format!("{counted} {done}\n"))?;
     Ok(0)
 }

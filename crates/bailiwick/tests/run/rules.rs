@@ -102,7 +102,7 @@ fn every_mistake_in_files_of_rules_is_told_with_its_place_and_remedy() {
         .stderr_has("http.request.port")
         .stderr_has("broken.yml:")
         .stderr_has("none.toml cannot be read")
-        .stderr_has("a pack ends in .toml")
+        .stderr_has("a pack or a policy ends in .toml")
         .stdout_has("team.toml: 1 rule");
     sandbox
         .bailiwick(["rules", "check", "always.toml"])

@@ -175,3 +175,26 @@ fn a_reader_keeps_nothing_of_the_line_before() {
         &Record::new(EventType::File)
     );
 }
+
+#[test]
+fn headers_are_read_as_pairs_and_as_a_map() {
+    let line = |headers: &str| {
+        format!(
+            "{{\"common\":{{\"type\":\"http.request\"}},\"http\":{{\"request\":{{\"headers\":{headers}}}}}}}"
+        )
+    };
+    let pairs = line(r#"[["Accept","a"],["Accept","b"]]"#);
+    for map in [line(r#"{"Accept":["a","b"]}"#), pairs.clone()] {
+        assert_eq!(Record::read(&map).unwrap(), Record::read(&pairs).unwrap());
+    }
+    let one = line(r#"{"Accept":"\u0061"}"#);
+    let headers = Record::read(&one).unwrap().http_request.headers;
+    assert_eq!(headers.unwrap().find("accept").as_deref(), Some("a"));
+    let bad = line("1");
+    assert!(
+        Record::read(&bad)
+            .unwrap_err()
+            .message
+            .contains("headers: [[")
+    );
+}

@@ -10,7 +10,7 @@ use super::{
     HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ProcessExec, Slot,
     SocketUse, Subject,
 };
-use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
@@ -312,9 +312,7 @@ recorded! {
     bool => |yes: bool| yes;
     Time => |time: i64| Time(time);
     Vec<Cow<'a, str>> => |texts: Vec<Key<'a>>| texts.into_iter().map(|text| text.0).collect();
-    Headers<'a> => |pairs: Vec<(Key<'a>, Key<'a>)>| {
-        Headers(pairs.into_iter().map(|(name, value)| (name.0, value.0)).collect())
-    };
+    Headers<'a> => |headers: Sent<'a>| headers.0;
     Vec<(Cow<'a, str>, Cow<'a, str>)> => |pairs: Labels<'a>| pairs.0;
 }
 
@@ -343,5 +341,66 @@ impl<'de: 'a, 'a> Deserialize<'de> for Labels<'a> {
             }
         }
         from.deserialize_map(Pairs).map(Labels)
+    }
+}
+
+/// Headers as pairs in the order in which they were sent (`[["accept", "a"]]`), or as a map from
+/// names to a value or a list of values (`{"accept": "a"}`).
+struct Sent<'a>(Headers<'a>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Sent<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Both;
+        impl<'de> Visitor<'de> for Both {
+            type Value = Headers<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("headers: [[\"name\", \"value\"], …] or {\"name\": \"value\", …}")
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut all: S) -> Result<Self::Value, S::Error> {
+                let mut headers = Headers::default();
+                while let Some((name, value)) = all.next_element::<(Key<'de>, Key<'de>)>()? {
+                    headers.0.push((name.0, value.0));
+                }
+                Ok(headers)
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut headers = Headers::default();
+                while let Some((name, values)) = map.next_entry::<Key<'de>, Values<'de>>()? {
+                    let pair = |value| (name.0.clone(), value);
+                    headers.0.extend(values.0.into_iter().map(pair));
+                }
+                Ok(headers)
+            }
+        }
+        from.deserialize_any(Both).map(Sent)
+    }
+}
+
+/// One value or several.
+struct Values<'a>(Vec<Cow<'a, str>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Values<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct OneOrMore;
+        impl<'de> Visitor<'de> for OneOrMore {
+            type Value = Vec<Cow<'de, str>>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a header's value, or a list of them")
+            }
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(vec![Cow::Borrowed(text)])
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(vec![Cow::Owned(text.to_owned())])
+            }
+            fn visit_seq<S: SeqAccess<'de>>(self, mut all: S) -> Result<Self::Value, S::Error> {
+                let mut values = Vec::new();
+                while let Some(value) = all.next_element::<Key<'de>>()? {
+                    values.push(value.0);
+                }
+                Ok(values)
+            }
+        }
+        from.deserialize_any(OneOrMore).map(Values)
     }
 }

@@ -262,7 +262,7 @@ families! {
     }
     /// A program that is started.
     ProcessExec process_exec "process.exec" {
-        ExecExecutable executable "executable" always Text "The program.";
+        ExecExecutable executable "executable" always Text "The program, by the name or path that the command gives it.";
         ExecArgv argv "argv" always Texts "The words of its command line, the program's name first.";
         ExecCommand command "command" always Text "The words in one line, with a space between them.";
         ExecCwd cwd "cwd" maybe Text "The folder in which it starts.";
@@ -280,7 +280,7 @@ families! {
     /// A connection or a datagram.
     SocketUse socket "socket" {
         SocketHost host "host" maybe Text "The name that was asked for, where there was one.";
-        SocketAddress address "address" maybe Text "The address.";
+        SocketAddress address "address" maybe Text "The address that the program used; where it asked for a name, one of the gate's own or none.";
         SocketPort port "port" always Int "The port.";
         SocketTransport transport "transport" always Text "`tcp` or `udp`.";
     }

@@ -76,7 +76,7 @@ impl Decider for Function {
         }
     }
 
-    fn note(&self, _: Act, _: Decision) {}
+    fn refuse(&self, _: Act, _: Decision) {}
 
     fn http_only(&self, _: &Host, _: u16) -> bool {
         false

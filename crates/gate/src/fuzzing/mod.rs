@@ -42,8 +42,8 @@ pub fn client_hello(bytes: &[u8]) -> Hello {
 #[must_use]
 pub fn opening(bytes: &[u8], late: bool) -> Option<&'static str> {
     let opening = match late {
-        true => Some(opening::read_late(bytes)),
-        false => opening::read(bytes),
+        true => Some(opening::read_late(bytes, opening::Reading::Ordinary)),
+        false => opening::read(bytes, opening::Reading::Ordinary),
     };
     opening.map(|opening| match opening {
         Opening::Tls(_) => "tls",

@@ -161,8 +161,9 @@ impl Backtest {
             session: Arc::clone(session),
             id: event.id,
         };
-        self.question
-            .ask(&projection.subject(), &mut self.total, place);
+        let mut part = self.total.empty();
+        self.question.ask(&projection.subject(), &mut part, place);
+        self.total.merge(part, 0);
     }
 
     /// What was found.

@@ -72,6 +72,9 @@ impl Tally {
         self.matched += part.matched;
         self.events += part.events;
         self.skipped += part.skipped;
+        if part.hits == 0 {
+            return;
+        }
         if self.together {
             for row in &mut self.rows {
                 row.count += part.counts.remove(&row.signature).unwrap_or(0);

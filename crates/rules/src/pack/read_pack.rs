@@ -77,6 +77,9 @@ impl std::error::Error for PackError {}
 /// Bytes of the largest pack.
 const LARGEST: usize = 8 << 20;
 
+/// Rules, and detections, of the largest file.
+const MOST_RULES: usize = 2_000;
+
 /// The schema that this reads.
 const SCHEMA: &str = "1";
 
@@ -86,13 +89,29 @@ impl Pack {
     /// # Errors
     /// [`PackError`] with every mistake, each with its place.
     pub fn read(file: &str, text: &str) -> Result<Self, PackError> {
+        Self::with(file, text, Reader::pack)
+    }
+
+    /// The rules of a policy as a pack without a name; what else the policy says is not looked at.
+    ///
+    /// # Errors
+    /// [`PackError`] with every mistake in its rules.
+    pub fn of_policy(file: &str, text: &str) -> Result<Self, PackError> {
+        Self::with(file, text, Reader::policy)
+    }
+
+    fn with<'a>(
+        file: &'a str,
+        text: &'a str,
+        read: fn(&mut Reader<'a>) -> Option<Self>,
+    ) -> Result<Self, PackError> {
         let mut reader = Reader {
             file,
             text,
             found: Vec::new(),
             warnings: Vec::new(),
         };
-        let pack = reader.pack();
+        let pack = read(&mut reader);
         match pack {
             Some(pack) if reader.found.is_empty() => Ok(Self {
                 warnings: placed(text, reader.warnings),
@@ -146,7 +165,7 @@ const KEYS: [&str; 8] = [
     "detections",
 ];
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn error(&mut self, span: Range<usize>, message: impl Into<String>, help: impl Into<String>) {
         self.found.push(Mistake {
             span,
@@ -184,7 +203,8 @@ impl Reader<'_> {
         }
     }
 
-    fn pack(&mut self) -> Option<Pack> {
+    /// The file's table; what is none is reported.
+    fn table(&mut self) -> Option<Spanned<DeTable<'a>>> {
         if self.text.len() > LARGEST {
             self.error(
                 0..0,
@@ -198,9 +218,28 @@ impl Reader<'_> {
             let message = bailiwick_event::Text::from(error.message()).to_string();
             self.error(error.span().unwrap_or(0..0), message, "");
         }
-        if !self.found.is_empty() {
-            return None;
+        self.found.is_empty().then_some(table)
+    }
+
+    fn policy(&mut self) -> Option<Pack> {
+        let table = self.table()?;
+        let mut rules = Vec::new();
+        for kind in [RuleKind::Rule, RuleKind::Detection] {
+            self.rules(kind, table.get_ref(), None, &mut rules);
         }
+        Some(Pack {
+            id: "".into(),
+            version: String::new(),
+            status: Status::Stable,
+            owner: String::new(),
+            description: String::new(),
+            rules,
+            warnings: Vec::new(),
+        })
+    }
+
+    fn pack(&mut self) -> Option<Pack> {
+        let table = self.table()?;
         let table = table.get_ref();
         for (name, _) in table
             .iter()
@@ -267,7 +306,7 @@ impl Reader<'_> {
         let name: Arc<str> = id.map(|(id, _)| id).unwrap_or_default().into();
         let mut rules = Vec::new();
         for kind in [RuleKind::Rule, RuleKind::Detection] {
-            self.rules(kind, table, &name, &mut rules);
+            self.rules(kind, table, Some(&name), &mut rules);
         }
         Some(Pack {
             id: name,
@@ -284,7 +323,7 @@ impl Reader<'_> {
         &mut self,
         kind: RuleKind,
         table: &DeTable<'_>,
-        pack: &Arc<str>,
+        pack: Option<&Arc<str>>,
         rules: &mut Vec<Arc<Compiled>>,
     ) {
         let Some(item) = table.get(kind.table()) else {
@@ -294,6 +333,10 @@ impl Reader<'_> {
             let message = format!("`{}` is a list of tables", kind.table());
             return self.error(item.span(), message, format!("write [[{}]]", kind.table()));
         };
+        if all.len() > MOST_RULES {
+            let message = format!("a file has at most {MOST_RULES} of [[{}]]", kind.table());
+            return self.error(item.span(), message, "make several files of it");
+        }
         for item in all.iter() {
             self.rule(kind, item, pack, rules);
         }
@@ -303,7 +346,7 @@ impl Reader<'_> {
         &mut self,
         kind: RuleKind,
         item: &Spanned<DeValue<'_>>,
-        pack: &Arc<str>,
+        pack: Option<&Arc<str>>,
         rules: &mut Vec<Arc<Compiled>>,
     ) {
         let Some(table) = item.get_ref().as_table() else {
@@ -327,7 +370,7 @@ impl Reader<'_> {
                 }
                 self.warn(&compiled, table, item.span());
                 let mut rule = compiled.rule().clone();
-                rule.pack = Some(Arc::clone(pack));
+                rule.pack = pack.cloned();
                 rules.push(Arc::new(compiled.with_rule(rule)));
             }
             Err(found) => self.found.extend(found),

@@ -116,6 +116,15 @@ fn one_of<T: Copy>(name: &str, all: &[(T, &'static str)]) -> Result<T, String> {
     })
 }
 
+/// Whether a text can be shown as it is: no control character, none that hides or turns text.
+fn is_plain(text: &str) -> bool {
+    let hidden = |c: char| {
+        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
+    };
+    !text.chars().any(|c| c.is_control() || hidden(c))
+}
+
 /// Whether a text is a rule's name.
 pub(super) fn is_id(text: &str) -> bool {
     let plain =
@@ -149,7 +158,16 @@ impl Reader {
     fn text<'t>(&mut self, table: &'t DeTable<'_>, name: &str) -> Option<(&'t str, Range<usize>)> {
         let item = self.item(table, name)?;
         match item.get_ref() {
-            DeValue::String(text) => Some((text, item.span())),
+            DeValue::String(text) if name == "when" || is_plain(text) => Some((text, item.span())),
+            DeValue::String(_) => {
+                let message = format!("`{name}` has a character in it that a terminal would obey");
+                self.error(
+                    item.span(),
+                    message,
+                    "remove control and direction characters",
+                );
+                None
+            }
             _ => {
                 self.wrong_type(name, item);
                 None
@@ -286,7 +304,8 @@ impl Reader {
             return Vec::new();
         };
         let texts: Option<Vec<_>> = item.get_ref().as_array().and_then(|all| {
-            let text = |item: &Item<'_>| item.get_ref().as_str().map(str::to_owned);
+            let plain = |text: &&str| is_plain(text);
+            let text = |item: &Item<'_>| item.get_ref().as_str().filter(plain).map(str::to_owned);
             all.iter().map(text).collect()
         });
         texts.unwrap_or_else(|| {

@@ -100,7 +100,8 @@ fn is_plain(field: Field, name: &str) -> bool {
 }
 
 /// A text in which a credential stands is told by the kinds alone: where it ends is not certain.
-fn masked(text: &str) -> Cow<'_, str> {
+#[must_use]
+pub fn masked(text: &str) -> Cow<'_, str> {
     match secrets::find(text) {
         kinds if kinds.is_empty() => text.into(),
         kinds => format!("({} bytes with {})", text.len(), kinds.join(", ")).into(),

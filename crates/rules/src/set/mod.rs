@@ -12,7 +12,7 @@ mod table;
 
 pub use capture::Match;
 pub(crate) use capture::{Asked, hex, matched, show, signature_of};
-pub use finding::Finding;
+pub use finding::{Finding, masked};
 pub(crate) use finding::{is_secret_header, show_value};
 pub use registry::{Edit, Listed, Registry};
 pub use rule_set::{Decided, RuleSet};

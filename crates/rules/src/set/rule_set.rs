@@ -123,10 +123,23 @@ impl RuleSet {
         &self,
         subject: &Subject<'_>,
         now: i64,
+        noted: impl FnMut(&Arc<Compiled>, Outcome),
+    ) -> Option<Decided> {
+        self.decide_without(subject, now, None, noted)
+    }
+
+    /// The same without one rule: that which has changed the event already.
+    #[must_use]
+    #[inline]
+    pub fn decide_without(
+        &self,
+        subject: &Subject<'_>,
+        now: i64,
+        without: Option<&str>,
         mut noted: impl FnMut(&Arc<Compiled>, Outcome),
     ) -> Option<Decided> {
         self.enforcement[subject.event_type as usize].candidates(subject, |rule| {
-            if rule.rule().is_over(now) {
+            if rule.rule().is_over(now) || without.is_some_and(|id| id == rule.rule().id) {
                 return None;
             }
             let outcome = rule.run(subject);

@@ -89,9 +89,11 @@ fn has(out: &mut String, of: &Operand) {
             out.push_str(field.info().path);
             out.push(')');
         }
+        // Whether it was sent has no answer where no header was seen at all.
         Operand::Header(_) => {
+            out.push_str("(has(http.request.headers) && ");
             operand(out, of);
-            out.push_str(".exists()");
+            out.push_str(".exists())");
         }
     }
 }

@@ -26,7 +26,7 @@ fn conditions_are_written_so() {
         (
             "proxy",
             "s: {cs-user-agent|startswith: Wget, c-uri-query: 'a*b'}\ncondition: s",
-            "http.request.header(\"user-agent\").exists() && \
+            "(has(http.request.headers) && http.request.header(\"user-agent\").exists()) && \
              http.request.header(\"user-agent\").lowerAscii().startsWith(\"wget\") && \
              has(http.request.query) && http.request.query.matches(\"(?is)^a.*b$\")",
         ),

@@ -62,7 +62,8 @@ impl Cel<'_> {
             Node::Name(_) | Node::Select { .. } => self.find(&self.path(id).unwrap())?,
             Node::Has { of, name } => {
                 let path = format!("{}.{name}", self.path(*of).unwrap());
-                V::Bool(self.event.contains_key(&path))
+                // Headers were seen, if only none of them.
+                V::Bool(path == "http.request.headers" || self.event.contains_key(&path))
             }
             Node::And(all) => {
                 for one in all {
