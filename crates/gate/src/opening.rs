@@ -102,7 +102,8 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
     let known = METHODS.iter().any(|m| method.eq_ignore_ascii_case(m));
     let rest = &bytes[end..];
     let binary = |b: &u8| {
-        !known && b.is_ascii_control() && !(strict && is_blank(*b, reading)) && !b"\t\r".contains(b)
+        let blank = b"\t\r".contains(b) || strict && is_blank(*b, reading);
+        b.is_ascii_control() && !blank && !known
     };
     let newline = rest.iter().position(|b| *b == b'\n' || binary(b))?;
     if rest[newline] != b'\n' {
