@@ -7,6 +7,7 @@
 use crate::refusal::built_in;
 use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
+use bailiwick_rules::eval::ErrorKind;
 use bailiwick_rules::{
     Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
 };
@@ -215,11 +216,19 @@ fn refuse_all(rule: &Rule, why: &str) -> Option<Arc<Compiled>> {
     Compiled::new(instead).ok().map(Arc::new)
 }
 
+/// Why a condition has no value, in words that hold no value of the event: a conversion that fails
+/// quotes what it was given, and that may be a credential.
 fn why_failed(rule: &Compiled, subject: &Subject<'_>) -> String {
-    match rule.program().evaluate(subject) {
-        Err(error) => format!("its condition has no value for this event: {error}"),
-        Ok(_) => "its condition has no value for this event".into(),
-    }
+    let why = match rule.program().evaluate(subject) {
+        Ok(_) => String::new(),
+        Err(error) => match error.kind {
+            ErrorKind::BadConversion | ErrorKind::BadArgument | ErrorKind::RepeatedKey => {
+                ": a value cannot be converted, or is no pattern, place or key".to_owned()
+            }
+            _ => format!(": {error}"),
+        },
+    };
+    format!("its condition has no value for this event{why}")
 }
 
 fn reference(rule: &Rule) -> RuleRef {

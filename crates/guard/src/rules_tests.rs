@@ -330,3 +330,17 @@ fn many_findings_of_one_event_are_a_row_of_their_own() {
         rows[51]
     );
 }
+
+#[test]
+fn why_a_condition_failed_quotes_no_value() {
+    let place = place(vec![deny(
+        "int",
+        "int(http.request.header('authorization')) > 0",
+    )]);
+    let headers = Headers(vec![("authorization".into(), "Bearer s3cr3t".into())]);
+    let submitted = place
+        .guard
+        .submit_request(request("a.test", "/"), headers, None);
+    assert_eq!(of(&submitted.decision), (Verdict::Deny, "int"));
+    assert!(!format!("{:?}", place.rows()).contains("s3cr3t"));
+}
