@@ -198,3 +198,10 @@ fn headers_are_read_as_pairs_and_as_a_map() {
             .contains("headers: [[")
     );
 }
+
+#[test]
+fn a_number_is_read_as_the_one_that_was_written() {
+    let line = r#"{"common":{"type":"mcp.request"},"mcp":{"request":{"arguments":{"a":555555551555555555884}}}}"#;
+    let written = Record::read(line).unwrap().to_line();
+    assert_eq!(Record::read(&written).unwrap().to_line(), written);
+}
