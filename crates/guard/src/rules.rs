@@ -81,6 +81,11 @@ impl Rules {
         headers: Option<Headers<'_>>,
         rewritten: Option<&str>,
     ) -> Judged {
+        // Most sessions have no rule about most events: then nothing is made of the act.
+        let asked = Projection::event_type(act).is_some_and(|on| self.registry.current().has(on));
+        if !asked {
+            return Judged::just(decision);
+        }
         if let Some(other) = as_connected(act) {
             let first = self.judge_as(&other, decision.clone(), headers.clone(), rewritten);
             if first.decision.verdict == Verdict::Deny && decision.is_allow() {
@@ -115,9 +120,6 @@ impl Rules {
         let Some(mut seen) = Projection::of(act) else {
             return Judged::just(decision);
         };
-        if !set.has(seen.subject().event_type) {
-            return Judged::just(decision);
-        }
         let now = SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();

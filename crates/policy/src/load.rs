@@ -197,11 +197,11 @@ impl Stack {
             Ok::<_, PolicyError>(collector.finish())
         };
         // The system's own packs need the signatures that it asks for like all others.
-        let keys = stack::pack_keys(&layer(Layer::System, &request.system_file, &[])?);
-        let system = match keys.is_empty() {
-            true => layer(Layer::System, &request.system_file, &[])?,
-            false => layer(Layer::System, &request.system_file, &keys)?,
-        };
+        let mut system = layer(Layer::System, &request.system_file, &[])?;
+        let keys = stack::pack_keys(&system);
+        if !keys.is_empty() {
+            system = layer(Layer::System, &request.system_file, &keys)?;
+        }
         let mut base = Collector::new(request, Layer::Base).needing(&keys);
         for argument in &request.policies {
             base.argument(argument)?;

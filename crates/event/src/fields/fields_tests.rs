@@ -141,6 +141,7 @@ fn an_act_is_seen_as_its_fields() {
     };
     let projection = Projection::of(&act).unwrap();
     let subject = projection.subject();
+    assert_eq!(Projection::event_type(&act), Some(subject.event_type));
     assert!(matches!(subject.get(Field::FileExt), Slot::Text("txt")));
     assert!(matches!(
         subject.get(Field::FileName),

@@ -53,6 +53,20 @@ fn host(name: &Text) -> Cow<'_, str> {
 }
 
 impl<'a> Projection<'a> {
+    /// The type of event that an act is, without a look at its fields; none where no rule is about
+    /// such acts.
+    #[must_use]
+    pub fn event_type(act: &Act) -> Option<EventType> {
+        match act {
+            Act::Http { .. } => Some(EventType::HttpRequest),
+            Act::Dns { .. } => Some(EventType::DnsRequest),
+            Act::Connect { .. } => Some(EventType::Socket),
+            Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
+            Act::Write { .. } => Some(EventType::File),
+            _ => None,
+        }
+    }
+
     /// The fields of an act; none where no rule is about such acts.
     #[must_use]
     pub fn of(act: &'a Act) -> Option<Self> {
