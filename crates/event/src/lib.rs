@@ -22,4 +22,4 @@ pub use host::{AddressClass, Host, HostError};
 pub use host_pattern::{HostPattern, PatternHost, Ports};
 pub use id::{InvalidSessionId, SessionId};
 pub use origin::Origin;
-pub use text::Text;
+pub use text::{Text, harmless};

@@ -63,7 +63,8 @@ impl From<OsString> for Text {
 
 /// Whether a character may be written to a terminal as it is: no control character, no
 /// bidirectional override, no invisible formatting character.
-fn harmless(c: char) -> bool {
+#[must_use]
+pub fn harmless(c: char) -> bool {
     !(c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'

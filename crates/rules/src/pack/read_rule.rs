@@ -118,11 +118,7 @@ fn one_of<T: Copy>(name: &str, all: &[(T, &'static str)]) -> Result<T, String> {
 
 /// Whether a text can be shown as it is: no control character, none that hides or turns text.
 fn is_plain(text: &str) -> bool {
-    let hidden = |c: char| {
-        matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    !text.chars().any(|c| c.is_control() || hidden(c))
+    text.chars().all(bailiwick_event::harmless)
 }
 
 /// Whether a text is a rule's name.
