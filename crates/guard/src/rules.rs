@@ -7,7 +7,7 @@
 use crate::refusal::built_in;
 use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
-use bailiwick_rules::eval::ErrorKind;
+use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS};
 use bailiwick_rules::{
     Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
 };
@@ -145,19 +145,20 @@ impl Rules {
         let mut rows = Vec::new();
         // What a changed request is was told of before it was changed.
         if rewritten.is_none() {
-            let found = set.findings(&subject, seconds);
-            rows.extend(
-                found
-                    .iter()
-                    .take(MOST_FINDINGS)
-                    .map(|found| finding(act, found, None)),
-            );
-            if let Some(more) = found
-                .len()
-                .checked_sub(MOST_FINDINGS)
-                .filter(|more| *more > 0)
-            {
-                rows.push(too_many(act, more));
+            let mut more = 0_usize;
+            let all_asked = set.detect(&subject, seconds, |rule| match rows.len() {
+                MOST_FINDINGS => more += 1,
+                _ => rows.push(finding(act, &Match::new(rule, &subject), None)),
+            });
+            if more > 0 {
+                let what = format!("{more} more detections are true of");
+                rows.push(built_in_finding(act, "rules.findings", &what));
+            }
+            if !all_asked {
+                let what = format!(
+                    "within {MAX_EVENT_STEPS} steps not every detection could be asked about"
+                );
+                rows.push(built_in_finding(act, "rules.steps", &what));
             }
         }
         if !decision.is_allow() {
@@ -222,7 +223,8 @@ fn refuse_all(rule: &Rule, why: &str) -> Option<Arc<Compiled>> {
 /// quotes what it was given, and that may be a credential.
 fn why_failed(rule: &Compiled, subject: &Subject<'_>) -> String {
     let why = match rule.program().evaluate(subject) {
-        Ok(_) => String::new(),
+        // It has one where it is asked alone.
+        Ok(_) => format!(": the rules together take more than {MAX_EVENT_STEPS} steps for it"),
         Err(error) => match error.kind {
             ErrorKind::BadConversion | ErrorKind::BadArgument | ErrorKind::RepeatedKey => {
                 ": a value cannot be converted, or is no pattern, place or key".to_owned()
@@ -311,19 +313,16 @@ fn by_rule(
 /// Findings of one event that are rows of their own.
 const MOST_FINDINGS: usize = 50;
 
-/// The row that stands for those that are no rows.
-fn too_many(act: &Act, more: usize) -> (Act, Decision) {
+/// The row that says what no other row does.
+fn built_in_finding(act: &Act, rule: &str, what: &str) -> (Act, Decision) {
     let row = Act::Finding {
         at: act.boundary(),
-        about: Text::from(format!(
-            "{more} more detections are true of {}",
-            masked(&act.resource())
-        )),
+        about: Text::from(format!("{what} {}", masked(&act.resource()))),
         severity: "informational".to_owned(),
         confidence: "high".to_owned(),
         signature: String::new(),
     };
-    (row, Decision::allow(built_in("rules.findings")))
+    (row, Decision::allow(built_in(rule)))
 }
 
 /// The row of a finding. A rule that observes is one of the lowest severity.

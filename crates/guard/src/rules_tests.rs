@@ -344,3 +344,47 @@ fn why_a_condition_failed_quotes_no_value() {
     assert_eq!(of(&submitted.decision), (Verdict::Deny, "int"));
     assert!(!format!("{:?}", place.rows()).contains("s3cr3t"));
 }
+
+/// A condition that goes over each pair of a list's elements.
+const PAIRS: &str = "has(process.exec.argv) && process.exec.argv.all(x, process.exec.argv.exists(y, y == x && y != 'none'))";
+
+fn long_command() -> Act {
+    let argv = (0..600).map(|n: u32| n.to_string().into()).collect();
+    Act::ExecStart {
+        argv,
+        cwd: "/w".into(),
+    }
+}
+
+#[test]
+fn an_event_that_all_rules_together_cannot_be_asked_about_is_refused() {
+    let rule = |n: usize, action| {
+        let id = format!("r{n:03}");
+        Rule::enforcement(&id, EventType::ProcessExec, PAIRS, action)
+    };
+    let mut rules: Vec<_> = (0..100).map(|n| rule(n, Action::Observe)).collect();
+    rules.push(rule(100, Action::Deny));
+    let refused = place(rules).guard.submit(long_command());
+    assert_eq!(of(&refused), (Verdict::Deny, "r100"));
+    assert!(refused.reason.contains("steps"), "{refused:?}");
+}
+
+#[test]
+fn detections_that_could_not_be_asked_are_told() {
+    let detection = |n: usize| {
+        let id = format!("d{n:03}");
+        Rule::detection(&id, EventType::ProcessExec, PAIRS, Severity::Low)
+    };
+    let place = place((0..100).map(detection).collect());
+    assert!(place.guard.submit(long_command()).is_allow());
+    let told = place
+        .rows()
+        .into_iter()
+        .filter(|row| row.decision.rule.id == "rules.steps");
+    let told: Vec<_> = told.map(|row| row.act.resource()).collect();
+    assert_eq!(told.len(), 1);
+    assert!(
+        told[0].contains("not every detection could be asked"),
+        "{told:?}"
+    );
+}

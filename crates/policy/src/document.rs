@@ -13,6 +13,7 @@ use crate::{HttpRule, Severity};
 use bailiwick_event::fields::EventType;
 use bailiwick_event::{Origin, Text};
 use bailiwick_rules::pack::{Mistake, RuleKind, read_rule, warnings_of};
+use bailiwick_rules::{LESS_MEMORY, Memory};
 use std::ops::Range;
 use std::sync::Arc;
 use toml::Spanned;
@@ -31,6 +32,8 @@ const ASKED: [EventType; 4] = [
 
 /// Rules, and detections, of one file.
 const MOST_RULES: usize = 1_000;
+/// Mistakes in rules that are told at once.
+const MOST_MISTAKES: usize = 100;
 
 /// A parsed policy file.
 #[derive(Debug)]
@@ -41,6 +44,8 @@ pub(crate) struct Document {
     /// Where `[network] allow` stands, or the table in which it would.
     pub(crate) network: Option<Origin>,
     pub(crate) warnings: Vec<Diagnostic>,
+    /// What its rules take.
+    pub(crate) memory: Memory,
 }
 
 impl Document {
@@ -57,6 +62,7 @@ impl Document {
             entries: Vec::new(),
             network: None,
             found: Vec::new(),
+            memory: Memory::default(),
         };
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         for error in errors {
@@ -70,6 +76,7 @@ impl Document {
             mut entries,
             network,
             mut found,
+            memory,
             ..
         } = reader;
         entries.sort_by_key(|e| e.span.start);
@@ -85,6 +92,7 @@ impl Document {
             entries,
             network,
             warnings: found,
+            memory,
         })
     }
 
@@ -104,6 +112,7 @@ struct Reader<'a> {
     entries: Vec<Entry>,
     network: Option<Origin>,
     found: Vec<Diagnostic>,
+    memory: Memory,
 }
 
 /// A table's keys in the order of the file.
@@ -321,7 +330,12 @@ impl Reader<'_> {
             let message = format!("a policy has at most {MOST_RULES} of [[{}]]", key.path);
             return self.error(item.span(), message, "make packs of them");
         }
+        let mut mistakes = 0;
         for element in array.iter() {
+            // What has so many mistakes is mended in more than one go.
+            if mistakes >= MOST_MISTAKES {
+                return;
+            }
             let DeValue::Table(table) = element.get_ref() else {
                 self.wrong_type(key, element);
                 continue;
@@ -332,6 +346,9 @@ impl Reader<'_> {
             let origin = |at: usize| source.origin(at);
             match read_rule(kind, table, first_line, &source.text, &origin) {
                 Ok(compiled) => {
+                    if let Err(message) = self.memory.add(compiled.memory(), "a file") {
+                        return self.error(at, message, LESS_MEMORY);
+                    }
                     let rule = Box::new(compiled.rule().clone());
                     let id = table.get("id").map_or(at, Spanned::span);
                     if rule.effect.action().is_some() && !ASKED.contains(&rule.on) {
@@ -358,6 +375,7 @@ impl Reader<'_> {
                     self.push(key, Value::Rule(rule), id);
                 }
                 Err(found) => {
+                    mistakes += found.len();
                     for mistake in found {
                         self.error(mistake.span, mistake.message, mistake.help);
                     }

@@ -284,3 +284,29 @@ fn a_text_that_a_terminal_would_obey_is_a_mistake() {
         "{said}"
     );
 }
+
+#[test]
+fn the_rules_of_a_layer_take_no_more_memory_than_there_is_for_it() {
+    let large = |first: usize| {
+        let rule = |n: usize| {
+            let patterns =
+                (0..9).map(|m| format!("http.request.path.matches(\"\\\\w{{20}}{n}{m}\")"));
+            let when = patterns.collect::<Vec<_>>().join(" || ");
+            format!(
+                "[[rules]]\nid = \"r{n}\"\non = \"http.request\"\nwhen = '{when}'\naction = \"deny\"\n"
+            )
+        };
+        (first..first + 15).map(rule).collect::<String>()
+    };
+    let one = Machine::new().project(&large(0)).system(&large(50));
+    assert!(named(&one.load(), "r9").is_some() && named(&one.load(), "r59").is_some());
+    let machine = Machine::new()
+        .project(&format!("packs = [\"./more.toml\"]\n{}", large(0)))
+        .file("more.toml", &pack(&large(20)));
+    let said = error(&machine);
+    let words = [
+        "the rules of the project layer take more than 64 MiB",
+        "use fewer or smaller patterns",
+    ];
+    assert!(words.iter().all(|word| said.contains(word)), "{said}");
+}

@@ -10,6 +10,7 @@ use crate::request::Request;
 use crate::source_text::SourceText;
 use crate::suggest::closest;
 use bailiwick_event::Text;
+use bailiwick_rules::Memory;
 use bailiwick_rules::pack::{Pack, shipped, verify};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -76,6 +77,7 @@ pub(crate) fn read(
         entries: pack.rules.iter().map(|rule| entry(rule.rule())).collect(),
         network: None,
         warnings: Vec::new(),
+        memory: Memory::of(pack.rules.iter().map(|rule| rule.memory()).sum()),
         source,
     })
 }

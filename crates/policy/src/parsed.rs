@@ -10,6 +10,7 @@ use crate::keys::KEYS;
 use crate::source_text::SourceText;
 use crate::templates;
 use bailiwick_event::Origin;
+use bailiwick_rules::Memory;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,6 +87,7 @@ pub(crate) fn of(source: &Arc<SourceText>) -> Option<Document> {
         entries: entries.into_iter().map(entry).collect::<Option<_>>()?,
         network: network.map(origin),
         warnings: Vec::new(),
+        memory: Memory::default(),
     })
 }
 

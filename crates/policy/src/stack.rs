@@ -13,6 +13,7 @@ use crate::suggest::closest;
 use crate::templates;
 use crate::workspace::PROJECT;
 use bailiwick_event::Text;
+use bailiwick_rules::{LESS_MEMORY, Memory};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -78,6 +79,8 @@ pub(crate) struct Collector<'a> {
     open: Vec<String>,
     done: Vec<String>,
     units: Vec<Unit>,
+    /// What the rules of the files take.
+    memory: Memory,
     /// Keys of which one must have signed each pack that is not shipped; empty: none must.
     keys: Vec<String>,
 }
@@ -90,6 +93,7 @@ impl<'a> Collector<'a> {
             open: Vec::new(),
             done: Vec::new(),
             units: Vec::new(),
+            memory: Memory::default(),
             keys: Vec::new(),
         }
     }
@@ -156,6 +160,7 @@ impl<'a> Collector<'a> {
         let path = source.path.clone();
         let document = Document::parse(source).map_err(PolicyError::Invalid)?;
         self.check_place(&document)?;
+        self.count(&document)?;
         let folder = path
             .as_deref()
             .and_then(Path::parent)
@@ -281,6 +286,7 @@ impl<'a> Collector<'a> {
         };
         let id = identity(&document.source);
         if !self.done.contains(&id) {
+            self.count(&document)?;
             self.done.push(id);
             self.units.push(Unit {
                 layer: self.layer,
@@ -289,6 +295,16 @@ impl<'a> Collector<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Counts what a file's rules take: each file is bounded, and a layer may have many.
+    fn count(&mut self, document: &Document) -> Result<(), PolicyError> {
+        let whose = format!("the {} layer", self.layer.name());
+        let added = self.memory.add(document.memory.bytes(), &whose);
+        added.map_err(|message| {
+            let source = &document.source;
+            PolicyError::Invalid(vec![Diagnostic::error(source, 0..0, message, LESS_MEMORY)])
+        })
     }
 
     /// Keys that not every layer may have.

@@ -17,7 +17,7 @@ pub mod sigma;
 pub use eval::show_seconds;
 pub use lower::{CompileError, Outcome, Program};
 pub use rule::{
-    Action, Compiled, Confidence, Counters, Effect, Example, Rewrite, RewriteError, RewriteTarget,
-    Rule, RuleError, Severity,
+    Action, Compiled, Confidence, Counters, Effect, Example, LESS_MEMORY, MAX_MEMORY,
+    MAX_SESSION_MEMORY, Memory, Rewrite, RewriteError, RewriteTarget, Rule, RuleError, Severity,
 };
 pub use set::{Decided, Edit, Finding, Listed, Match, Registry, RuleSet, masked};

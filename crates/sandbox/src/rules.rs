@@ -8,9 +8,10 @@ use crate::protocol::{Ask, Say};
 use crate::supervisor::happened;
 use bailiwick_event::{Act, Failure, Text};
 use bailiwick_guard::Guard;
-use bailiwick_rules::{Action, Listed, Rule};
+use bailiwick_rules::{Action, Compiled, LESS_MEMORY, Listed, MAX_SESSION_MEMORY, Rule};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What is wanted of the rules of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,16 +145,26 @@ fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
             _ => {}
         }
     }
-    let mut edit = registry.edit();
     let mut changed = names.clone();
+    let mut compiled = Vec::with_capacity(put.len());
+    let mut memory = registry.edit().memory();
     for rule in put {
         changed.push(rule.id.clone());
         // Whoever comes through the door is no system's policy.
-        let rule = Rule {
-            locked: false,
-            ..rule
-        };
-        edit.put(rule).map_err(|error| error.to_string())?;
+        let locked = false;
+        let rule = Compiled::new(Rule { locked, ..rule }).map_err(|error| error.to_string())?;
+        memory += rule.memory();
+        if memory > MAX_SESSION_MEMORY {
+            return Err(format!(
+                "the rules of the session would take more than {} MiB; {LESS_MEMORY}",
+                MAX_SESSION_MEMORY >> 20
+            ));
+        }
+        compiled.push(Arc::new(rule));
+    }
+    let mut edit = registry.edit();
+    for rule in compiled {
+        edit.install(rule);
     }
     for name in &names {
         match word {

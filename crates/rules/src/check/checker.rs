@@ -3,14 +3,12 @@
 use super::functions::{self, FUNCTIONS, Function, Overload};
 use super::types::Ty;
 use super::{constants, suggest};
+use crate::eval::Patterns;
 use crate::expr::{Ast, Literal, MacroKind, Node, NodeId, SyntaxError, UnaryOp};
 use bailiwick_event::fields::{EventType, Field, FieldType};
 
 /// Mistakes that are told at once.
 const MOST_MISTAKES: usize = 20;
-
-/// Patterns of one condition: each may take a MiB.
-const MOST_PATTERNS: u32 = 100;
 
 /// What the check found out.
 #[derive(Clone, Debug)]
@@ -19,6 +17,8 @@ pub struct Checked {
     pub ty: Ty,
     /// What is allowed and hardly meant.
     pub warnings: Vec<SyntaxError>,
+    /// The patterns that stand in it.
+    pub(crate) patterns: Patterns,
 }
 
 /// Checks a condition about events of a type (none: of any), and replaces names by fields and
@@ -33,15 +33,22 @@ pub fn check(ast: &mut Ast, on: Option<EventType>) -> Result<Checked, Vec<Syntax
         variables: Vec::new(),
         found: Vec::new(),
         warnings: Vec::new(),
-        patterns: 0,
+        patterns: Patterns::default(),
     };
     let root = checker.ast.root();
     let ty = checker.node(root);
     let Checker {
-        found, warnings, ..
+        found,
+        warnings,
+        patterns,
+        ..
     } = checker;
     if found.is_empty() {
-        Ok(Checked { ty, warnings })
+        Ok(Checked {
+            ty,
+            warnings,
+            patterns,
+        })
     } else {
         Err(found)
     }
@@ -53,7 +60,7 @@ pub(super) struct Checker<'a> {
     variables: Vec<(Box<str>, Ty)>,
     found: Vec<SyntaxError>,
     warnings: Vec<SyntaxError>,
-    patterns: u32,
+    patterns: Patterns,
 }
 
 impl Checker<'_> {
@@ -446,20 +453,7 @@ impl Checker<'_> {
         match self.overload(id, &name, member, &types) {
             Some(overload) => {
                 let function = overload.function;
-                self.patterns += u32::from(matches!(function, Function::Matches | Function::Glob));
-                if self.patterns == MOST_PATTERNS + 1 {
-                    let message = format!("a condition has at most {MOST_PATTERNS} patterns");
-                    self.error(
-                        id,
-                        message,
-                        "make several rules of it, or one pattern of several: (a|b)",
-                    );
-                }
-                if self.patterns <= MOST_PATTERNS
-                    && let Err((at, why)) = constants::check(self.ast, function, &all)
-                {
-                    self.error(at, why, "");
-                }
+                self.constants(id, function, &all);
                 let ty = match function {
                     Function::Dyn => Ty::Dyn,
                     _ => overload.gives.ty(),
@@ -479,6 +473,25 @@ impl Checker<'_> {
                 },
                 Ty::Dyn,
             ),
+        }
+    }
+
+    /// Reads the constants of a call. What stands in a condition that has mistakes enough to tell
+    /// is not read any more: to find that a pattern is too large takes time.
+    fn constants(&mut self, id: NodeId, function: Function, arguments: &[NodeId]) {
+        if self.found.len() >= MOST_MISTAKES {
+            return;
+        }
+        match constants::check(self.ast, function, arguments) {
+            Ok(None) => {}
+            Ok(Some((at, pattern))) => {
+                if let Err((message, instead)) = self.patterns.add(at, pattern) {
+                    self.error(id, message, instead);
+                }
+            }
+            Err((at, why)) => {
+                self.error(at, why, "");
+            }
         }
     }
 

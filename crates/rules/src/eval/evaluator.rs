@@ -2,67 +2,17 @@
 
 use super::arithmetic::{apply, negate, no_overload};
 use super::call::{call, made_steps};
-use super::pattern::{glob, regex};
-use super::{ErrorKind, EvalError, List, Map, Value};
+use super::pattern::{Pattern, Patterns, glob, regex};
+use super::{ErrorKind, EvalError, List, MAX_STEPS, Map, Steps, Value};
 use crate::check::Function;
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, UnaryOp};
 use bailiwick_event::fields::{Field, Slot, Subject};
-use regex::Regex;
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::cmp::Ordering;
-
-/// Steps of one evaluation: a part of the tree, an element of a list that is looked at, and 64
-/// bytes of a text are a step each.
-pub const MAX_STEPS: u32 = 1_000_000;
 
 /// Steps that it takes to read a pattern which does not stand in the condition.
 const PATTERN_STEPS: usize = 5_000;
-
-/// The patterns that stand in a condition, read once.
-#[derive(Debug, Default)]
-pub(crate) struct Patterns {
-    regexes: Vec<(NodeId, Regex)>,
-    globs: Vec<(NodeId, Regex)>,
-}
-
-impl Patterns {
-    /// Those of a checked condition.
-    pub(crate) fn of(ast: &Ast) -> Self {
-        let mut patterns = Self::default();
-        for node in &ast.nodes {
-            let Node::Apply {
-                function,
-                arguments,
-                ..
-            } = node
-            else {
-                continue;
-            };
-            let Some(id) = arguments.get(1) else { continue };
-            let Node::Literal(Literal::Text(text)) = ast.node(*id) else {
-                continue;
-            };
-            match function {
-                Function::Matches => patterns.regexes.extend(regex(text).ok().map(|r| (*id, r))),
-                Function::Glob => patterns.globs.extend(glob(text).ok().map(|g| (*id, g))),
-                _ => {}
-            }
-        }
-        patterns
-    }
-
-    fn regex(&self, id: NodeId) -> Option<&Regex> {
-        self.regexes
-            .iter()
-            .find(|(at, _)| *at == id)
-            .map(|(_, r)| r)
-    }
-
-    fn glob(&self, id: NodeId) -> Option<&Regex> {
-        self.globs.iter().find(|(at, _)| *at == id).map(|(_, g)| g)
-    }
-}
 
 /// Evaluates the parts of one condition for one event.
 #[derive(Debug)]
@@ -70,7 +20,9 @@ pub struct Evaluator<'e> {
     ast: &'e Ast,
     subject: &'e Subject<'e>,
     patterns: Option<&'e Patterns>,
-    steps: Cell<u32>,
+    steps: Steps,
+    /// How many steps there were at first.
+    allowed: u32,
     scope: RefCell<Vec<(&'e str, Value<'e>)>>,
 }
 
@@ -84,7 +36,8 @@ impl<'e> Evaluator<'e> {
             ast,
             subject,
             patterns: None,
-            steps: Cell::new(0),
+            steps: Steps::of_event().of_evaluation(),
+            allowed: MAX_STEPS,
             scope: RefCell::new(Vec::new()),
         }
     }
@@ -93,6 +46,18 @@ impl<'e> Evaluator<'e> {
     pub(crate) fn with_patterns(mut self, patterns: &'e Patterns) -> Self {
         self.patterns = Some(patterns);
         self
+    }
+
+    /// The same with no more steps than an event has left.
+    pub(crate) fn within(mut self, steps: &Steps) -> Self {
+        self.steps = steps.of_evaluation();
+        self.allowed = self.steps.left();
+        self
+    }
+
+    /// The steps that were taken.
+    pub(crate) fn taken(&self) -> usize {
+        (self.allowed - self.steps.left()) as usize
     }
 
     /// Whether the condition is true.
@@ -122,19 +87,25 @@ impl<'e> Evaluator<'e> {
 
     /// Counts steps.
     pub(super) fn spend(&self, steps: usize) -> Result<(), EvalError> {
-        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let spent = self.steps.get().saturating_add(steps);
-        self.steps.set(spent);
-        if spent > MAX_STEPS {
-            return Err(EvalError::new(
-                ErrorKind::TooExpensive,
-                format!(
-                    "the evaluation took more than {MAX_STEPS} steps; go over fewer elements, or ask \
-                     with `in`, contains() or matches() and not with a macro within a macro"
-                ),
-            ));
+        match self.steps.take(steps) {
+            true => Ok(()),
+            false => Err(self.too_expensive()),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn too_expensive(&self) -> EvalError {
+        let message = match self.allowed {
+            MAX_STEPS => format!(
+                "the evaluation took more than {MAX_STEPS} steps; go over fewer elements, or ask \
+                 with `in`, contains() or matches() and not with a macro within a macro"
+            ),
+            left => format!(
+                "the evaluation took more than the {left} steps that the rules before it had left \
+                 of the event's"
+            ),
+        };
+        EvalError::new(ErrorKind::TooExpensive, message)
     }
 
     /// The value of a part.
@@ -439,19 +410,18 @@ impl<'e> Evaluator<'e> {
             given.push(value);
         }
         match (function, &*given) {
-            (Function::Matches, [Value::Text(text), Value::Text(pattern)]) => {
-                let kept = self.patterns.and_then(|all| all.regex(arguments[1]));
+            (Function::Matches | Function::Glob, [Value::Text(text), Value::Text(pattern)]) => {
+                let kept = self.patterns.and_then(|all| all.get(arguments[1]));
                 let matched = match kept {
-                    Some(regex) => regex.is_match(text),
-                    None => self.made(pattern, regex)?.is_match(text),
-                };
-                Ok(Value::Bool(matched))
-            }
-            (Function::Glob, [Value::Text(text), Value::Text(pattern)]) => {
-                let kept = self.patterns.and_then(|all| all.glob(arguments[1]));
-                let matched = match kept {
-                    Some(glob) => glob.is_match(text),
-                    None => self.made(pattern, glob)?.is_match(text),
+                    Some(pattern) => self.is_match(pattern, text)?,
+                    None => {
+                        let glob_or_regex = if function == Function::Glob {
+                            glob
+                        } else {
+                            regex
+                        };
+                        self.is_match(&self.made(pattern, glob_or_regex)?, text)?
+                    }
                 };
                 Ok(Value::Bool(matched))
             }
@@ -465,11 +435,16 @@ impl<'e> Evaluator<'e> {
         }
     }
 
-    fn made<T>(
+    fn is_match(&self, pattern: &Pattern, text: &str) -> Result<bool, EvalError> {
+        let found = pattern.is_match(text, |steps| self.steps.take(steps));
+        found.ok_or_else(|| self.too_expensive())
+    }
+
+    fn made(
         &self,
         pattern: &str,
-        make: impl Fn(&str) -> Result<T, String>,
-    ) -> Result<T, EvalError> {
+        make: fn(&str) -> Result<Pattern, String>,
+    ) -> Result<Pattern, EvalError> {
         self.spend(PATTERN_STEPS)?;
         make(pattern).map_err(|why| EvalError::new(ErrorKind::BadArgument, why))
     }

@@ -13,14 +13,16 @@ mod evaluator;
 pub(crate) mod network;
 pub(crate) mod pattern;
 pub(crate) mod secrets;
+mod steps;
 mod text;
 pub(crate) mod time;
 mod value;
 
 pub use error::{ErrorKind, EvalError};
-pub(crate) use evaluator::Patterns;
-pub use evaluator::{Evaluator, MAX_STEPS};
+pub use evaluator::Evaluator;
 pub use network::Cidr;
+pub(crate) use pattern::{Pattern, Patterns};
+pub use steps::{MAX_EVENT_STEPS, MAX_STEPS, Steps};
 pub use time::show_seconds;
 pub use value::{List, Map, Value};
 

@@ -5,22 +5,28 @@ use super::needle::Needle;
 use super::test::{Compare, OfText, Place, Test, TextTest};
 use crate::check::Function;
 use crate::eval::network::{Cidr, Domain};
-use crate::eval::{Evaluator, pattern};
+use crate::eval::{Evaluator, Patterns};
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, UnaryOp};
 use bailiwick_event::fields::{EventType, Field, FieldType, Subject};
+use std::sync::Arc;
 
 /// Doubles up to here are whole numbers exactly.
 const EXACT: i64 = 1 << 53;
 
 /// The tests of a checked condition.
-pub(super) fn lower(ast: &Ast) -> Test {
-    let lowering = Lowering { ast, element: None };
+pub(super) fn lower(ast: &Ast, patterns: &Patterns) -> Test {
+    let lowering = Lowering {
+        ast,
+        patterns,
+        element: None,
+    };
     lowering.test(ast.root())
 }
 
 #[derive(Clone, Copy)]
 struct Lowering<'a> {
     ast: &'a Ast,
+    patterns: &'a Patterns,
     /// The name of the element of the macro that this is in.
     element: Option<&'a str>,
 }
@@ -49,7 +55,8 @@ impl<'a> Lowering<'a> {
             _ => {}
         }
         let subject = Subject::new(EventType::File);
-        Evaluator::new(self.ast, &subject).truth(id).ok()
+        let evaluator = Evaluator::new(self.ast, &subject).with_patterns(self.patterns);
+        evaluator.truth(id).ok()
     }
 
     /// Whether a part has a field or a variable in it.
@@ -116,8 +123,8 @@ impl<'a> Lowering<'a> {
             } => {
                 let field = self.texts(*range)?;
                 let inner = Lowering {
-                    ast: self.ast,
                     element: Some(variable),
+                    ..*self
                 };
                 let body = inner.test(*body);
                 body.is_quick()
@@ -367,10 +374,9 @@ impl<'a> Lowering<'a> {
             (Function::EndsWith, [part]) => TextTest::EndsWith(self.text(*part)?.into()),
             // In lower case these would need a copy; the evaluator makes one.
             _ if subject.folded => return None,
-            (Function::Matches, [part]) => {
-                TextTest::Matches(pattern::regex(self.text(*part)?).ok()?)
+            (Function::Matches | Function::Glob, [part]) => {
+                TextTest::Matches(Arc::clone(self.patterns.get(*part)?))
             }
-            (Function::Glob, [part]) => TextTest::Glob(pattern::glob(self.text(*part)?).ok()?),
             (Function::Domain, [part]) => TextTest::Domain(Domain::parse(self.text(*part)?).ok()?),
             _ => return None,
         };

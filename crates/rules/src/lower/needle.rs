@@ -22,9 +22,15 @@ impl Needle {
     }
 
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        if text.len() > SHORT {
-            return self.finder.find(text.as_bytes()).is_some();
+        match text.len() <= SHORT {
+            true => self.is_in_short(text),
+            false => self.finder.find(text.as_bytes()).is_some(),
         }
+    }
+
+    /// The same for a text of at most [`SHORT`] bytes.
+    #[inline]
+    pub(crate) fn is_in_short(&self, text: &str) -> bool {
         let (text, needle) = (text.as_bytes(), self.text.as_bytes());
         match needle.len() {
             0 => true,
@@ -37,7 +43,7 @@ impl Needle {
 
 /// Texts up to this length, as most are, are looked through place by place: the search that is
 /// quick on long ones takes longer to begin than that.
-const SHORT: usize = 64;
+pub(crate) const SHORT: usize = 64;
 
 /// Whether a text contains a needle of at least `N` bytes. Its first and its last bytes are
 /// compared as one number each; only where both are there and do not meet is the rest looked at.

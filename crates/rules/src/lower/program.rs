@@ -6,11 +6,10 @@ use super::outcome::Outcome;
 use super::run::Run;
 use super::test::Test;
 use crate::check::{Ty, check};
-use crate::eval::{EvalError, Evaluator, Patterns};
+use crate::eval::{EvalError, Evaluator, Patterns, Steps};
 use crate::expr::{Ast, Literal, Node, Span, SyntaxError, parse};
 use bailiwick_event::fields::{EventType, Field, FieldType, Subject};
 use std::fmt;
-use std::sync::OnceLock;
 
 /// Why a condition cannot be enforced: every mistake in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +30,7 @@ impl std::error::Error for CompileError {}
 #[derive(Debug)]
 pub struct Program {
     ast: Ast,
-    /// The evaluator's patterns; what is wholly made fast reads them when it is first asked for
-    /// the reason of something.
-    patterns: OnceLock<Patterns>,
+    patterns: Patterns,
     test: Test,
     warnings: Vec<SyntaxError>,
 }
@@ -54,15 +51,12 @@ impl Program {
             return Err(CompileError(vec![error]));
         }
         let mut warnings = checked.warnings;
-        let test = lower(&ast);
+        let patterns = checked.patterns;
+        let test = lower(&ast, &patterns);
         if let Test::Constant(yes) = test {
             let message = format!("the condition is always {yes}");
             warnings.push(SyntaxError::new(root, message, ""));
         }
-        let patterns = match test.is_general() {
-            true => Patterns::of(&ast).into(),
-            false => OnceLock::new(),
-        };
         Ok(Self {
             ast,
             patterns,
@@ -75,14 +69,26 @@ impl Program {
     #[must_use]
     #[inline]
     pub fn run(&self, subject: &Subject<'_>) -> Outcome {
+        self.run_within(subject, &Steps::of_event())
+    }
+
+    /// The same within the steps that are left of those of an event.
+    #[must_use]
+    #[inline]
+    pub fn run_within(&self, subject: &Subject<'_>, steps: &Steps) -> Outcome {
         let run = Run {
             subject,
-            general: |id| match self.evaluator(subject).truth(id) {
-                Ok(yes) => yes.into(),
-                Err(_) => Outcome::Failed,
-            },
+            steps,
+            program: self,
         };
         run.test(&self.test, None)
+    }
+
+    /// Bytes that it takes in memory, roughly.
+    #[must_use]
+    pub(crate) fn memory(&self) -> usize {
+        // A node, its place and what is made of it.
+        self.ast.nodes.len() * 4 * size_of::<Node>() + self.patterns.memory()
     }
 
     /// What the condition says about an event, by the evaluator alone.
@@ -95,8 +101,7 @@ impl Program {
 
     /// The evaluator of it for an event.
     pub(crate) fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
-        let patterns = self.patterns.get_or_init(|| Patterns::of(&self.ast));
-        Evaluator::new(&self.ast, subject).with_patterns(patterns)
+        Evaluator::new(&self.ast, subject).with_patterns(&self.patterns)
     }
 
     /// The condition as a tree.

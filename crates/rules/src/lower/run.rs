@@ -1,23 +1,32 @@
 //! The tests, made on an event where it lies.
 
 use super::case::{contains_folded, ends_with_folded, same, starts_with_folded};
+use super::needle::SHORT;
 use super::outcome::Outcome;
+use super::program::Program;
 use super::test::{OfText, Place, Test, TextTest};
 use crate::eval::network::{covers, ip};
-use crate::eval::secrets;
+use crate::eval::{Steps, secrets};
 use crate::expr::{MacroKind, NodeId};
 use bailiwick_event::fields::{Field, Slot, Subject, entropy};
 use serde_json::Value as Json;
 use std::borrow::Cow;
 
+/// Bytes of a text, and elements of a list, up to which what is asked of them counts no steps: a
+/// set of rules asks no more of them than it is long itself.
+const FREE_BYTES: usize = 4096;
+const FREE_ELEMENTS: usize = 64;
+
 /// What the tests are made on.
-pub(super) struct Run<'r, G> {
+pub(super) struct Run<'r> {
     pub(super) subject: &'r Subject<'r>,
-    /// The evaluator, for the parts that are left to it.
-    pub(super) general: G,
+    /// What may still be spent on the event.
+    pub(super) steps: &'r Steps,
+    /// The condition, for the parts that are left to the evaluator.
+    pub(super) program: &'r Program,
 }
 
-impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
+impl<'r> Run<'r> {
     /// What a test says. The tests that rules mostly are stand here, so that this stays small.
     #[inline]
     pub(super) fn test(&self, test: &Test, element: Option<&str>) -> Outcome {
@@ -89,7 +98,7 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
                 Slot::Texts(all) => self.over(all, *kind, body),
                 _ => Outcome::Failed,
             },
-            Test::General(id) => (self.general)(*id),
+            Test::General(id) => self.general(*id),
             // These are not rare.
             Test::Text(_)
             | Test::Int(..)
@@ -100,7 +109,24 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
         }
     }
 
+    fn general(&self, id: NodeId) -> Outcome {
+        let evaluator = self.program.evaluator(self.subject).within(self.steps);
+        let outcome = match evaluator.truth(id) {
+            Ok(yes) => yes.into(),
+            Err(_) => Outcome::Failed,
+        };
+        let taken = self.steps.take(evaluator.taken());
+        debug_assert!(taken, "no more than there were");
+        outcome
+    }
+
     fn over(&self, all: &[Cow<'_, str>], kind: MacroKind, body: &Test) -> Outcome {
+        if all.len() > FREE_ELEMENTS {
+            let each = 1 + body.cost() as usize / 64;
+            if !self.steps.take(all.len().saturating_mul(each)) {
+                return Outcome::Failed;
+            }
+        }
         let mut each = all.iter().map(|element| self.test(body, Some(element)));
         match kind {
             MacroKind::All => junction(each, Outcome::False),
@@ -134,7 +160,7 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
     fn text(&self, of: &OfText, element: Option<&str>) -> Outcome {
         match &of.place {
             Place::Field(field) => match self.subject.get(*field) {
-                Slot::Text(text) => ask(of, text),
+                Slot::Text(text) => ask(of, text, self.steps),
                 _ => Outcome::Failed,
             },
             _ => self.text_elsewhere(of, element),
@@ -147,14 +173,14 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
             Place::Field(_) => Outcome::Failed,
             Place::Header(field, name) => match self.subject.get(*field) {
                 Slot::Headers(headers) => match headers.find(name) {
-                    Some(value) => ask(of, &value),
+                    Some(value) => ask(of, &value, self.steps),
                     None => Outcome::Failed,
                 },
                 _ => Outcome::Failed,
             },
-            Place::Element => element.map_or(Outcome::Failed, |text| ask(of, text)),
+            Place::Element => element.map_or(Outcome::Failed, |text| ask(of, text, self.steps)),
             Place::Json(field, keys) => match (self.json(*field, keys), &of.test) {
-                (Some(Json::String(text)), _) => ask(of, text),
+                (Some(Json::String(text)), _) => ask(of, text, self.steps),
                 // A value of another type is not equal to a text; what else is asked of it fails.
                 (Some(_), TextTest::Equals(_) | TextTest::In(_)) if !of.folded => Outcome::False,
                 _ => Outcome::Failed,
@@ -163,27 +189,16 @@ impl<'r, G: Fn(NodeId) -> Outcome> Run<'r, G> {
     }
 }
 
-/// What settles the matter settles it, whatever else failed.
-#[inline]
-fn junction(parts: impl Iterator<Item = Outcome>, settles: Outcome) -> Outcome {
-    let mut failed = false;
-    for part in parts {
-        if part == settles {
-            return settles;
-        }
-        failed |= part == Outcome::Failed;
-    }
-    if failed { Outcome::Failed } else { !settles }
-}
-
 /// What a test says of a text. The tests that rules mostly are stand here.
 #[inline]
-fn ask(of: &OfText, text: &str) -> Outcome {
+fn ask(of: &OfText, text: &str, left: &Steps) -> Outcome {
     match (&of.test, of.folded) {
-        (TextTest::Contains(needle), false) => needle.is_in(text).into(),
+        (TextTest::Contains(needle), false) if text.len() <= SHORT => {
+            needle.is_in_short(text).into()
+        }
         (TextTest::Equals(other), false) => (text == &**other).into(),
         (TextTest::StartsWith(other), false) => text.starts_with(&**other).into(),
-        _ => ask_more(of, text),
+        _ => ask_more(of, text, left),
     }
 }
 
@@ -192,7 +207,10 @@ fn ask(of: &OfText, text: &str) -> Outcome {
     clippy::cast_possible_wrap,
     reason = "a text has fewer than 2^63 characters"
 )]
-fn ask_more(of: &OfText, text: &str) -> Outcome {
+fn ask_more(of: &OfText, text: &str, left: &Steps) -> Outcome {
+    if text.len() > FREE_BYTES && !left.take(steps(of, text)) {
+        return Outcome::Failed;
+    }
     let folded = of.folded;
     let yes = match &of.test {
         TextTest::Equals(other) if folded => same(text.as_bytes(), other),
@@ -206,8 +224,10 @@ fn ask_more(of: &OfText, text: &str) -> Outcome {
         TextTest::StartsWith(other) => text.starts_with(&**other),
         TextTest::EndsWith(other) if folded => ends_with_folded(text, other),
         TextTest::EndsWith(other) => text.ends_with(&**other),
-        TextTest::Matches(regex) => regex.is_match(text),
-        TextTest::Glob(glob) => glob.is_match(text),
+        TextTest::Matches(pattern) => match pattern.is_match(text, |steps| left.take(steps)) {
+            Some(yes) => yes,
+            None => return Outcome::Failed,
+        },
         TextTest::Domain(domain) => covers(domain.as_str(), text),
         TextTest::IsIp => ip(text).is_ok(),
         TextTest::InNetwork(network) => match ip(text) {
@@ -228,4 +248,27 @@ fn ask_more(of: &OfText, text: &str) -> Outcome {
         }
     };
     yes.into()
+}
+
+/// What it costs to look through a long text, in steps; a pattern counts its own.
+fn steps(of: &OfText, text: &str) -> usize {
+    match &of.test {
+        TextTest::Equals(_) | TextTest::StartsWith(_) | TextTest::EndsWith(_) => 0,
+        TextTest::Matches(_) => 0,
+        TextTest::Contains(_) if !of.folded => text.len() / 1024,
+        _ => text.len() / 64,
+    }
+}
+
+/// What settles the matter settles it, whatever else failed.
+#[inline]
+fn junction(parts: impl Iterator<Item = Outcome>, settles: Outcome) -> Outcome {
+    let mut failed = false;
+    for part in parts {
+        if part == settles {
+            return settles;
+        }
+        failed |= part == Outcome::Failed;
+    }
+    if failed { Outcome::Failed } else { !settles }
 }

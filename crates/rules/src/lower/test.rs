@@ -1,12 +1,12 @@
 //! The tests that a condition is made of.
 
 use super::needle::Needle;
-use crate::eval::Cidr;
 use crate::eval::network::Domain;
+use crate::eval::{Cidr, Pattern};
 use crate::expr::{MacroKind, NodeId};
 use bailiwick_event::fields::Field;
-use regex::Regex;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 /// Where a text lies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -33,8 +33,8 @@ pub(crate) enum TextTest {
     Contains(Needle),
     StartsWith(Box<str>),
     EndsWith(Box<str>),
-    Matches(Regex),
-    Glob(Regex),
+    /// A regular expression or a glob.
+    Matches(Arc<Pattern>),
     Domain(Domain),
     InNetwork(Cidr),
     IsIp,
@@ -122,13 +122,15 @@ impl Test {
                     Place::Header(..) | Place::Json(..) => 4,
                 };
                 place
-                    + match of.test {
+                    + match &of.test {
                         TextTest::Equals(_) | TextTest::StartsWith(_) | TextTest::EndsWith(_) => 2,
-                        TextTest::In(_) | TextTest::Domain(_) => 4,
+                        TextTest::Domain(_) => 4,
+                        TextTest::In(_) if !of.folded => 4,
+                        TextTest::In(all) => u32::try_from(4 + all.len()).unwrap_or(u32::MAX),
                         TextTest::Contains(_) if !of.folded => 8,
                         TextTest::Contains(_) | TextTest::Length(..) => 12,
                         TextTest::InNetwork(_) | TextTest::IsIp => 20,
-                        TextTest::Glob(_) | TextTest::Matches(_) => 60,
+                        TextTest::Matches(_) => 60,
                         TextTest::Entropy(..) | TextTest::HasSecrets => 100,
                     }
             }

@@ -4,6 +4,7 @@
 //! code; every mistake is told with its line and column in the file, those of a condition too.
 
 mod keys;
+mod lines;
 mod read_pack;
 mod read_rule;
 mod shipped;

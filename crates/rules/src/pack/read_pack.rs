@@ -1,7 +1,8 @@
 //! A pack: rules that belong together, with a version.
 
+use super::lines::Lines;
 use super::read_rule::{Mistake, RuleKind, is_id, read_rule, warnings_of};
-use crate::rule::Compiled;
+use crate::rule::{Compiled, LESS_MEMORY, Memory};
 use bailiwick_event::Origin;
 use std::fmt;
 use std::ops::Range;
@@ -79,6 +80,8 @@ const LARGEST: usize = 8 << 20;
 
 /// Rules, and detections, of the largest file.
 const MOST_RULES: usize = 2_000;
+/// Mistakes that are told at once.
+const MOST_MISTAKES: usize = 100;
 
 /// The schema that this reads.
 const SCHEMA: &str = "1";
@@ -108,48 +111,40 @@ impl Pack {
         let mut reader = Reader {
             file,
             text,
+            lines: Lines::of(text),
+            memory: Memory::default(),
             found: Vec::new(),
             warnings: Vec::new(),
         };
         let pack = read(&mut reader);
         match pack {
             Some(pack) if reader.found.is_empty() => Ok(Self {
-                warnings: placed(text, reader.warnings),
+                warnings: placed(&reader.lines, reader.warnings),
                 ..pack
             }),
-            _ => {
-                let found = std::mem::take(&mut reader.found);
-                Err(PackError {
-                    file: file.to_owned(),
-                    mistakes: placed(text, found),
-                })
-            }
+            _ => Err(PackError {
+                file: file.to_owned(),
+                mistakes: placed(&reader.lines, reader.found),
+            }),
         }
     }
 }
 
 /// What was found, in the order of the file.
-fn placed(text: &str, mut found: Vec<Mistake>) -> Vec<(u32, u32, Mistake)> {
+fn placed(lines: &Lines<'_>, mut found: Vec<Mistake>) -> Vec<(u32, u32, Mistake)> {
     found.sort_by_key(|mistake| mistake.span.start);
     let one = |mistake: Mistake| {
-        let (line, column) = place(text, mistake.span.start);
+        let (line, column) = lines.place(mistake.span.start);
         (line, column, mistake)
     };
     found.into_iter().map(one).collect()
 }
 
-/// The line and the column in characters of a byte, from 1.
-fn place(text: &str, at: usize) -> (u32, u32) {
-    let before = text.get(..at).unwrap_or(text);
-    let start = before.rfind('\n').map_or(0, |end| end + 1);
-    let count = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).saturating_add(1);
-    let lines = before.bytes().filter(|b| *b == b'\n').count();
-    (count(lines), count(before[start..].chars().count()))
-}
-
 struct Reader<'a> {
     file: &'a str,
     text: &'a str,
+    lines: Lines<'a>,
+    memory: Memory,
     found: Vec<Mistake>,
     warnings: Vec<Mistake>,
 }
@@ -338,6 +333,10 @@ impl<'a> Reader<'a> {
             return self.error(item.span(), message, "make several files of it");
         }
         for item in all.iter() {
+            // What has so many mistakes is mended in more than one go.
+            if self.found.len() >= MOST_MISTAKES || self.memory.is_over() {
+                break;
+            }
             self.rule(kind, item, pack, rules);
         }
     }
@@ -353,12 +352,11 @@ impl<'a> Reader<'a> {
             let message = format!("`{}` is a list of tables", kind.table());
             return self.error(item.span(), message, format!("write [[{}]]", kind.table()));
         };
-        let (file, text) = (self.file, self.text);
         let origin = |at: usize| {
-            let (line, column) = place(text, at);
-            Origin::new(file, line, column)
+            let (line, column) = self.lines.place(at);
+            Origin::new(self.file, line, column)
         };
-        match read_rule(kind, table, item.span(), text, &origin) {
+        match read_rule(kind, table, item.span(), self.text, &origin) {
             Ok(compiled) => {
                 let id = &compiled.rule().id;
                 if let Some(first) = rules.iter().find(|rule| rule.rule().id == *id) {
@@ -367,6 +365,9 @@ impl<'a> Reader<'a> {
                         first.rule().origin
                     );
                     return self.error(item.span(), message, "give one of them another name");
+                }
+                if let Err(message) = self.memory.add(compiled.memory(), "a file") {
+                    return self.error(item.span(), message, LESS_MEMORY);
                 }
                 self.warn(&compiled, table, item.span());
                 let mut rule = compiled.rule().clone();

@@ -1,6 +1,7 @@
 //! A rule that can be enforced, and how often it was true.
 
 use super::{Effect, Rule};
+use crate::eval::Steps;
 use crate::expr::SyntaxError;
 use crate::lower::{CompileError, Outcome, Program};
 use bailiwick_event::fields::{Field, Subject};
@@ -113,6 +114,12 @@ impl Compiled {
         &self.rule
     }
 
+    /// Bytes that it takes in memory, roughly.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        size_of::<Self>() + self.rule.memory() + self.program.memory()
+    }
+
     /// Its condition.
     #[must_use]
     pub fn program(&self) -> &Program {
@@ -155,9 +162,16 @@ impl Compiled {
 
     /// What its condition says about an event; what is true or failed is counted.
     #[must_use]
-    #[inline]
     pub fn run(&self, subject: &Subject<'_>) -> Outcome {
-        let outcome = self.program.run(subject);
+        self.run_within(subject, &Steps::of_event())
+    }
+
+    /// What its condition says about an event, within the steps that are left of those of the
+    /// event; what is true or failed is counted.
+    #[must_use]
+    #[inline]
+    pub fn run_within(&self, subject: &Subject<'_>, steps: &Steps) -> Outcome {
+        let outcome = self.program.run_within(subject, steps);
         match outcome {
             Outcome::False => {}
             Outcome::True => {

@@ -1,7 +1,7 @@
 //! Changes to an event that then happens in another form. What may be changed depends on the type
 //! of the event; everything else stays as the program sent it.
 
-use crate::eval::pattern;
+use super::replacement::Replacement;
 use bailiwick_event::fields::{EventType, Headers, Record};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -145,9 +145,7 @@ impl Rewrite {
             Self::SetHeader { value, .. } if !is_value(value) => {
                 Err(RewriteError("a header's value stays on one line".into()))
             }
-            Self::Replace { pattern, .. } => {
-                pattern::regex(pattern).map(|_| ()).map_err(RewriteError)
-            }
+            Self::Replace { pattern, with, .. } => Replacement::new(pattern, with).map(|_| ()),
             _ => Ok(()),
         }
     }
@@ -175,12 +173,8 @@ impl Rewrite {
                 pattern,
                 with,
             } => {
-                let regex = pattern::regex(pattern).map_err(RewriteError)?;
-                let replaced = |text: &str| match regex.replace_all(text, &**with) {
-                    Cow::Borrowed(_) => None,
-                    Cow::Owned(new) => Some(new),
-                };
-                replace(record, *target, header, response, &replaced)
+                let replacement = Replacement::new(pattern, with)?;
+                replace(record, *target, header, response, &replacement)
             }
         }
     }
@@ -202,14 +196,12 @@ fn strip(headers: &mut Headers<'_>, name: &str) -> bool {
     headers.0.len() != before
 }
 
-type Replaced<'f> = &'f dyn Fn(&str) -> Option<String>;
-
 fn replace(
     record: &mut Record<'_>,
     target: RewriteTarget,
     header: &str,
     response: bool,
-    replaced: Replaced<'_>,
+    with: &Replacement<'_>,
 ) -> Result<bool, RewriteError> {
     match target {
         RewriteTarget::Header => {
@@ -219,7 +211,7 @@ fn replace(
                 .iter_mut()
                 .filter(|(n, _)| n.eq_ignore_ascii_case(header))
             {
-                if let Some(new) = replaced(value) {
+                if let Some(new) = with.of(value)? {
                     if !is_value(&new) {
                         return Err(RewriteError(
                             "the new value of the header has a line break".into(),
@@ -231,41 +223,37 @@ fn replace(
             }
             Ok(changed)
         }
-        RewriteTarget::Url => url(record, replaced),
+        RewriteTarget::Url => url(record, with),
         RewriteTarget::Body => {
             let body = match response {
                 true => &mut record.http_response.body_text,
                 false => &mut record.http_request.body_text,
             };
-            let new = body.as_deref().and_then(replaced);
+            let new = body
+                .as_deref()
+                .map(|text| with.of(text))
+                .transpose()?
+                .flatten();
             let changed = new.is_some();
             if let Some(new) = new {
                 *body = Some(Cow::Owned(new));
             }
             Ok(changed)
         }
-        RewriteTarget::Arguments => Ok(record
-            .mcp_request
-            .arguments
-            .as_mut()
-            .is_some_and(|tree| texts(tree, replaced))),
-        RewriteTarget::Result => Ok(record
-            .mcp_response
-            .result
-            .as_mut()
-            .is_some_and(|tree| texts(tree, replaced))),
+        RewriteTarget::Arguments => texts_of(record.mcp_request.arguments.as_mut(), with),
+        RewriteTarget::Result => texts_of(record.mcp_response.result.as_mut(), with),
     }
 }
 
 /// Path and query. The machine stays: another one would be another connection.
-fn url(record: &mut Record<'_>, replaced: Replaced<'_>) -> Result<bool, RewriteError> {
+fn url(record: &mut Record<'_>, with: &Replacement<'_>) -> Result<bool, RewriteError> {
     let request = &mut record.http_request;
     let path = request.path.as_deref().unwrap_or("/");
     let old = match &request.query {
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
     };
-    let Some(new) = replaced(&old) else {
+    let Some(new) = with.of(&old)? else {
         return Ok(false);
     };
     let plain = new.bytes().all(|b| b.is_ascii_graphic() && b != b'#');
@@ -293,24 +281,28 @@ fn url(record: &mut Record<'_>, replaced: Replaced<'_>) -> Result<bool, RewriteE
     Ok(true)
 }
 
+fn texts_of(
+    tree: Option<&mut serde_json::Value>,
+    with: &Replacement<'_>,
+) -> Result<bool, RewriteError> {
+    tree.map_or(Ok(false), |tree| texts(tree, with))
+}
+
 /// Every text in a tree. serde_json bounds how deep a tree can be.
-fn texts(tree: &mut serde_json::Value, replaced: Replaced<'_>) -> bool {
+fn texts(tree: &mut serde_json::Value, with: &Replacement<'_>) -> Result<bool, RewriteError> {
     use serde_json::Value;
+    let all = |changed: bool, tree: &mut Value| Ok(texts(tree, with)? | changed);
     match tree {
         Value::String(text) => {
-            let new = replaced(text);
+            let new = with.of(text)?;
             let changed = new.is_some();
             if let Some(new) = new {
                 *text = new;
             }
-            changed
+            Ok(changed)
         }
-        Value::Array(all) => all
-            .iter_mut()
-            .fold(false, |changed, tree| texts(tree, replaced) | changed),
-        Value::Object(map) => map
-            .values_mut()
-            .fold(false, |changed, tree| texts(tree, replaced) | changed),
-        _ => false,
+        Value::Array(elements) => elements.iter_mut().try_fold(false, all),
+        Value::Object(map) => map.values_mut().try_fold(false, all),
+        _ => Ok(false),
     }
 }

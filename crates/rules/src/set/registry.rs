@@ -197,6 +197,16 @@ impl Edit<'_> {
         self.install(Arc::new(old.with_rule(rule)))
     }
 
+    /// Bytes that all rules take in memory with the changes, roughly.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        let changed = self.changes.values().flatten();
+        let kept = self.rules.iter();
+        let kept = kept.filter(|(id, _)| !self.changes.contains_key(*id));
+        let all = changed.chain(kept.map(|(_, rule)| rule));
+        all.map(|rule| rule.memory()).sum()
+    }
+
     /// Puts the changes into force.
     pub fn finish(mut self) {
         let changes = std::mem::take(&mut self.changes);

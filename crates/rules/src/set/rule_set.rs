@@ -1,6 +1,7 @@
 //! All rules that are in force, by the type of event; and the decision that they make.
 
 use super::{Match, Table};
+use crate::eval::Steps;
 use crate::lower::Outcome;
 use crate::rule::{Action, Compiled, Effect};
 use bailiwick_event::fields::{EventType, Subject};
@@ -138,11 +139,12 @@ impl RuleSet {
         without: Option<&str>,
         mut noted: impl FnMut(&Arc<Compiled>, Outcome),
     ) -> Option<Decided> {
+        let steps = Steps::of_event();
         self.enforcement[subject.event_type as usize].candidates(subject, |rule| {
             if rule.rule().is_over(now) || without.is_some_and(|id| id == rule.rule().id) {
                 return None;
             }
-            let outcome = rule.run(subject);
+            let outcome = rule.run_within(subject, &steps);
             if outcome == Outcome::False {
                 return None;
             }
@@ -160,16 +162,24 @@ impl RuleSet {
         })
     }
 
-    /// Tells every detection that is true of an event.
+    /// Tells every detection that is true of an event; says whether all could be asked within the
+    /// steps of an event.
     #[inline]
-    pub fn detect(&self, subject: &Subject<'_>, now: i64, mut each: impl FnMut(&Arc<Compiled>)) {
+    pub fn detect(
+        &self,
+        subject: &Subject<'_>,
+        now: i64,
+        mut each: impl FnMut(&Arc<Compiled>),
+    ) -> bool {
+        let steps = Steps::of_event();
         let table = &self.detection[subject.event_type as usize];
         table.candidates(subject, |rule| {
-            if !rule.rule().is_over(now) && rule.run(subject) == Outcome::True {
+            if !rule.rule().is_over(now) && rule.run_within(subject, &steps) == Outcome::True {
                 each(rule);
             }
             None::<()>
         });
+        !steps.are_over()
     }
 
     /// Every detection that is true of an event, and what of.

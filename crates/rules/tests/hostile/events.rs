@@ -1,9 +1,10 @@
 //! Events that a program made to be too much.
 
-use crate::{MILLION, TEN_MEGABYTES, guarded, says, with_body, with_words};
+use crate::{MILLION, TEN_MEGABYTES, guarded, letters, says, with_body, with_words};
 use bailiwick_event::fields::{EventType, Headers, Record};
 use bailiwick_rules::Outcome;
 use bailiwick_rules::eval::ErrorKind;
+use bailiwick_rules::expr::MAX_LENGTH;
 
 #[test]
 fn a_body_of_10_mb_is_looked_at_whatever_is_looked_for() {
@@ -167,5 +168,41 @@ fn a_long_text_is_not_looked_through_for_every_element() {
         // To compare it costs no more than the condition is long.
         let text = "model.request.tools.exists(x, model.request.text.startsWith('b'))";
         assert_eq!(says(text, &event).0, Outcome::False);
+    });
+}
+
+#[test]
+fn a_pattern_and_a_text_that_were_made_for_each_other_spend_their_steps() {
+    guarded(|| {
+        let expensive = (Outcome::Failed, Err(ErrorKind::TooExpensive));
+        let pattern = "matches('(?-u)[ab]*a[ab]{5000}c')";
+        let event = with_body(letters(TEN_MEGABYTES));
+        assert_eq!(
+            says(&format!("http.request.body.text.{pattern}"), &event),
+            expensive
+        );
+        let mut event = with_words(0);
+        let words = letters(MILLION).into_bytes();
+        let words = words
+            .chunks(100)
+            .map(|word| String::from_utf8_lossy(word).into_owned().into());
+        event.process_exec.argv = Some(words.collect());
+        let each = |pattern: &str| format!("process.exec.argv.exists(x, x.{pattern})");
+        assert_eq!(says(&each(pattern), &event), expensive);
+        let each = format!("process.exec.argv.exists(x, (x + x).{pattern})");
+        assert_eq!(says(&each, &event), expensive);
+    });
+}
+
+#[test]
+fn a_long_list_of_the_rule_is_not_looked_through_for_every_element_of_the_event() {
+    guarded(|| {
+        let event = with_words(MILLION);
+        let many: String = (0..MAX_LENGTH / 9).map(|n| format!("'{n}a',")).collect();
+        let text = format!("process.exec.argv.exists(x, x.lowerAscii() in [{many}'b'])");
+        assert_eq!(
+            says(&text, &event),
+            (Outcome::Failed, Err(ErrorKind::TooExpensive))
+        );
     });
 }

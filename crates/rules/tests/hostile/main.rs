@@ -4,6 +4,7 @@
 
 mod events;
 mod rules;
+mod sums;
 
 use bailiwick_event::fields::{EventType, Record};
 use bailiwick_rules::eval::ErrorKind;
@@ -83,4 +84,16 @@ fn with_words(count: usize) -> Record<'static> {
     let mut event = Record::new(EventType::ProcessExec);
     event.process_exec.argv = Some((0..count).map(|n| n.to_string().into()).collect());
     event
+}
+
+/// Letters without an order that anything could make use of.
+fn letters(count: usize) -> String {
+    let mut random = 1_u64;
+    let mut letter = || {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        if random >> 63 == 0 { 'a' } else { 'b' }
+    };
+    (0..count).map(|_| letter()).collect()
 }

@@ -1,0 +1,174 @@
+//! What is bounded alone, many times over: rules for one event, and rules of one file.
+
+use crate::{MILLION, guarded, letters, with_body, with_words};
+use bailiwick_event::fields::{EventType, Headers, Record};
+use bailiwick_rules::pack::Pack;
+use bailiwick_rules::{Action, Compiled, Rewrite, RewriteTarget, Rule, RuleSet, Severity};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+fn set(rules: impl IntoIterator<Item = Rule>) -> RuleSet {
+    let compiled = |rule| Arc::new(Compiled::new(rule).unwrap_or_else(|e| panic!("{e}")));
+    RuleSet::new(rules.into_iter().map(compiled).collect())
+}
+
+const ON: EventType = EventType::ProcessExec;
+const NESTED: &str = "process.exec.argv.all(x, process.exec.argv.exists(y, y != x))";
+
+#[test]
+fn a_thousand_detections_take_no_more_steps_than_an_event_has() {
+    guarded(|| {
+        let event = with_words(2_000);
+        let subject = event.subject();
+        let mut rules: Vec<_> = (0..1_000)
+            .map(|n| Rule::detection(&format!("nested-{n:04}"), ON, NESTED, Severity::Low))
+            .collect();
+        let mut quick = Rule::detection("quick", ON, "'7' in process.exec.argv", Severity::Low);
+        quick.priority = 1;
+        rules.push(quick);
+        let set = set(rules);
+        let mut found = Vec::new();
+        let all = set.detect(&subject, 0, |rule| found.push(rule.rule().id.clone()));
+        assert!(!all, "not all of them could be asked");
+        assert!(found.contains(&"quick".to_owned()), "{found:?}");
+        assert!(found.len() < 1_000);
+    });
+}
+
+#[test]
+fn a_rule_that_has_no_steps_left_stops_what_it_might_have_stopped() {
+    guarded(|| {
+        let event = with_words(2_000);
+        let subject = event.subject();
+        let mut rules: Vec<_> = (0..1_000)
+            .map(|n| {
+                let text = format!("{NESTED} && process.exec.cwd == 'none'");
+                Rule::enforcement(&format!("nested-{n:04}"), ON, &text, Action::Allow)
+            })
+            .collect();
+        rules.push(Rule::enforcement("stops", ON, NESTED, Action::Deny));
+        let decided = set(rules)
+            .decide(&subject, 0, |_, _| {})
+            .expect("a decision");
+        assert_eq!(decided.rule.rule().id, "stops");
+        assert_eq!(decided.action, Action::Deny);
+        assert!(decided.failed, "it was not asked whether it is true");
+        // Alone it has the steps.
+        let alone = set([Rule::enforcement(
+            "stops",
+            ON,
+            "size(process.exec.argv) == 2000",
+            Action::Deny,
+        )]);
+        assert!(
+            !alone
+                .decide(&subject, 0, |_, _| {})
+                .expect("a decision")
+                .failed
+        );
+    });
+}
+
+#[test]
+fn a_file_of_large_patterns_is_refused_before_it_is_all_in_memory() {
+    guarded(|| {
+        let head = "schema = 1\nid = \"large\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n";
+        let mut text = head.to_owned();
+        for n in 0..1_000 {
+            let patterns: Vec<_> = (0..9)
+                .map(|m| format!("http.request.path.matches('(\\\\\\\\w{{20}}{n}{m})')"))
+                .collect();
+            let when = patterns.join(" || ");
+            let rule = format!(
+                "[[rules]]\nid = \"r{n}\"\non = \"http.request\"\naction = \"deny\"\nreason = \"x\"\nwhen = \"{when}\"\n"
+            );
+            write!(text, "{rule}").expect("a text grows");
+        }
+        let error = Pack::read("large.toml", &text)
+            .expect_err("it is too large")
+            .to_string();
+        let all = [
+            "large.toml:",
+            "the rules of a file take more than 64 MiB",
+            "use fewer or smaller patterns",
+        ];
+        assert!(all.iter().all(|word| error.contains(word)), "{error:.2000}");
+        assert_eq!(error.lines().count(), 1, "{error:.2000}");
+    });
+}
+
+#[test]
+fn a_file_of_mistakes_is_not_read_to_its_end() {
+    guarded(|| {
+        let mut text = String::new();
+        for n in 0..1_000 {
+            let patterns = ["http.request.path.matches('(a{1000}){1000}')"; 90].join(" || ");
+            let rule = format!(
+                "[[rules]]\nid = \"r{n}\"\non = \"http.request\"\naction = \"deny\"\nreason = \"x\"\nwhen = \"{patterns}\"\n"
+            );
+            write!(text, "{rule}").expect("a text grows");
+        }
+        let error = Pack::of_policy("large.toml", &text)
+            .expect_err("it has mistakes")
+            .to_string();
+        assert!(error.contains("becomes too large"), "{error:.2000}");
+        assert_eq!(error.lines().count(), 100);
+    });
+}
+
+#[test]
+fn a_condition_of_large_patterns_is_refused() {
+    guarded(|| {
+        let patterns = ["http.request.path.matches('(\\\\w{20})')"; 90].join(" || ");
+        let error = crate::refused(&patterns);
+        let all = [
+            "the patterns of a condition take at most 16 MiB",
+            "make several rules of it",
+        ];
+        assert!(all.iter().all(|word| error.contains(word)), "{error:.2000}");
+    });
+}
+
+#[test]
+fn what_a_rewrite_makes_is_bounded_and_so_is_its_work() {
+    guarded(|| {
+        let replace = |pattern: &str, with: &str| Rewrite::Replace {
+            target: RewriteTarget::Body,
+            header: String::new(),
+            pattern: pattern.to_owned(),
+            with: with.to_owned(),
+        };
+        for (body, pattern, with, words) in [
+            (
+                "a".repeat(MILLION),
+                "a",
+                "$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0$0",
+                "more than 16 MiB",
+            ),
+            (
+                "a".repeat(MILLION),
+                "a+",
+                &*"$0".repeat(1_000),
+                "more than 16 MiB",
+            ),
+            (
+                letters(10 * MILLION),
+                "(?-u)[ab]*a[ab]{200}c",
+                "",
+                "too long for so large",
+            ),
+        ] {
+            let mut event = with_body(body);
+            let error = replace(pattern, with)
+                .apply(&mut event)
+                .expect_err(words)
+                .to_string();
+            assert!(error.contains(words), "{error}");
+        }
+        let mut event: Record<'_> = with_body("a-b".into());
+        event.http_request.headers = Some(Headers::default());
+        assert_eq!(replace("x", "y").apply(&mut event), Ok(false));
+        assert_eq!(replace("(a)-", "$1$1").apply(&mut event), Ok(true));
+        assert_eq!(event.http_request.body_text.as_deref(), Some("aab"));
+    });
+}
