@@ -2,10 +2,10 @@
 //! sooner or later do so; here it cannot.
 
 use crate::refusal::built_in;
-use crate::rules::{Judged, Rules, cannot_rewrite};
+use crate::rules::{Judged, Rules};
 use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Headers};
-use bailiwick_event::{Act, Decision, Event, Host, Verdict};
+use bailiwick_event::{Act, Decision, Event, Host};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::Effective;
 use bailiwick_policy::network::decide_host;
@@ -71,10 +71,7 @@ impl Guard {
     /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
     /// the record could not be kept.
     pub fn submit(&self, act: Act) -> Decision {
-        let mut judged = self.judge(&act, None, None);
-        if judged.decision.verdict == Verdict::Rewrite {
-            judged.decision = cannot_rewrite(&judged.decision);
-        }
+        let judged = self.judge(&act, None, None).unchanged();
         self.record(act, judged).decision
     }
 
@@ -128,10 +125,7 @@ impl Guard {
     /// [`LedgerError`] where it cannot be recorded.
     pub fn require(&self, act: Act, decision: Decision) -> Result<Decision, LedgerError> {
         self.rules.learn(&act);
-        let mut judged = self.rules.judge(&act, decision, None, None);
-        if judged.decision.verdict == Verdict::Rewrite {
-            judged.decision = cannot_rewrite(&judged.decision);
-        }
+        let judged = self.rules.judge(&act, decision, None, None).unchanged();
         let event = self.ledger.record(act, judged.decision)?;
         self.observe(&event);
         for (act, decision) in judged.rows {

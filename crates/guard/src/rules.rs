@@ -7,7 +7,7 @@
 use crate::refusal::built_in;
 use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
-use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS};
+use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS, Steps};
 use bailiwick_rules::{
     Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
 };
@@ -39,6 +39,15 @@ impl Judged {
             rewrites: Vec::new(),
             rows: Vec::new(),
         }
+    }
+
+    /// The same at a boundary that can change nothing: what is to be changed is refused.
+    pub(crate) fn unchanged(mut self) -> Self {
+        if self.decision.verdict == Verdict::Rewrite {
+            self.decision.verdict = Verdict::Deny;
+            self.decision.reason += "; the rule rewrites, and this cannot be changed here";
+        }
+        self
     }
 }
 
@@ -167,15 +176,24 @@ impl Rules {
                 ..Judged::just(decision)
             };
         }
+        let (before, mut more, steps) = (rows.len(), 0_usize, Steps::of_event());
         let decided = set.decide_without(&subject, seconds, rewritten, |rule, outcome| {
             // Of a condition that has no value again and again the first is told; all are counted.
             let why = match outcome {
                 Outcome::Failed if rule.failed() > 1 => return,
-                Outcome::Failed => Some(why_failed(rule, &subject)),
+                _ if rows.len() - before >= MOST_FINDINGS => {
+                    more += 1;
+                    return;
+                }
+                Outcome::Failed => Some(why_failed(rule, &subject, &steps)),
                 _ => None,
             };
             rows.push(finding(act, &Match::new(rule, &subject), why));
         });
+        if more > 0 {
+            let what = format!("{more} more rules observe, or have no value for,");
+            rows.push(built_in_finding(act, "rules.findings", &what));
+        }
         let Some(decided) = decided else {
             return Judged {
                 rows,
@@ -221,8 +239,8 @@ fn refuse_all(rule: &Rule, why: &str) -> Option<Arc<Compiled>> {
 
 /// Why a condition has no value, in words that hold no value of the event: a conversion that fails
 /// quotes what it was given, and that may be a credential.
-fn why_failed(rule: &Compiled, subject: &Subject<'_>) -> String {
-    let why = match rule.program().evaluate(subject) {
+fn why_failed(rule: &Compiled, subject: &Subject<'_>, steps: &Steps) -> String {
+    let why = match rule.program().evaluate_within(subject, steps) {
         // It has one where it is asked alone.
         Ok(_) => format!(": the rules together take more than {MAX_EVENT_STEPS} steps for it"),
         Err(error) => match error.kind {
@@ -273,7 +291,7 @@ fn by_rule(
         rule.id, rule.origin
     );
     if decided.failed {
-        let reason = why_failed(&decided.rule, subject);
+        let reason = why_failed(&decided.rule, subject, &Steps::of_event());
         let remedy =
             format!("let the rule ask first with has(…) whether the field is there; {change}");
         return (with(Verdict::Deny, reason, remedy), Vec::new());
@@ -346,18 +364,6 @@ fn finding(act: &Act, found: &Match, why: Option<String>) -> (Act, Decision) {
         ..Decision::allow(reference(rule))
     };
     (row, decision)
-}
-
-/// The refusal of a change that this boundary cannot make.
-pub(crate) fn cannot_rewrite(decision: &Decision) -> Decision {
-    Decision {
-        verdict: Verdict::Deny,
-        reason: format!(
-            "{}; the rule rewrites, and this cannot be changed here",
-            decision.reason
-        ),
-        ..decision.clone()
-    }
 }
 
 #[cfg(test)]

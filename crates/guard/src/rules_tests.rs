@@ -364,9 +364,21 @@ fn an_event_that_all_rules_together_cannot_be_asked_about_is_refused() {
     };
     let mut rules: Vec<_> = (0..100).map(|n| rule(n, Action::Observe)).collect();
     rules.push(rule(100, Action::Deny));
-    let refused = place(rules).guard.submit(long_command());
+    let place = place(rules);
+    let refused = place.guard.submit(long_command());
     assert_eq!(of(&refused), (Verdict::Deny, "r100"));
     assert!(refused.reason.contains("steps"), "{refused:?}");
+    let rows = place.rows();
+    assert_eq!(
+        rows.len(),
+        52,
+        "the command, fifty rules, and what they do not tell"
+    );
+    let told = rows[51].act.resource();
+    assert!(
+        told.contains("50 more rules observe, or have no value"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -55,9 +55,10 @@ impl<'e> Evaluator<'e> {
         self
     }
 
-    /// The steps that were taken.
-    pub(crate) fn taken(&self) -> usize {
-        (self.allowed - self.steps.left()) as usize
+    /// Takes the steps that were taken from those of an event.
+    pub(crate) fn take_from(&self, steps: &Steps) {
+        let taken = steps.take((self.allowed - self.steps.left()) as usize);
+        debug_assert!(taken, "no more than there were");
     }
 
     /// Whether the condition is true.

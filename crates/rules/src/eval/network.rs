@@ -1,9 +1,9 @@
 //! Addresses, networks and domains. A host name is compared label by label, so that
 //! `evil-example.com` is never below `example.com`.
 
-use bailiwick_event::AddressClass;
+use bailiwick_event::{AddressClass, first_of_network};
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 /// A network: its first address and the number of bits that all its addresses share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ impl Cidr {
             ));
         }
         Ok(Self {
-            first: masked(address, bits),
+            first: first_of_network(address, bits),
             bits,
         })
     }
@@ -55,7 +55,7 @@ impl Cidr {
     #[must_use]
     pub fn contains(&self, ip: IpAddr) -> bool {
         let same = |ip: IpAddr| {
-            ip.is_ipv4() == self.first.is_ipv4() && masked(ip, self.bits) == self.first
+            ip.is_ipv4() == self.first.is_ipv4() && first_of_network(ip, self.bits) == self.first
         };
         same(ip) || same(ip.to_canonical())
     }
@@ -64,19 +64,6 @@ impl Cidr {
     #[must_use]
     pub fn bits(&self) -> u8 {
         self.bits
-    }
-}
-
-fn masked(ip: IpAddr, bits: u8) -> IpAddr {
-    match ip {
-        IpAddr::V4(ip) => {
-            let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
-            IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask))
-        }
-        IpAddr::V6(ip) => {
-            let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
-            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & mask))
-        }
     }
 }
 

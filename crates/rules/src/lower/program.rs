@@ -99,6 +99,17 @@ impl Program {
         self.evaluator(subject).condition()
     }
 
+    /// The same within the steps that are left of those of an event.
+    ///
+    /// # Errors
+    /// As [`Program::evaluate`].
+    pub fn evaluate_within(&self, subject: &Subject<'_>, steps: &Steps) -> Result<bool, EvalError> {
+        let evaluator = self.evaluator(subject).within(steps);
+        let result = evaluator.condition();
+        evaluator.take_from(steps);
+        result
+    }
+
     /// The evaluator of it for an event.
     pub(crate) fn evaluator<'e>(&'e self, subject: &'e Subject<'e>) -> Evaluator<'e> {
         Evaluator::new(&self.ast, subject).with_patterns(&self.patterns)
