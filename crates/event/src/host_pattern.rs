@@ -4,7 +4,7 @@
 use crate::Host;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Which machines.
@@ -68,23 +68,26 @@ impl HostPattern {
             (PatternHost::Below(domain), Host::Name(name)) => name
                 .strip_suffix(domain.as_str())
                 .is_some_and(|rest| rest.ends_with('.')),
-            (PatternHost::Network(net, bits), Host::Ip(ip)) => in_network(*ip, *net, *bits),
+            (PatternHost::Network(net, bits), Host::Ip(ip)) => {
+                first_of_network(*ip, *bits) == first_of_network(*net, *bits)
+            }
             _ => false,
         }
     }
 }
 
-fn in_network(ip: IpAddr, net: IpAddr, bits: u8) -> bool {
-    match (ip, net) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => {
+/// The first address of the network of so many bits that an address is in.
+#[must_use]
+pub fn first_of_network(ip: IpAddr, bits: u8) -> IpAddr {
+    match ip {
+        IpAddr::V4(ip) => {
             let mask = u32::MAX.checked_shl(32 - u32::from(bits)).unwrap_or(0);
-            a.to_bits() & mask == b.to_bits() & mask
+            IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask))
         }
-        (IpAddr::V6(a), IpAddr::V6(b)) => {
+        IpAddr::V6(ip) => {
             let mask = u128::MAX.checked_shl(128 - u32::from(bits)).unwrap_or(0);
-            a.to_bits() & mask == b.to_bits() & mask
+            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & mask))
         }
-        _ => false,
     }
 }
 

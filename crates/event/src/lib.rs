@@ -12,6 +12,7 @@ mod host;
 mod host_pattern;
 mod id;
 mod origin;
+mod suggest;
 mod text;
 
 pub use boundary::Boundary;
@@ -19,7 +20,8 @@ pub use decision::{Decision, MatchedField, RuleRef, Verdict};
 pub use event::{Act, Event, LimitKind, Transport, Via};
 pub use failure::{Failure, Refused};
 pub use host::{AddressClass, Host, HostError};
-pub use host_pattern::{HostPattern, PatternHost, Ports};
+pub use host_pattern::{HostPattern, PatternHost, Ports, first_of_network};
 pub use id::{InvalidSessionId, SessionId};
 pub use origin::Origin;
+pub use suggest::closest;
 pub use text::{Text, harmless};

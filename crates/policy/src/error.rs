@@ -3,8 +3,8 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::source_text::ReadError;
-use crate::suggest::closest;
 use crate::templates;
+use bailiwick_event::closest;
 use bailiwick_event::{Failure, Origin, Text};
 use std::fmt;
 use std::path::PathBuf;

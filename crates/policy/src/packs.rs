@@ -8,8 +8,9 @@ use crate::entry::{Entry, Value};
 use crate::keys::{self, KeyId};
 use crate::request::Request;
 use crate::source_text::SourceText;
-use crate::suggest::closest;
+use crate::stack::{Reference, reference};
 use bailiwick_event::Text;
+use bailiwick_event::closest;
 use bailiwick_rules::Memory;
 use bailiwick_rules::pack::{Pack, shipped, verify};
 use std::path::{Path, PathBuf};
@@ -29,31 +30,37 @@ fn names() -> String {
     names.join(", ")
 }
 
-/// Reads a pack: a shipped one by its name, any other by its path.
-pub(crate) fn read(
+/// The text of a pack: a shipped one by its name, any other by its path.
+pub(crate) fn source(
     name: &str,
     folder: &Path,
     request: &Request,
     keys: &[String],
-) -> Result<Document, PackProblem> {
-    let is_path = name.contains('/') || name.ends_with(".toml");
-    let source = match is_path {
-        true => file(name, folder, request, keys)?,
-        false => match shipped().iter().find(|(id, _)| *id == name) {
-            Some((_, text)) => SourceText::new(&format!("pack:{name}"), None, (*text).to_owned()),
-            None => {
-                let help = match closest(name, shipped().iter().map(|(id, _)| *id)) {
-                    Some(near) => format!("did you mean \"{near}\"?"),
-                    None => format!(
-                        "the packs are {}; a path has a \"/\" in it or ends in .toml",
-                        names()
-                    ),
-                };
-                let message = format!("there is no pack \"{}\"", Text::from(name));
-                return Err(PackProblem::Entry(message, help));
-            }
-        },
+) -> Result<SourceText, PackProblem> {
+    let name = match reference(name, folder, &request.home) {
+        Reference::File(path) => return file(&path, request, keys),
+        Reference::Template(name) => name,
     };
+    if let Some((_, text)) = shipped().iter().find(|(id, _)| *id == name) {
+        return Ok(SourceText::new(
+            &format!("pack:{name}"),
+            None,
+            (*text).to_owned(),
+        ));
+    }
+    let help = match closest(&name, shipped().iter().map(|(id, _)| *id)) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!(
+            "the packs are {}; a path has a \"/\" in it or ends in .toml",
+            names()
+        ),
+    };
+    let message = format!("there is no pack \"{}\"", Text::from(name));
+    Err(PackProblem::Entry(message, help))
+}
+
+/// Reads a pack's text.
+pub(crate) fn document(source: SourceText) -> Result<Document, PackProblem> {
     let source = Arc::new(source);
     let pack = Pack::read(&source.shown, &source.text).map_err(|error| {
         let found = error.mistakes.into_iter().map(|(_, _, mistake)| {
@@ -82,23 +89,14 @@ pub(crate) fn read(
     })
 }
 
-fn file(
-    name: &str,
-    folder: &Path,
-    request: &Request,
-    keys: &[String],
-) -> Result<SourceText, PackProblem> {
-    let path = match name.strip_prefix("~/") {
-        Some(rest) => request.home.join(rest),
-        None => folder.join(name),
-    };
-    let shown = request.shown(&path);
+fn file(path: &Path, request: &Request, keys: &[String]) -> Result<SourceText, PackProblem> {
+    let shown = request.shown(path);
     let unread = |path: &Path, why: &dyn std::fmt::Display, help: &str| {
         let shown = Text::from(request.shown(path));
         PackProblem::Entry(format!("{shown} cannot be read: {why}"), help.to_owned())
     };
     let relative = "a path in `packs` is relative to the file that it stands in";
-    let source = SourceText::read(&path, &shown).map_err(|why| unread(&path, &why, relative))?;
+    let source = SourceText::read(path, &shown).map_err(|why| unread(path, &why, relative))?;
     if keys.is_empty() {
         return Ok(source);
     }

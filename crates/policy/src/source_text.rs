@@ -22,8 +22,8 @@ pub enum ReadError {
     Missing,
     /// A folder, a FIFO, a device or a socket.
     NotAFile,
-    /// Above 1 MiB.
-    TooLarge,
+    /// Above so many bytes.
+    TooLarge(u64),
     /// Not UTF-8; the offset of the first byte that is not.
     NotUtf8(usize),
     /// The machine's own words.
@@ -35,7 +35,7 @@ impl std::fmt::Display for ReadError {
         match self {
             Self::Missing => f.write_str("there is no such file"),
             Self::NotAFile => f.write_str("it is not a regular file"),
-            Self::TooLarge => f.write_str("it is larger than 1 MiB"),
+            Self::TooLarge(limit) => write!(f, "it is larger than {} MiB", limit >> 20),
             Self::NotUtf8(at) => write!(f, "it is not UTF-8 (byte {at})"),
             Self::Io(why) => f.write_str(why),
         }
@@ -43,7 +43,10 @@ impl std::fmt::Display for ReadError {
 }
 
 /// Reads a regular file of at most `limit` bytes, without ever waiting for one.
-pub(crate) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
     let io = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => ReadError::Missing,
         std::io::ErrorKind::IsADirectory => ReadError::NotAFile,
@@ -64,12 +67,12 @@ pub(crate) fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError
         return Err(ReadError::NotAFile);
     }
     if meta.len() > limit {
-        return Err(ReadError::TooLarge);
+        return Err(ReadError::TooLarge(limit));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
     file.take(limit + 1).read_to_end(&mut bytes).map_err(io)?;
     if bytes.len() as u64 > limit {
-        return Err(ReadError::TooLarge);
+        return Err(ReadError::TooLarge(limit));
     }
     Ok(bytes)
 }

@@ -9,10 +9,10 @@ use crate::keys::KeyId;
 use crate::packs::{self, PackProblem};
 use crate::request::Request;
 use crate::source_text::{ReadError, SourceText};
-use crate::suggest::closest;
 use crate::templates;
 use crate::workspace::PROJECT;
 use bailiwick_event::Text;
+use bailiwick_event::closest;
 use bailiwick_rules::{LESS_MEMORY, Memory};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -55,13 +55,15 @@ pub(crate) struct Unit {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// A text of `extends` or `--policy`.
-enum Reference {
+/// A text of `extends`, `packs` or `--policy`.
+pub(crate) enum Reference {
+    /// What is shipped under a name.
     Template(String),
     File(PathBuf),
 }
 
-fn reference(text: &str, folder: &Path, home: &Path) -> Reference {
+/// What a text names; a relative path begins at a folder.
+pub(crate) fn reference(text: &str, folder: &Path, home: &Path) -> Reference {
     if !text.contains('/') && !text.ends_with(".toml") {
         return Reference::Template(text.to_owned());
     }
@@ -269,31 +271,28 @@ impl<'a> Collector<'a> {
         name: &str,
         folder: Option<&Path>,
     ) -> Result<(), PolicyError> {
-        let read = packs::read(
-            name,
-            folder.unwrap_or(Path::new("/")),
-            self.request,
-            &self.keys,
-        );
-        let document = match read {
-            Ok(document) => document,
-            Err(PackProblem::Entry(message, help)) => {
+        let refused = |problem: PackProblem| match problem {
+            PackProblem::Entry(message, help) => {
                 let span = entry.span.clone();
                 let found = Diagnostic::error(&by.source, span, message, help);
-                return Err(PolicyError::Invalid(vec![found]));
+                PolicyError::Invalid(vec![found])
             }
-            Err(PackProblem::Pack(found)) => return Err(PolicyError::Invalid(found)),
+            PackProblem::Pack(found) => PolicyError::Invalid(found),
         };
-        let id = identity(&document.source);
-        if !self.done.contains(&id) {
-            self.count(&document)?;
-            self.done.push(id);
-            self.units.push(Unit {
-                layer: self.layer,
-                document: Rc::new(document),
-                folder: None,
-            });
+        let folder = folder.unwrap_or(Path::new("/"));
+        let source = packs::source(name, folder, self.request, &self.keys).map_err(refused)?;
+        let id = identity(&source);
+        if self.done.contains(&id) {
+            return Ok(());
         }
+        let document = packs::document(source).map_err(refused)?;
+        self.count(&document)?;
+        self.done.push(id);
+        self.units.push(Unit {
+            layer: self.layer,
+            document: Rc::new(document),
+            folder: None,
+        });
         Ok(())
     }
 

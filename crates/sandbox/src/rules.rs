@@ -55,7 +55,8 @@ impl From<Listed> for ListedRule {
     }
 }
 
-/// Asks a run for its rules, or to change them; all of a change comes into force, or nothing.
+/// Asks a run for its rules, or to change them; all of a change comes into force, or nothing, and
+/// nothing is told of it.
 ///
 /// # Errors
 /// A [`Failure`] where there is no such run, it cannot be entered, or it does not take the change.
@@ -82,7 +83,9 @@ pub(crate) fn serve(socket: &OwnedFd, descriptors: Vec<OwnedFd>, guard: &Guard) 
         serde_json::from_str::<RulesAsk>(&unpack::<String>(&message).ok()?).ok()
     };
     let answer: Answer = match read() {
-        Some(ask) => change(ask, guard).map(|()| list(guard)),
+        Some(RulesAsk::List) => Ok(list(guard)),
+        // What changed is what was asked for.
+        Some(ask) => change(ask, guard).map(|()| Vec::new()),
         None => Err("what was asked of the rules cannot be read".into()),
     };
     let packed = serde_json::to_string(&answer)

@@ -1,6 +1,7 @@
 //! Files of rules: which kind each is, and what is in it.
 
 use bailiwick_event::{Failure, Text};
+use bailiwick_policy::read_regular;
 use bailiwick_rules::Compiled;
 use bailiwick_rules::pack::{Pack, shipped};
 use bailiwick_rules::sigma::{Imported, Reason};
@@ -27,16 +28,7 @@ pub(super) struct RuleFile {
 pub(super) fn text(path: &Path) -> Result<(String, String), Failure> {
     let name = Text::from(path.as_os_str()).to_string();
     let failed = |why: &str| Failure::usage(format!("{name} cannot be read: {why}"));
-    let found = std::fs::metadata(path).map_err(|e| failed(&e.to_string()))?;
-    if !found.is_file() {
-        return Err(failed("it is not a regular file"));
-    }
-    if found.len() > LARGEST {
-        return Err(failed(&format!(
-            "it is larger than {LARGEST} bytes; make several files of it"
-        )));
-    }
-    let bytes = std::fs::read(path).map_err(|e| failed(&e.to_string()))?;
+    let bytes = read_regular(path, LARGEST).map_err(|why| failed(&why.to_string()))?;
     match String::from_utf8(bytes) {
         Ok(text) => Ok((name, text)),
         Err(error) => {
@@ -93,13 +85,9 @@ impl RuleFile {
         }
     }
 
-    /// A pack, or the rules of a policy: a pack says its schema, and a policy has none.
+    /// A pack, or the rules of a policy.
     fn toml(name: String, text: &str) -> Result<Self, Failure> {
-        let is_pack = toml::from_str::<toml::Table>(text).map_or(true, |table| {
-            table.contains_key("schema") || table.contains_key("version")
-        });
-        let read = if is_pack { Pack::read } else { Pack::of_policy };
-        let pack = read(&name, text).map_err(|error| Failure::usage(error.to_string()))?;
+        let pack = Pack::of_file(&name, text).map_err(|error| Failure::usage(error.to_string()))?;
         let warnings = pack.warnings.iter().map(|(line, column, warning)| {
             let help = match &*warning.help {
                 "" => String::new(),

@@ -5,6 +5,7 @@ use super::types::Ty;
 use super::{constants, suggest};
 use crate::eval::Patterns;
 use crate::expr::{Ast, Literal, MacroKind, Node, NodeId, SyntaxError, UnaryOp};
+use bailiwick_event::closest;
 use bailiwick_event::fields::{EventType, Field, FieldType};
 
 /// Mistakes that are told at once.
@@ -516,7 +517,7 @@ impl Checker<'_> {
         }
         let given: Vec<_> = types.iter().map(ToString::to_string).collect();
         let (message, help) = if named.is_empty() {
-            let near = suggest::nearest(name, FUNCTIONS.iter().map(|f| f.function.name()));
+            let near = closest(name, FUNCTIONS.iter().map(|f| f.function.name()));
             let help = near.map_or_else(
                 || "`bailiwick rules functions` lists the functions".to_owned(),
                 |near| format!("did you mean `{near}`?"),

@@ -103,10 +103,24 @@ impl Pack {
         Self::with(file, text, Reader::policy)
     }
 
+    /// A pack, or the rules of a policy: a pack says its schema and its version, and a policy has
+    /// neither.
+    ///
+    /// # Errors
+    /// As [`Pack::read`] or [`Pack::of_policy`].
+    pub fn of_file(file: &str, text: &str) -> Result<Self, PackError> {
+        Self::with(file, text, |reader, table| {
+            match table.contains_key("schema") || table.contains_key("version") {
+                true => reader.pack(table),
+                false => reader.policy(table),
+            }
+        })
+    }
+
     fn with<'a>(
         file: &'a str,
         text: &'a str,
-        read: fn(&mut Reader<'a>) -> Option<Self>,
+        read: fn(&mut Reader<'a>, &DeTable<'a>) -> Option<Self>,
     ) -> Result<Self, PackError> {
         let mut reader = Reader {
             file,
@@ -116,7 +130,8 @@ impl Pack {
             found: Vec::new(),
             warnings: Vec::new(),
         };
-        let pack = read(&mut reader);
+        let table = reader.table();
+        let pack = table.and_then(|table| read(&mut reader, table.get_ref()));
         match pack {
             Some(pack) if reader.found.is_empty() => Ok(Self {
                 warnings: placed(&reader.lines, reader.warnings),
@@ -216,11 +231,10 @@ impl<'a> Reader<'a> {
         self.found.is_empty().then_some(table)
     }
 
-    fn policy(&mut self) -> Option<Pack> {
-        let table = self.table()?;
+    fn policy(&mut self, table: &DeTable<'a>) -> Option<Pack> {
         let mut rules = Vec::new();
         for kind in [RuleKind::Rule, RuleKind::Detection] {
-            self.rules(kind, table.get_ref(), None, &mut rules);
+            self.rules(kind, table, None, &mut rules);
         }
         Some(Pack {
             id: "".into(),
@@ -233,9 +247,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn pack(&mut self) -> Option<Pack> {
-        let table = self.table()?;
-        let table = table.get_ref();
+    fn pack(&mut self, table: &DeTable<'a>) -> Option<Pack> {
         for (name, _) in table
             .iter()
             .filter(|(name, _)| !KEYS.contains(&&**name.get_ref()))
