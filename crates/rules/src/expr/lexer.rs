@@ -56,6 +56,11 @@ impl<'s> Lexer<'s> {
         Self { text, at: 0 }
     }
 
+    /// The whole text.
+    pub(super) fn text(&self) -> &'s str {
+        self.text
+    }
+
     #[allow(clippy::cast_possible_truncation, reason = "a text is at most 64 KiB")]
     fn span(&self, from: usize) -> Span {
         Span {
@@ -124,7 +129,7 @@ impl<'s> Lexer<'s> {
             b'=' => "write == to compare",
             b'&' => "write && for \"and\"",
             b'|' => "write || for \"or\"",
-            _ => "text stands between quotes",
+            _ => "a text stands between \" and \", or between ' and '",
         };
         let c = self.text[from..].chars().next().unwrap_or(' ');
         self.at = from + c.len_utf8();

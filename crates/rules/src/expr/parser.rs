@@ -126,7 +126,9 @@ impl<'s> Parser<'s> {
         let help = match self.token {
             Token::Name("and") => "write && for \"and\"".to_owned(),
             Token::Name("or") => "write || for \"or\"".to_owned(),
-            Token::Name("not") => "write ! for \"not\"".to_owned(),
+            _ if self.lexer.text().get(self.before.range()) == Some("not") => {
+                "write ! for \"not\"".to_owned()
+            }
             _ => format!("{wanted} is expected"),
         };
         SyntaxError::new(self.span, found, help)
