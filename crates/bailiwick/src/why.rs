@@ -4,7 +4,7 @@ use crate::Done;
 use crate::cli::WhyArguments;
 use crate::output;
 use crate::selection::{find, time};
-use bailiwick_event::{Failure, Text};
+use bailiwick_event::{Act, Failure, Text};
 
 /// Explains one row.
 pub(crate) fn why(arguments: &WhyArguments) -> Done {
@@ -26,12 +26,20 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
         ))
     })?;
     let decision = &event.decision;
+    // A finding decides nothing: what happened to the event stands in the event's own row.
+    let what = match &event.act {
+        Act::Finding {
+            severity,
+            confidence,
+            ..
+        } => format!("finding:  {severity}, confidence {confidence}; it decides nothing"),
+        _ => format!("decision: {}", decision.verdict),
+    };
     let mut text = format!(
-        "{} {}: {}\n  decision: {}\n  rule:     {}\n",
+        "{} {}: {}\n  {what}\n  rule:     {}\n",
         event.boundary(),
         event.id,
         event.act.resource(),
-        decision.verdict,
         decision.rule,
     );
     for (name, value) in [

@@ -292,8 +292,9 @@ fn by_rule(
     );
     if decided.failed {
         let reason = why_failed(&decided.rule, subject, &Steps::of_event());
-        let remedy =
-            format!("let the rule ask first with has(…) whether the field is there; {change}");
+        let remedy = format!(
+            "let the rule ask first with has(…), of a header with .exists(), whether it is there; {change}"
+        );
         return (with(Verdict::Deny, reason, remedy), Vec::new());
     }
     let reason = or(&rule.reason, "the rule's condition is true of it");
@@ -349,7 +350,10 @@ fn finding(act: &Act, found: &Match, why: Option<String>) -> (Act, Decision) {
     let rule = found.rule().rule();
     let row = Act::Finding {
         at: act.boundary(),
-        about: Text::from(masked(&act.resource()).as_ref()),
+        about: Text::from(match &why {
+            Some(_) => format!("no value for {}", masked(&act.resource())),
+            None => masked(&act.resource()).into_owned(),
+        }),
         severity: finding
             .severity
             .map_or("informational", |s| s.name())

@@ -30,6 +30,25 @@ const ASKED: [EventType; 4] = [
     EventType::ProcessExec,
 ];
 
+/// Whether rules that decide are asked about events of a type; where not, why, and what to write
+/// instead.
+///
+/// # Errors
+/// The mistake and its remedy.
+pub fn asks(on: EventType) -> Result<(), (String, String)> {
+    if ASKED.contains(&on) {
+        return Ok(());
+    }
+    let names: Vec<_> = ASKED.iter().map(|on| on.name()).collect();
+    Err((
+        format!("no boundary asks rules about {on} yet"),
+        format!(
+            "they are asked about {}; a detection may be about any event, and [filesystem] decides about files",
+            names.join(", ")
+        ),
+    ))
+}
+
 /// Rules, and detections, of one file.
 const MOST_RULES: usize = 1_000;
 /// Mistakes in rules that are told at once.
@@ -351,13 +370,9 @@ impl Reader<'_> {
                     }
                     let rule = Box::new(compiled.rule().clone());
                     let id = table.get("id").map_or(at, Spanned::span);
-                    if rule.effect.action().is_some() && !ASKED.contains(&rule.on) {
-                        let names: Vec<_> = ASKED.iter().map(|on| on.name()).collect();
-                        let message = format!("no boundary asks rules about {} yet", rule.on);
-                        let help = format!(
-                            "they are asked about {}; a detection may be about any event, and [filesystem] decides about files",
-                            names.join(", ")
-                        );
+                    if rule.effect.action().is_some()
+                        && let Err((message, help)) = asks(rule.on)
+                    {
                         let on = table.get("on").map_or(id, Spanned::span);
                         self.error(on, message, help);
                         continue;

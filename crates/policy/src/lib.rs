@@ -47,6 +47,7 @@ mod trust;
 mod workspace;
 
 pub use diagnostic::{Diagnostic, Severity};
+pub use document::asks;
 pub use effective::{
     Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits, NetworkPolicy,
     PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
@@ -54,7 +55,7 @@ pub use effective::{
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};
 pub use import::{Imported, LeftOut, Tool, import};
-pub use load::{Loaded, Source, check, load};
+pub use load::{FileRules, Loaded, Source, check, load, rules_of};
 pub use new_file::new_file;
 pub use path_glob::PathGlob;
 pub use request::Request;

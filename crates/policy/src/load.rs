@@ -17,6 +17,7 @@ use crate::{
     contradictions, toolchains, workspace,
 };
 use bailiwick_event::{Origin, Text};
+use bailiwick_rules::Rule;
 use std::path::{Path, PathBuf};
 
 /// A file that took part.
@@ -169,16 +170,54 @@ pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
 }
 
 fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, PolicyError> {
-    // The most that a file can be: the system's own policy.
-    let mut collector = Collector::new(request, Layer::System);
     let full = request.cwd.join(path);
-    collector.file(&full, &request.shown(&full))?;
-    let units = collector.finish();
+    let units = units_of(request, path)?;
     let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
     let places = stack::out_of_place(&units, &full, request);
     let across = contradictions::across(&units, &full, request);
     let all = own.chain(places).chain(across);
     Ok(all.map(|finding| finding.to_string()).collect())
+}
+
+/// The rules of a policy file.
+#[derive(Clone, Debug)]
+pub struct FileRules {
+    /// Its rules and detections, those of the packs and policies that it names too; of one name the
+    /// strongest.
+    pub rules: Vec<Rule>,
+    /// What is allowed and hardly meant, each in a line.
+    pub warnings: Vec<String>,
+}
+
+/// The rules of a policy file.
+///
+/// # Errors
+/// [`PolicyError`] with every mistake in the file and in what it names.
+pub fn rules_of(path: &Path) -> Result<FileRules, PolicyError> {
+    let request = Request::from_environment(Vec::new(), PathBuf::from("."));
+    let warnings = check_of(&request, path)?;
+    let mut rules: Vec<Rule> = Vec::new();
+    for entry in units_of(&request, path)?
+        .iter()
+        .flat_map(|unit| &unit.document.entries)
+    {
+        let Value::Rule(rule) = &entry.value else {
+            continue;
+        };
+        // Weakest first: what comes later stands in the place of what was there.
+        rules.retain(|there| there.id != rule.id);
+        rules.push(Rule::clone(rule));
+    }
+    Ok(FileRules { rules, warnings })
+}
+
+/// A file and all that it names, weakest first.
+fn units_of(request: &Request, path: &Path) -> Result<Vec<Unit>, PolicyError> {
+    // The most that a file can be: the system's own policy.
+    let mut collector = Collector::new(request, Layer::System);
+    let full = request.cwd.join(path);
+    collector.file(&full, &request.shown(&full))?;
+    Ok(collector.finish())
 }
 
 /// All files of a request.

@@ -91,6 +91,14 @@ pub(crate) fn document(source: SourceText) -> Result<Document, PackProblem> {
 
 fn file(path: &Path, request: &Request, keys: &[String]) -> Result<SourceText, PackProblem> {
     let shown = request.shown(path);
+    if path
+        .extension()
+        .is_some_and(|ending| ending == "yml" || ending == "yaml")
+    {
+        let message = format!("{} is no pack", Text::from(shown));
+        let help = "make one of Sigma rules with `bailiwick rules convert FILE.yml > FILE.toml`, and name that";
+        return Err(PackProblem::Entry(message, help.to_owned()));
+    }
     let unread = |path: &Path, why: &dyn std::fmt::Display, help: &str| {
         let shown = Text::from(request.shown(path));
         PackProblem::Entry(format!("{shown} cannot be read: {why}"), help.to_owned())

@@ -153,6 +153,11 @@ fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
     let mut memory = registry.edit().memory();
     for rule in put {
         changed.push(rule.id.clone());
+        if rule.pack.is_none() && rule.effect.action().is_some() {
+            bailiwick_policy::asks(rule.on).map_err(|(message, help)| {
+                format!("the rule \"{}\": {message}; {help}", rule.id)
+            })?;
+        }
         // Whoever comes through the door is no system's policy.
         let locked = false;
         let rule = Compiled::new(Rule { locked, ..rule }).map_err(|error| error.to_string())?;

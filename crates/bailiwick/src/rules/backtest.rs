@@ -27,11 +27,16 @@ pub(super) fn backtest(arguments: &BacktestArguments) -> Done {
 
 /// How the rules are asked.
 pub(super) fn options(arguments: &ReportArguments) -> Options {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
     Options {
         limit: arguments.limit as usize,
         threads: std::thread::available_parallelism().map_or(2, |n| n.get().min(16)),
         keep_going: arguments.keep_going,
-        now: now.map_or(0, |now| now.as_secs().cast_signed()),
+        now: now(),
     }
+}
+
+/// The time in seconds since the Unix epoch.
+pub(super) fn now() -> i64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_secs().cast_signed())
 }

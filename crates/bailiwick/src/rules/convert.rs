@@ -15,6 +15,9 @@ pub(super) fn convert(path: &Path) -> Done {
             return Err(Failure::usage(format!("{name}:{skipped}")));
         }
     }
+    for skipped in imported.rules.iter().filter_map(|rule| rule.as_ref().err()) {
+        output::note(&format!("{name}:{skipped}"));
+    }
     output::print(&imported.to_toml())?;
     Ok(0)
 }

@@ -1,12 +1,12 @@
 //! Files of rules: which kind each is, and what is in it.
 
-use bailiwick_event::{Failure, Text};
-use bailiwick_policy::read_regular;
+use bailiwick_event::{Failure, Text, closest};
+use bailiwick_policy::{read_regular, rules_of};
 use bailiwick_rules::Compiled;
-use bailiwick_rules::pack::{Pack, shipped};
+use bailiwick_rules::pack::{Pack, PackError, shipped};
 use bailiwick_rules::sigma::{Imported, Reason};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of the largest file that is read.
@@ -46,6 +46,16 @@ pub(super) fn text(path: &Path) -> Result<(String, String), Failure> {
     }
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
+fn mistakes(error: PackError) -> Failure {
+    Failure::usage(error.to_string())
+}
+
+fn shipped_names() -> String {
+    let names: Vec<_> = shipped().iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
 /// The shipped pack of that name, and its text.
 fn shipped_pack(name: &str) -> Option<(&'static str, &'static str)> {
     shipped().iter().find(|(id, _)| *id == name).copied()
@@ -65,29 +75,36 @@ impl RuleFile {
         match path.extension().and_then(|ending| ending.to_str()) {
             None if named.is_some() => {
                 let (name, text) = named.unwrap_or_default();
-                Self::toml(format!("pack:{name}"), text)
+                let name = format!("pack:{name}");
+                let pack = Pack::read(&name, text).map_err(mistakes)?;
+                Ok(Self::pack(name, pack))
             }
             Some("toml") => {
                 let (name, text) = text(path)?;
-                Self::toml(name, &text)
+                match Pack::of_file(&name, &text).map_err(mistakes)? {
+                    Some(pack) => Ok(Self::pack(name, pack)),
+                    None => Self::policy(name, path),
+                }
             }
             Some("yml" | "yaml") => Self::sigma(path),
+            None if !path.exists() => Err(Failure::usage(format!(
+                "there is no pack or file {}{}",
+                Text::from(path.as_os_str()),
+                match closest(&path.to_string_lossy(), shipped().iter().map(|(id, _)| *id)) {
+                    Some(near) => format!("; did you mean \"{near}\"?"),
+                    None => format!("; the shipped packs are {}", shipped_names()),
+                }
+            ))),
             _ => Err(Failure::usage(format!(
                 "{}: the name does not say what it is; a pack or a policy ends in .toml, a file \
                  of Sigma rules in .yml; the shipped packs are {}",
                 Text::from(path.as_os_str()),
-                shipped()
-                    .iter()
-                    .map(|(name, _)| *name)
-                    .collect::<Vec<_>>()
-                    .join(", ")
+                shipped_names()
             ))),
         }
     }
 
-    /// A pack, or the rules of a policy.
-    fn toml(name: String, text: &str) -> Result<Self, Failure> {
-        let pack = Pack::of_file(&name, text).map_err(|error| Failure::usage(error.to_string()))?;
+    fn pack(name: String, pack: Pack) -> Self {
         let warnings = pack.warnings.iter().map(|(line, column, warning)| {
             let help = match &*warning.help {
                 "" => String::new(),
@@ -95,9 +112,22 @@ impl RuleFile {
             };
             format!("{name}:{line}:{column}: warning: {}{help}", warning.message)
         });
-        Ok(Self {
+        Self {
             warnings: warnings.collect(),
             rules: pack.rules,
+            skipped: Vec::new(),
+            name,
+        }
+    }
+
+    /// The rules of a policy, and of the packs and policies that it names.
+    fn policy(name: String, path: &Path) -> Result<Self, Failure> {
+        let read = rules_of(path)?;
+        let compile = |rule| Compiled::new(rule).map(Arc::new);
+        let rules: Result<_, _> = read.rules.into_iter().map(compile).collect();
+        Ok(Self {
+            rules: rules.map_err(|error| Failure::fault(format!("{name}: {error}")))?,
+            warnings: read.warnings,
             skipped: Vec::new(),
             name,
         })
@@ -153,13 +183,25 @@ impl RuleFile {
 }
 
 /// All rules of some files, to be asked together; what was skipped is told on stderr.
-pub(super) fn all(paths: &[std::path::PathBuf]) -> Result<Vec<Arc<Compiled>>, Failure> {
+pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<Arc<Compiled>>, Failure> {
+    read(paths, |file| &file.skipped)
+}
+
+/// The same for rules that come into force: what is hardly meant is told instead.
+pub(super) fn all_told(paths: &[PathBuf]) -> Result<Vec<Arc<Compiled>>, Failure> {
+    read(paths, |file| &file.warnings)
+}
+
+fn read(
+    paths: &[PathBuf],
+    told: fn(&RuleFile) -> &[String],
+) -> Result<Vec<Arc<Compiled>>, Failure> {
     let mut by_name: BTreeMap<String, Arc<Compiled>> = BTreeMap::new();
     let mut all = Vec::new();
     for path in paths {
         let file = RuleFile::read(path)?;
-        for skipped in &file.skipped {
-            crate::output::note(skipped);
+        for line in told(&file) {
+            crate::output::note(line);
         }
         for rule in file.rules {
             if let Some(first) = by_name.insert(rule.rule().id.clone(), Arc::clone(&rule)) {

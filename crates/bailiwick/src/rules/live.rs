@@ -1,6 +1,7 @@
 //! `bailiwick rules list|add|update|rm|enable|disable`: the rules of a run, while it goes on.
 
 use super::arguments::{LiveFiles, LiveNames, LiveSession};
+use super::backtest::now;
 use super::files;
 use crate::Done;
 use crate::output;
@@ -50,13 +51,18 @@ fn row(one: &ListedRule) -> [String; 8] {
         does,
         one.matched.to_string(),
         one.failed.to_string(),
-        if rule.enabled { "yes" } else { "no" }.to_owned(),
+        match rule.enabled {
+            true if rule.is_over(now()) => "no (expired)",
+            true => "yes",
+            false => "no",
+        }
+        .to_owned(),
         Text::from(rule.origin.to_string()).to_string(),
     ]
 }
 
 fn read(paths: &[PathBuf]) -> Result<Vec<Rule>, Failure> {
-    let all = files::all(paths)?;
+    let all = files::all_told(paths)?;
     Ok(all.iter().map(|compiled| compiled.rule().clone()).collect())
 }
 

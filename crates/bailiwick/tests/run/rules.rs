@@ -111,6 +111,48 @@ fn every_mistake_in_files_of_rules_is_told_with_its_place_and_remedy() {
 }
 
 #[test]
+fn a_policy_is_looked_at_whole_and_with_the_packs_that_it_names() {
+    let escaped = "[[rules]]\nid = \"r\"\non = \"http.request\"\naction = \"deny\"\nwhen = \"http.request.host == \\\"a\\\" && http.request.prot == 1\"\n";
+    let sandbox = prepared()
+        .file("policy.toml", "packs = [\"./team.toml\"]\n")
+        .file("typo.toml", "pack = [\"./team.toml\"]\n")
+        .file("sigma.toml", "packs = [\"./sigma.yml\"]\n")
+        .file("none.toml", "packs = [\"destructive-comands\"]\n")
+        .file("escaped.toml", escaped);
+    sandbox
+        .bailiwick(["rules", "check", "policy.toml"])
+        .success()
+        .stdout_has("policy.toml: 1 rule, 2 detections\n");
+    let count = |file: &str| {
+        let asked = [
+            "rules",
+            "backtest",
+            file,
+            "--corpus",
+            "corpus.jsonl",
+            "--json",
+        ];
+        json(&sandbox.bailiwick(asked))["matched"].clone()
+    };
+    assert_eq!(count("policy.toml"), count("team.toml"));
+    for (file, why) in [
+        ("typo.toml", "typo.toml:1:1"),
+        ("sigma.toml", "bailiwick rules convert"),
+        ("none.toml", "did you mean \"destructive-commands\"?"),
+        ("escaped.toml", "escaped.toml:5:39"),
+        (
+            "destructive-comands",
+            "did you mean \"destructive-commands\"?",
+        ),
+    ] {
+        sandbox
+            .bailiwick(["rules", "check", file])
+            .code(2)
+            .stderr_has(why);
+    }
+}
+
+#[test]
 fn the_examples_of_rules_are_their_tests() {
     let sandbox = prepared().file(
         "wrong.toml",
@@ -323,7 +365,8 @@ fn sigma_rules_become_a_pack() {
     let pack = sandbox.bailiwick(["rules", "convert", "sigma.yml"]);
     pack.success()
         .stdout_has("# author: A. N. Other")
-        .stdout_has("# skipped: 8:46: ");
+        .stdout_has("# skipped: 8:46: ")
+        .stderr_has("sigma.yml:8:46: \"Registry\": ");
     let sandbox = sandbox.file("converted.toml", pack.stdout());
     sandbox
         .bailiwick(["rules", "check", "converted.toml"])

@@ -198,6 +198,7 @@ reason = "an upload with a credential"
         .bailiwick(["why", &number])
         .success()
         .stdout_has("high finding: GET http://a.test:80/upload")
+        .stdout_has("finding:  high, confidence medium; it decides nothing")
         .stdout_has("rule:     seen (")
         .stdout_has("reason:   an upload with a credential")
         .stdout_has("authorization: (14 bytes)");

@@ -110,3 +110,33 @@ fn a_run_that_is_not_there_has_no_rules() {
         .bailiwick(["rules", "list", "--session", "nobody"])
         .code(2);
 }
+
+#[test]
+fn a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_such() {
+    let rule = |id: &str, on: &str, more: &str| {
+        format!("[[rules]]\nid = \"{id}\"\non = \"{on}\"\naction = \"deny\"\nwhen = 'true'\n{more}")
+    };
+    let pack = "schema = 1\nid = \"p\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n";
+    let sandbox = Sandbox::new()
+        .file("file.toml", rule("no-file", "file", ""))
+        .file(
+            "old.toml",
+            format!(
+                "{pack}{}",
+                rule("old", "http.request", "expires = 2020-01-01T00:00:00Z\n")
+            ),
+        );
+    let _run = running(&sandbox, &[]);
+    sandbox
+        .bailiwick(["rules", "add", "--session", "box", "file.toml"])
+        .code(2)
+        .stderr_has("no boundary asks rules about file yet");
+    sandbox
+        .bailiwick(["rules", "add", "--session", "box", "old.toml"])
+        .success()
+        .stderr_has("the condition is always true");
+    sandbox
+        .bailiwick(["rules", "list", "--session", "box"])
+        .success()
+        .stdout_has("no (expired)");
+}

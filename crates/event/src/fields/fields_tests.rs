@@ -1,4 +1,5 @@
 use super::*;
+use crate::{Act, Via};
 use std::borrow::Cow;
 
 #[test]
@@ -205,4 +206,46 @@ fn a_number_is_read_as_the_one_that_was_written() {
     let line = r#"{"common":{"type":"mcp.request"},"mcp":{"request":{"arguments":{"a":555555551555555555884}}}}"#;
     let written = Record::read(line).unwrap().to_line();
     assert_eq!(Record::read(&written).unwrap().to_line(), written);
+}
+
+#[test]
+fn what_a_boundary_tells_is_not_said_to_be_never_told() {
+    let acts = [
+        Act::Http {
+            method: "GET".into(),
+            host: "a.test".into(),
+            connected: "a.test".into(),
+            port: 80,
+            path: "/a?b".into(),
+            via: Via::Proxy,
+        },
+        Act::ExecStart {
+            argv: vec!["a".into()],
+            cwd: "/w".into(),
+        },
+        Act::Write {
+            operation: "open".into(),
+            path: "/w/a.b".into(),
+        },
+    ];
+    let mut asked = 0;
+    for act in &acts {
+        let seen = Projection::of(act).unwrap();
+        let subject = seen.subject();
+        for info in Field::ALL {
+            let there = subject.get(info.field).is_present();
+            asked += usize::from(there);
+            let never = Projection::never_tells(subject.event_type, info.field);
+            assert!(!(there && never), "{}", info.path);
+        }
+    }
+    assert!(asked > 15, "{asked}");
+    assert!(Projection::never_tells(
+        EventType::HttpRequest,
+        Field::HttpBodyText
+    ));
+    assert!(!Projection::never_tells(
+        EventType::McpRequest,
+        Field::CommonPid
+    ));
 }

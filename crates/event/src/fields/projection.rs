@@ -3,7 +3,8 @@
 //! it.
 
 use super::{
-    Common, DnsRequest, EventType, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject, Time,
+    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject,
+    Time,
 };
 use crate::{Act, Event, Text, Transport};
 use std::borrow::Cow;
@@ -123,6 +124,35 @@ impl<'a> Projection<'a> {
             ..Common::EMPTY
         };
         Some(Self { common, family })
+    }
+
+    /// Whether no boundary of this version tells a field, though it tells events that could have it:
+    /// what asks for it is for recorded events of others and for boundaries to come.
+    #[must_use]
+    pub fn never_tells(on: EventType, field: Field) -> bool {
+        let told = matches!(
+            on,
+            EventType::HttpRequest
+                | EventType::DnsRequest
+                | EventType::Socket
+                | EventType::ProcessExec
+                | EventType::File
+        );
+        told && matches!(
+            field,
+            Field::CommonPid
+                | Field::CommonPpid
+                | Field::CommonExecutable
+                | Field::CommonArgv
+                | Field::CommonCwd
+                | Field::CommonLabels
+                | Field::HttpBodyText
+                | Field::HttpBodyType
+                | Field::HttpBodySize
+                | Field::HttpBodyTruncated
+                | Field::ExecParent
+                | Field::FileSize
+        )
     }
 
     /// The fields of an event that a session recorded; none where no rule is about such acts.

@@ -123,7 +123,7 @@ impl<'e> Evaluator<'e> {
             Node::HasField(field) => Ok(Value::Bool(self.subject.get(*field).is_present())),
             Node::Header { field, name } => match self.header(*field, *name)? {
                 Some(value) => Ok(value),
-                None => Err(EvalError::absent(*field)),
+                None => Err(EvalError::new(ErrorKind::NoSuchField, self.ast.show(id))),
             },
             Node::HasHeader { field, name } => self
                 .header(*field, *name)

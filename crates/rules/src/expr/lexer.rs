@@ -126,6 +126,7 @@ impl<'s> Lexer<'s> {
             return Ok(Token::Symbol([first, 0]));
         }
         let help = match first {
+            b'=' if self.text[from..].starts_with("=~") => "write a.matches(\"…\")",
             b'=' => "write == to compare",
             b'&' => "write && for \"and\"",
             b'|' => "write || for \"or\"",

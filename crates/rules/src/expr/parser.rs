@@ -126,6 +126,10 @@ impl<'s> Parser<'s> {
         let help = match self.token {
             Token::Name("and") => "write && for \"and\"".to_owned(),
             Token::Name("or") => "write || for \"or\"".to_owned(),
+            Token::Name("is" | "equals") => "write == to compare".to_owned(),
+            Token::Name(name @ ("contains" | "startsWith" | "endsWith" | "matches")) => {
+                format!("write a.{name}(\"…\")")
+            }
             _ if self.lexer.text().get(self.before.range()) == Some("not") => {
                 "write ! for \"not\"".to_owned()
             }
@@ -466,7 +470,7 @@ impl<'s> Parser<'s> {
             None => Err(SyntaxError::new(
                 span,
                 "has() asks whether one field is there",
-                "write has(http.request.query)",
+                "write has(http.request.query), and http.request.header(\"name\").exists() of a header",
             )),
         }
     }

@@ -7,8 +7,8 @@ use super::run::Run;
 use super::test::Test;
 use crate::check::{Ty, check};
 use crate::eval::{EvalError, Evaluator, Patterns, Steps};
-use crate::expr::{Ast, Literal, Node, Span, SyntaxError, parse};
-use bailiwick_event::fields::{EventType, Field, FieldType, Subject};
+use crate::expr::{Ast, Literal, Node, NodeId, Span, SyntaxError, parse};
+use bailiwick_event::fields::{EventType, Field, FieldType, Projection, Subject};
 use std::fmt;
 
 /// Why a condition cannot be enforced: every mistake in it.
@@ -153,6 +153,49 @@ impl Program {
             if let Node::Field(field) = node
                 && !field.info().always
                 && !asked.contains(field)
+                && found.iter().all(|(known, _)| known != field)
+            {
+                found.push((*field, *span));
+            }
+        }
+        found
+    }
+
+    /// The headers whose value it asks for by name and that it never asks for with `.exists()`, each
+    /// with a place where it stands.
+    #[must_use]
+    pub fn unguarded_headers(&self) -> Vec<(&str, Span)> {
+        let nodes = || self.ast.nodes.iter().zip(&self.ast.spans);
+        let text = |id: &NodeId| match self.ast.node(*id) {
+            Node::Literal(Literal::Text(text)) => Some(&**text),
+            _ => None,
+        };
+        let asked: Vec<_> = nodes()
+            .filter_map(|(node, _)| match node {
+                Node::HasHeader { name, .. } => text(name),
+                _ => None,
+            })
+            .collect();
+        let mut found: Vec<(&str, Span)> = Vec::new();
+        for (node, span) in nodes() {
+            if let Node::Header { name, .. } = node
+                && let Some(name) = text(name)
+                && !asked.iter().any(|known| known.eq_ignore_ascii_case(name))
+                && found.iter().all(|(known, _)| *known != name)
+            {
+                found.push((name, *span));
+            }
+        }
+        found
+    }
+
+    /// The fields that no event of a run has yet, each with a place where it stands.
+    #[must_use]
+    pub fn untold(&self, on: EventType) -> Vec<(Field, Span)> {
+        let mut found: Vec<(Field, Span)> = Vec::new();
+        for (node, span) in self.ast.nodes.iter().zip(&self.ast.spans) {
+            if let Node::Field(field) | Node::HasField(field) = node
+                && Projection::never_tells(on, *field)
                 && found.iter().all(|(known, _)| known != field)
             {
                 found.push((*field, *span));

@@ -5,6 +5,7 @@
 
 mod keys;
 mod lines;
+mod places;
 mod read_pack;
 mod read_rule;
 mod shipped;

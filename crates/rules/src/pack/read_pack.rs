@@ -95,33 +95,25 @@ impl Pack {
         Self::with(file, text, Reader::pack)
     }
 
-    /// The rules of a policy as a pack without a name; what else the policy says is not looked at.
+    /// Reads a file that may be a pack; none where it is a policy, which says neither a schema nor
+    /// a version.
     ///
     /// # Errors
-    /// [`PackError`] with every mistake in its rules.
-    pub fn of_policy(file: &str, text: &str) -> Result<Self, PackError> {
-        Self::with(file, text, Reader::policy)
-    }
-
-    /// A pack, or the rules of a policy: a pack says its schema and its version, and a policy has
-    /// neither.
-    ///
-    /// # Errors
-    /// As [`Pack::read`] or [`Pack::of_policy`].
-    pub fn of_file(file: &str, text: &str) -> Result<Self, PackError> {
+    /// As [`Pack::read`].
+    pub fn of_file(file: &str, text: &str) -> Result<Option<Self>, PackError> {
         Self::with(file, text, |reader, table| {
             match table.contains_key("schema") || table.contains_key("version") {
-                true => reader.pack(table),
-                false => reader.policy(table),
+                true => reader.pack(table).map(Some),
+                false => Some(None),
             }
         })
     }
 
-    fn with<'a>(
+    fn with<'a, T>(
         file: &'a str,
         text: &'a str,
-        read: fn(&mut Reader<'a>, &DeTable<'a>) -> Option<Self>,
-    ) -> Result<Self, PackError> {
+        read: fn(&mut Reader<'a>, &DeTable<'a>) -> Option<T>,
+    ) -> Result<T, PackError> {
         let mut reader = Reader {
             file,
             text,
@@ -131,12 +123,9 @@ impl Pack {
             warnings: Vec::new(),
         };
         let table = reader.table();
-        let pack = table.and_then(|table| read(&mut reader, table.get_ref()));
-        match pack {
-            Some(pack) if reader.found.is_empty() => Ok(Self {
-                warnings: placed(&reader.lines, reader.warnings),
-                ..pack
-            }),
+        let read = table.and_then(|table| read(&mut reader, table.get_ref()));
+        match read {
+            Some(read) if reader.found.is_empty() => Ok(read),
             _ => Err(PackError {
                 file: file.to_owned(),
                 mistakes: placed(&reader.lines, reader.found),
@@ -231,22 +220,6 @@ impl<'a> Reader<'a> {
         self.found.is_empty().then_some(table)
     }
 
-    fn policy(&mut self, table: &DeTable<'a>) -> Option<Pack> {
-        let mut rules = Vec::new();
-        for kind in [RuleKind::Rule, RuleKind::Detection] {
-            self.rules(kind, table, None, &mut rules);
-        }
-        Some(Pack {
-            id: "".into(),
-            version: String::new(),
-            status: Status::Stable,
-            owner: String::new(),
-            description: String::new(),
-            rules,
-            warnings: Vec::new(),
-        })
-    }
-
     fn pack(&mut self, table: &DeTable<'a>) -> Option<Pack> {
         for (name, _) in table
             .iter()
@@ -322,7 +295,7 @@ impl<'a> Reader<'a> {
             owner: owner?.0,
             description: description?,
             rules,
-            warnings: Vec::new(),
+            warnings: placed(&self.lines, std::mem::take(&mut self.warnings)),
         })
     }
 

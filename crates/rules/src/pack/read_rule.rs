@@ -1,6 +1,7 @@
 //! One rule from its table.
 
 use super::keys::{DETECTION_KEYS, RULE_KEYS, RuleKey};
+use super::places::places;
 use super::toml_json::to_json;
 use crate::expr::SyntaxError;
 use crate::rule::{Action, Compiled, Confidence, Effect, Example, Rewrite, Rule, Severity};
@@ -79,21 +80,24 @@ pub fn read_rule(
 /// condition's text stands in the file.
 #[must_use]
 pub fn warnings_of(compiled: &Compiled, when: &Range<usize>, file: &str) -> Vec<Mistake> {
-    let placed = compiled.warnings().into_iter();
-    let start = verbatim(file, when, &compiled.rule().when);
+    let warnings = compiled.warnings();
+    if warnings.is_empty() {
+        return Vec::new();
+    }
+    let places = places(file, when, &compiled.rule().when);
+    let placed = warnings.into_iter();
     placed
-        .map(|wrong| placed_in_file(wrong, start, when))
+        .map(|wrong| placed_in_file(wrong, places.as_deref(), when))
         .collect()
 }
 
 /// A mistake in a condition as one in the file.
-fn placed_in_file(wrong: SyntaxError, start: Option<usize>, when: &Range<usize>) -> Mistake {
-    let span = match start {
-        Some(start) => {
-            let Range { start: from, end } = wrong.span.range();
-            start + from..start + end
-        }
-        None => when.clone(),
+fn placed_in_file(wrong: SyntaxError, places: Option<&[usize]>, when: &Range<usize>) -> Mistake {
+    let Range { start, end } = wrong.span.range();
+    let place = |at: usize| places?.get(at).copied();
+    let span = match (place(start), place(end)) {
+        (Some(start), Some(end)) => start..end,
+        _ => when.clone(),
     };
     Mistake {
         span,
@@ -216,10 +220,10 @@ impl Reader {
                 if error.condition.is_empty() {
                     self.error(id_at, error.message, "");
                 }
-                let start = verbatim(file, &when_at, when);
+                let places = places(file, &when_at, when);
                 let placed = error.condition.into_iter();
                 self.found
-                    .extend(placed.map(|wrong| placed_in_file(wrong, start, &when_at)));
+                    .extend(placed.map(|wrong| placed_in_file(wrong, places.as_deref(), &when_at)));
                 None
             }
         }
@@ -411,10 +415,4 @@ impl Reader {
         }
         examples
     }
-}
-
-/// Where a text begins that stands in the file as it is, without an escape.
-pub(super) fn verbatim(file: &str, at: &Range<usize>, text: &str) -> Option<usize> {
-    let raw = file.get(at.clone())?;
-    raw.find(text).map(|offset| at.start + offset)
 }

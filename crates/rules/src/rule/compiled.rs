@@ -144,7 +144,24 @@ impl Compiled {
                 );
                 SyntaxError::new(span, message, format!("write has({path}) && … before it"))
             }));
+            warnings.extend(self.program.unguarded_headers().into_iter().map(|(name, span)| {
+                let message = format!(
+                    "an event without the header {name:?} is refused: the condition has no value then"
+                );
+                let help = format!("write header({name:?}).exists() && … before it");
+                SyntaxError::new(span, message, help)
+            }));
         }
+        warnings.extend(
+            self.program
+                .untold(self.rule.on)
+                .into_iter()
+                .map(|(field, span)| {
+                    let message = format!("no event of a run has `{}` yet", field.info().path);
+                    let help = "the rule is for recorded events and for boundaries to come";
+                    SyntaxError::new(span, message, help)
+                }),
+        );
         warnings
     }
 

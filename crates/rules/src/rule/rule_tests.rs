@@ -102,3 +102,36 @@ fn what_an_event_does_not_have_cannot_be_rewritten() {
             .contains("go together")
     );
 }
+
+#[test]
+fn what_a_rule_that_stops_hardly_means_is_told() {
+    let told = |when: &str, action| {
+        let rule = Rule::enforcement("r", EventType::HttpRequest, when, action);
+        let warnings = Compiled::new(rule).unwrap().warnings();
+        let texts = warnings
+            .iter()
+            .map(|w| format!("{}; {}", w.message, w.help));
+        texts.collect::<Vec<_>>().join("\n")
+    };
+    let cookie = "http.request.header('Cookie') == 'x'";
+    let said = told(cookie, Action::Deny);
+    assert!(
+        said.contains("an event without the header \"Cookie\" is refused"),
+        "{said}"
+    );
+    assert!(said.contains("header(\"Cookie\").exists() && "), "{said}");
+    assert_eq!(told(cookie, Action::Observe), "");
+    assert_eq!(
+        told(
+            &format!("http.request.header('cookie').exists() && {cookie}"),
+            Action::Deny
+        ),
+        ""
+    );
+    let body = "has(http.request.body.text) && http.request.body.text.contains('x')";
+    let said = told(body, Action::Deny);
+    assert_eq!(
+        said,
+        "no event of a run has `http.request.body.text` yet; the rule is for recorded events and for boundaries to come"
+    );
+}

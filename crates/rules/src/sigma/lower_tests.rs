@@ -15,7 +15,18 @@ fn conditions_are_written_so() {
             "s: {CommandLine|contains: [' -O ', b], Image|endswith: /Curl}\ncondition: s",
             "(process.exec.command.lowerAscii().contains(\" -o \") || \
              process.exec.command.lowerAscii().contains(\"b\")) && \
-             process.exec.executable.lowerAscii().endsWith(\"/curl\")",
+             (process.exec.executable.lowerAscii().endsWith(\"/curl\") || \
+             process.exec.executable.lowerAscii() == \"curl\")",
+        ),
+        (
+            "process_creation",
+            "s: {Image: /usr/bin/curl}\ncondition: s",
+            "process.exec.executable.lowerAscii() in [\"/usr/bin/curl\", \"curl\"]",
+        ),
+        (
+            "process_creation",
+            "s: {Image|endswith: curl}\ncondition: s",
+            "process.exec.executable.lowerAscii().endsWith(\"curl\")",
         ),
         (
             "process_creation",

@@ -171,11 +171,9 @@ impl Place<'_> {
         Ok(Condition::any(patterns.into_iter().map(|pattern| {
             let before = matches!(how, How::Contains | How::EndsWith);
             let after = matches!(how, How::Contains | How::StartsWith);
-            Condition::Match(plain(
-                of.clone(),
-                pattern.open(before, after),
-                self.chain.cased,
-            ))
+            let test = plain(of.clone(), pattern.open(before, after), self.chain.cased);
+            let bare = bare(&test);
+            Condition::any([test].into_iter().chain(bare).map(Condition::Match))
         })))
     }
 
@@ -271,6 +269,27 @@ impl Form {
             }
         })
     }
+}
+
+/// The program by its name alone, for a test of the path of a program: Sigma's is always whole, and
+/// a command names what lies on PATH without its folder.
+fn bare(test: &Match) -> Option<Match> {
+    let Match::Text {
+        of: of @ Operand::Field(Field::ExecExecutable),
+        how: How::Equals | How::EndsWith,
+        values,
+        case,
+    } = test
+    else {
+        return None;
+    };
+    let (_, name) = values.first()?.rsplit_once('/')?;
+    (!name.is_empty()).then(|| Match::Text {
+        of: of.clone(),
+        how: How::Equals,
+        values: vec![name.to_owned()],
+        case: *case,
+    })
 }
 
 /// The plainest test that says what a pattern says.
