@@ -155,7 +155,7 @@ impl Rules {
         // What a changed request is was told of before it was changed.
         if rewritten.is_none() {
             let mut more = 0_usize;
-            let all_asked = set.detect(&subject, seconds, |rule| match rows.len() {
+            let unasked = set.detect(&subject, seconds, |rule| match rows.len() {
                 MOST_FINDINGS => more += 1,
                 _ => rows.push(finding(act, &Match::new(rule, &subject), None)),
             });
@@ -163,9 +163,12 @@ impl Rules {
                 let what = format!("{more} more detections are true of");
                 rows.push(built_in_finding(act, "rules.findings", &what));
             }
-            if !all_asked {
+            if let Some(rule) = unasked {
+                let rule = rule.rule();
                 let what = format!(
-                    "within {MAX_EVENT_STEPS} steps not every detection could be asked about"
+                    "the detection \"{}\" ({}) takes more steps than it has; it, and those after it \
+                     that take many, were not asked about",
+                    rule.id, rule.origin
                 );
                 rows.push(built_in_finding(act, "rules.steps", &what));
             }
@@ -185,7 +188,7 @@ impl Rules {
                     more += 1;
                     return;
                 }
-                Outcome::Failed => Some(why_failed(rule, &subject, &steps)),
+                Outcome::Failed => Some(why_failed(rule, &subject, &steps).0),
                 _ => None,
             };
             rows.push(finding(act, &Match::new(rule, &subject), why));
@@ -237,20 +240,43 @@ fn refuse_all(rule: &Rule, why: &str) -> Option<Arc<Compiled>> {
     Compiled::new(instead).ok().map(Arc::new)
 }
 
-/// Why a condition has no value, in words that hold no value of the event: a conversion that fails
-/// quotes what it was given, and that may be a credential.
-fn why_failed(rule: &Compiled, subject: &Subject<'_>, steps: &Steps) -> String {
-    let why = match rule.program().evaluate_within(subject, steps) {
+/// Why a condition has no value, and how to mend the rule, in words that hold no value of the event:
+/// those of most errors quote what they were given, and that may be a credential.
+fn why_failed(rule: &Compiled, subject: &Subject<'_>, steps: &Steps) -> (String, &'static str) {
+    let (why, mend) = match rule.program().evaluate_within(subject, steps) {
         // It has one where it is asked alone.
-        Ok(_) => format!(": the rules together take more than {MAX_EVENT_STEPS} steps for it"),
+        Ok(_) => (
+            format!("the rules together take more than {MAX_EVENT_STEPS} steps for it"),
+            "let the rules ask for less",
+        ),
         Err(error) => match error.kind {
-            ErrorKind::BadConversion | ErrorKind::BadArgument | ErrorKind::RepeatedKey => {
-                ": a value cannot be converted, or is no pattern, place or key".to_owned()
-            }
-            _ => format!(": {error}"),
+            ErrorKind::NoSuchField => (
+                error.to_string(),
+                "let the rule ask first with has(…), of a header with .exists(), whether it is there",
+            ),
+            ErrorKind::TooExpensive => (error.to_string(), "let the rule ask for less"),
+            ErrorKind::NoSuchKey | ErrorKind::NoSuchElement => (
+                "a map or a list does not have what it asks for".to_owned(),
+                "let the rule ask first with has(…), `in` or size(…) whether it is there",
+            ),
+            ErrorKind::NoSuchOverload => (
+                "a value has another type".to_owned(),
+                "let the rule ask first for its type(…)",
+            ),
+            ErrorKind::DivisionByZero | ErrorKind::Overflow => (
+                "a number is too large, or is divided by zero".to_owned(),
+                "let the rule ask first for its range",
+            ),
+            ErrorKind::BadConversion | ErrorKind::BadArgument | ErrorKind::RepeatedKey => (
+                "a value cannot be converted, or is no pattern, place or key".to_owned(),
+                "let the rule ask first with matches(…) for its form",
+            ),
         },
     };
-    format!("its condition has no value for this event{why}")
+    (
+        format!("its condition has no value for this event: {why}"),
+        mend,
+    )
 }
 
 fn reference(rule: &Rule) -> RuleRef {
@@ -291,10 +317,8 @@ fn by_rule(
         rule.id, rule.origin
     );
     if decided.failed {
-        let reason = why_failed(&decided.rule, subject, &Steps::of_event());
-        let remedy = format!(
-            "let the rule ask first with has(…), of a header with .exists(), whether it is there; {change}"
-        );
+        let (reason, mend) = why_failed(&decided.rule, subject, &Steps::of_event());
+        let remedy = format!("{mend}; {change}");
         return (with(Verdict::Deny, reason, remedy), Vec::new());
     }
     let reason = or(&rule.reason, "the rule's condition is true of it");
@@ -337,7 +361,10 @@ fn built_in_finding(act: &Act, rule: &str, what: &str) -> (Act, Decision) {
     let row = Act::Finding {
         at: act.boundary(),
         about: Text::from(format!("{what} {}", masked(&act.resource()))),
-        severity: "informational".to_owned(),
+        severity: match rule {
+            "rules.steps" => "medium".to_owned(),
+            _ => "informational".to_owned(),
+        },
         confidence: "high".to_owned(),
         signature: String::new(),
     };

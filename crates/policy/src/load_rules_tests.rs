@@ -310,3 +310,16 @@ fn the_rules_of_a_layer_take_no_more_memory_than_there_is_for_it() {
     ];
     assert!(words.iter().all(|word| said.contains(word)), "{said}");
 }
+
+#[test]
+fn a_pack_is_named_once_or_at_least_not_without_end() {
+    let named = |times: usize| {
+        let entries = vec!["\"./team.toml\""; times].join(", ");
+        Machine::new()
+            .project(&format!("packs = [{entries}]"))
+            .file("team.toml", &pack(&rule("no", "deny")))
+    };
+    assert!(self::named(&named(3).load(), "no").is_some());
+    let said = error(&named(65));
+    assert!(said.contains("more than 64 packs are named"), "{said}");
+}

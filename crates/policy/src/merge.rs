@@ -232,6 +232,7 @@ impl Merge {
     fn insert_rule(&mut self, rule: &Rule, giver: &Giver) {
         let rule = Rule {
             locked: giver.layer == Layer::System,
+            untrusted: !giver.trusted,
             ..rule.clone()
         };
         let there = self.effective.rules.iter_mut().find(|r| r.id == rule.id);
@@ -429,6 +430,7 @@ fn same_rule(a: &Rule, b: &Rule) -> bool {
     let with = |rule: &Rule| Rule {
         origin: b.origin.clone(),
         locked: b.locked,
+        untrusted: b.untrusted,
         ..rule.clone()
     };
     with(a) == *b

@@ -81,6 +81,8 @@ pub(crate) struct Collector<'a> {
     open: Vec<String>,
     done: Vec<String>,
     units: Vec<Unit>,
+    /// Packs that were named, each as often as it was.
+    packs: usize,
     /// What the rules of the files take.
     memory: Memory,
     /// Keys of which one must have signed each pack that is not shipped; empty: none must.
@@ -95,6 +97,7 @@ impl<'a> Collector<'a> {
             open: Vec::new(),
             done: Vec::new(),
             units: Vec::new(),
+            packs: 0,
             memory: Memory::default(),
             keys: Vec::new(),
         }
@@ -279,6 +282,13 @@ impl<'a> Collector<'a> {
             }
             PackProblem::Pack(found) => PolicyError::Invalid(found),
         };
+        self.packs += 1;
+        if self.packs > MAX_FILES {
+            return Err(refused(PackProblem::Entry(
+                format!("more than {MAX_FILES} packs are named"),
+                "name each once, or make one of several".to_owned(),
+            )));
+        }
         let folder = folder.unwrap_or(Path::new("/"));
         let source = packs::source(name, folder, self.request, &self.keys).map_err(refused)?;
         let id = identity(&source);

@@ -100,6 +100,11 @@ fn list(guard: &Guard) -> Vec<ListedRule> {
     guard.rules().list().into_iter().map(Into::into).collect()
 }
 
+fn too_much() -> String {
+    let most = MAX_SESSION_MEMORY >> 20;
+    format!("the rules of the session would take more than {most} MiB; {LESS_MEMORY}")
+}
+
 fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
     let (word, put, names) = match ask {
         RulesAsk::List => return Ok(()),
@@ -150,7 +155,7 @@ fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
     }
     let mut changed = names.clone();
     let mut compiled = Vec::with_capacity(put.len());
-    let mut memory = registry.edit().memory();
+    let mut memory = 0_usize;
     for rule in put {
         changed.push(rule.id.clone());
         if rule.pack.is_none() && rule.effect.action().is_some() {
@@ -161,18 +166,18 @@ fn change(ask: RulesAsk, guard: &Guard) -> Result<(), String> {
         // Whoever comes through the door is no system's policy.
         let locked = false;
         let rule = Compiled::new(Rule { locked, ..rule }).map_err(|error| error.to_string())?;
-        memory += rule.memory();
+        memory = memory.saturating_add(rule.memory());
         if memory > MAX_SESSION_MEMORY {
-            return Err(format!(
-                "the rules of the session would take more than {} MiB; {LESS_MEMORY}",
-                MAX_SESSION_MEMORY >> 20
-            ));
+            return Err(too_much());
         }
         compiled.push(Arc::new(rule));
     }
     let mut edit = registry.edit();
     for rule in compiled {
         edit.install(rule);
+    }
+    if edit.memory() > MAX_SESSION_MEMORY {
+        return Err(too_much());
     }
     for name in &names {
         match word {

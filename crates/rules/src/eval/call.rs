@@ -144,9 +144,14 @@ pub(super) fn made_steps(function: Function, given: &[Value<'_>]) -> usize {
             });
             parts.fold(0usize, usize::saturating_add) / 64
         }
+        (Function::Secrets | Function::Entropy, [Value::Text(text)]) => text.len() / LOOKED_AT,
         _ => 0,
     }
 }
+
+/// Bytes of a text in which credentials are looked for, or whose characters are counted, that take
+/// as long as a step.
+pub(crate) const LOOKED_AT: usize = 16;
 
 fn converted<'a>(function: Function, given: &[Value<'a>]) -> Option<Result<Value<'a>, EvalError>> {
     use Function as F;

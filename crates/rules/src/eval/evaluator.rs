@@ -11,8 +11,11 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
-/// Steps that it takes to read a pattern which does not stand in the condition.
+/// Steps that it takes to read a pattern which does not stand in the condition, and each byte of it.
 const PATTERN_STEPS: usize = 5_000;
+const PATTERN_BYTE_STEPS: usize = 64;
+/// Bytes of such a pattern.
+const LONGEST_MADE: usize = 1024;
 
 /// Evaluates the parts of one condition for one event.
 #[derive(Debug)]
@@ -57,8 +60,7 @@ impl<'e> Evaluator<'e> {
 
     /// Takes the steps that were taken from those of an event.
     pub(crate) fn take_from(&self, steps: &Steps) {
-        let taken = steps.take((self.allowed - self.steps.left()) as usize);
-        debug_assert!(taken, "no more than there were");
+        steps.take_of(&self.steps, self.allowed);
     }
 
     /// Whether the condition is true.
@@ -421,7 +423,7 @@ impl<'e> Evaluator<'e> {
                         } else {
                             regex
                         };
-                        self.is_match(&self.made(pattern, glob_or_regex)?, text)?
+                        self.is_match(&self.made(pattern, glob_or_regex)?.once(), text)?
                     }
                 };
                 Ok(Value::Bool(matched))
@@ -441,12 +443,19 @@ impl<'e> Evaluator<'e> {
         found.ok_or_else(|| self.too_expensive())
     }
 
+    /// Reads a pattern that does not stand in the condition.
     fn made(
         &self,
         pattern: &str,
         make: fn(&str) -> Result<Pattern, String>,
     ) -> Result<Pattern, EvalError> {
-        self.spend(PATTERN_STEPS)?;
+        self.spend(PATTERN_STEPS.saturating_add(PATTERN_BYTE_STEPS.saturating_mul(pattern.len())))?;
+        if pattern.len() > LONGEST_MADE {
+            let message = format!(
+                "a pattern that does not stand in the condition has at most {LONGEST_MADE} bytes"
+            );
+            return Err(EvalError::new(ErrorKind::BadArgument, message));
+        }
         make(pattern).map_err(|why| EvalError::new(ErrorKind::BadArgument, why))
     }
 }

@@ -18,6 +18,7 @@ mod text;
 pub(crate) mod time;
 mod value;
 
+pub(crate) use call::LOOKED_AT;
 pub use error::{ErrorKind, EvalError};
 pub use evaluator::Evaluator;
 pub use network::Cidr;

@@ -25,6 +25,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 const LARGEST: usize = 1 << 20;
 /// Bytes of a pattern.
 const LONGEST: usize = 16 * 1024;
+/// Bytes of memory that a byte of a pattern stands for: what it takes to read it.
+const READING: usize = 64;
 /// Bytes of all patterns of a condition, compiled.
 const LARGEST_TOGETHER: usize = 16 << 20;
 /// How many patterns a condition may have.
@@ -33,13 +35,16 @@ const MOST: usize = 100;
 const AUTOMATON: usize = 1 << 20;
 /// Bytes of the automata of one thread.
 const AUTOMATA: usize = 32 << 20;
-/// Steps that it costs to give an automaton up.
-const GIVEN_UP: usize = 10_000;
+/// Bytes by which an automaton grows, times states of its pattern, that take as long as a step.
+const MAKING: usize = 16 * 1024;
+/// Steps from which on it matters whether the automaton gives up.
+const DECISIVE: usize = 100_000;
 
 /// A pattern that a text matches or not.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    number: u64,
+    /// Its number among all; none for a pattern that is matched once, whose automaton is not kept.
+    number: Option<u64>,
     dfa: DFA,
     memory: usize,
 }
@@ -58,6 +63,13 @@ pub(crate) fn glob(pattern: &str) -> Result<Pattern, String> {
         .build()
         .map_err(|error| format!("the pattern is none: {}", error.kind()))?;
     Pattern::new(&of_characters(glob.regex()), true)
+}
+
+/// How many states a regular expression has, and the bytes of its longest match where there is a
+/// longest.
+pub(crate) fn measures(pattern: &str) -> Result<(usize, Option<usize>), String> {
+    let longest = parsed(pattern, false)?.properties().maximum_len();
+    Ok((regex(pattern)?.states(), longest))
 }
 
 fn not_too_long(pattern: &str) -> Result<(), String> {
@@ -114,8 +126,12 @@ impl Pattern {
             .build_from_nfa(nfa)
             .map_err(|_| large)?;
         Ok(Self {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            memory: size_of::<Self>() + dfa.memory_usage() + dfa.get_nfa().memory_usage(),
+            number: Some(NUMBER.fetch_add(1, Ordering::Relaxed)),
+            // To read it may take long however little it becomes, and counts as well.
+            memory: size_of::<Self>()
+                + dfa.memory_usage()
+                + dfa.get_nfa().memory_usage()
+                + READING * pattern.len(),
             dfa,
         })
     }
@@ -125,8 +141,14 @@ impl Pattern {
         self.memory
     }
 
+    /// The same, to be matched once.
+    pub(super) fn once(mut self) -> Self {
+        self.number = None;
+        self
+    }
+
     /// How many states it has: what it may cost at worst to look at a byte.
-    pub(crate) fn states(&self) -> usize {
+    fn states(&self) -> usize {
         self.dfa.get_nfa().states().len()
     }
 
@@ -136,16 +158,26 @@ impl Pattern {
             return None;
         }
         let input = Input::new(text).earliest(true);
-        let found = with_automaton(self, |cache| self.dfa.try_search_fwd(cache, &input));
-        if let Ok(found) = found {
-            return Some(found.is_some());
-        }
-        let nfa = self.dfa.get_nfa();
         let worst = self.states().saturating_mul(text.len()) / 64;
-        if !take(GIVEN_UP.saturating_add(worst)) {
+        let (found, grown) = with_automaton(self, |cache| {
+            // What earlier texts made of it must not decide whether it gives up on this one.
+            if cache.clear_count() > 0 || worst > DECISIVE {
+                cache.reset(&self.dfa);
+            }
+            let before = cache.memory_usage();
+            let found = self.dfa.try_search_fwd(cache, &input);
+            let cleared = cache.clear_count().saturating_mul(AUTOMATON);
+            (found, cleared + cache.memory_usage().saturating_sub(before))
+        });
+        // To make a state of the automaton may take a look at every state of the pattern.
+        let making = grown.saturating_mul(self.states()) / MAKING;
+        if let Ok(found) = found {
+            return take(making).then_some(found.is_some());
+        }
+        if !take(making.saturating_add(worst)) {
             return None;
         }
-        let machine = PikeVM::new_from_nfa(nfa.clone()).ok()?;
+        let machine = PikeVM::new_from_nfa(self.dfa.get_nfa().clone()).ok()?;
         Some(machine.is_match(&mut machine.create_cache(), input))
     }
 }
@@ -204,8 +236,11 @@ thread_local! {
 /// Does something with a pattern's automaton, and begins all of the thread's anew where they have
 /// become too large together.
 fn with_automaton<T>(pattern: &Pattern, work: impl FnOnce(&mut Cache) -> T) -> T {
+    let Some(number) = pattern.number else {
+        return work(&mut pattern.dfa.create_cache());
+    };
     AUTOMATA_HERE.with_borrow_mut(|Automata { of, bytes }| {
-        let (cache, before) = match of.entry(pattern.number) {
+        let (cache, before) = match of.entry(number) {
             Entry::Occupied(there) => {
                 let cache = there.into_mut();
                 let before = cache.memory_usage();

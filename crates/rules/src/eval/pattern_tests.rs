@@ -91,3 +91,34 @@ fn the_automata_of_all_patterns_are_bounded_together() {
     let most = glob("**/a?[bc]/{x,y}*").expect("a pattern");
     assert!(matches(&most, "q/r/a1b/yes") && !matches(&most, "q/a1b/z"));
 }
+
+#[test]
+fn what_was_matched_before_does_not_decide() {
+    let pattern = exponential(3_000);
+    let probe = format!("{}a{}c", letters(40_000), letters(3_000));
+    let asked = |limit: usize| {
+        let left = Cell::new(limit);
+        pattern.is_match(&probe, |steps| {
+            let rest = left.get().checked_sub(steps);
+            left.set(rest.unwrap_or(0));
+            rest.is_some()
+        })
+    };
+    let before: Vec<_> = [1_000_000, 4_000_000].map(&asked).into();
+    for n in 0..500 {
+        let _ = pattern.is_match(&letters(300 + n), |_| true);
+    }
+    assert_eq!([1_000_000, 4_000_000].map(&asked).to_vec(), before);
+}
+
+#[test]
+fn to_build_an_automaton_costs_steps() {
+    let pattern = regex("(?:[ab]*a[ab]{300}c|(?:a?b?){2500}x|q7)").expect("a pattern");
+    let spent = Cell::new(0);
+    let count = |steps| {
+        spent.set(spent.get() + steps);
+        true
+    };
+    assert_eq!(pattern.is_match(&letters(60), count), Some(false));
+    assert!(spent.get() > 10_000, "{spent:?}");
+}

@@ -5,7 +5,7 @@ use super::needle::Needle;
 use super::test::{Compare, OfText, Place, Test, TextTest};
 use crate::check::Function;
 use crate::eval::network::{Cidr, Domain};
-use crate::eval::{Evaluator, Patterns};
+use crate::eval::{Evaluator, Patterns, Steps};
 use crate::expr::{Ast, BinaryOp, Literal, MacroKind, Node, NodeId, UnaryOp};
 use bailiwick_event::fields::{EventType, Field, FieldType, Subject};
 use std::sync::Arc;
@@ -15,9 +15,11 @@ const EXACT: i64 = 1 << 53;
 
 /// The tests of a checked condition.
 pub(super) fn lower(ast: &Ast, patterns: &Patterns) -> Test {
+    let steps = Steps::of_compilation();
     let lowering = Lowering {
         ast,
         patterns,
+        steps: &steps,
         element: None,
     };
     lowering.test(ast.root())
@@ -27,6 +29,8 @@ pub(super) fn lower(ast: &Ast, patterns: &Patterns) -> Test {
 struct Lowering<'a> {
     ast: &'a Ast,
     patterns: &'a Patterns,
+    /// What may be spent on parts that no event changes.
+    steps: &'a Steps,
     /// The name of the element of the macro that this is in.
     element: Option<&'a str>,
 }
@@ -55,8 +59,12 @@ impl<'a> Lowering<'a> {
             _ => {}
         }
         let subject = Subject::new(EventType::File);
-        let evaluator = Evaluator::new(self.ast, &subject).with_patterns(self.patterns);
-        evaluator.truth(id).ok()
+        let evaluator = Evaluator::new(self.ast, &subject)
+            .with_patterns(self.patterns)
+            .within(self.steps);
+        let truth = evaluator.truth(id).ok();
+        evaluator.take_from(self.steps);
+        truth
     }
 
     /// Whether a part has a field or a variable in it.

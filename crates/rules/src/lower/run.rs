@@ -6,7 +6,7 @@ use super::outcome::Outcome;
 use super::program::Program;
 use super::test::{OfText, Place, Test, TextTest};
 use crate::eval::network::{covers, ip};
-use crate::eval::{Steps, secrets};
+use crate::eval::{LOOKED_AT, Steps, secrets};
 use crate::expr::{MacroKind, NodeId};
 use bailiwick_event::fields::{Field, Slot, Subject, entropy};
 use serde_json::Value as Json;
@@ -37,6 +37,7 @@ impl<'r> Run<'r> {
                 _ => Outcome::Failed,
             },
             Test::HasHeader(field, name) => match self.subject.get(*field) {
+                Slot::Headers(headers) if !self.goes_over(headers.0.len()) => Outcome::Failed,
                 Slot::Headers(headers) => headers.has(name).into(),
                 // Whether it was sent is not known where none was seen.
                 _ => Outcome::Failed,
@@ -91,6 +92,7 @@ impl<'r> Run<'r> {
                 _ => Outcome::Failed,
             },
             Test::HasText(field, text) => match self.subject.get(*field) {
+                Slot::Texts(all) if !self.goes_over(all.len()) => Outcome::Failed,
                 Slot::Texts(all) => all.iter().any(|element| element == &**text).into(),
                 _ => Outcome::Failed,
             },
@@ -109,6 +111,12 @@ impl<'r> Run<'r> {
         }
     }
 
+    /// Whether there are the steps to go over so many elements.
+    #[inline]
+    fn goes_over(&self, elements: usize) -> bool {
+        elements <= FREE_ELEMENTS || self.steps.take(elements)
+    }
+
     fn general(&self, id: NodeId) -> Outcome {
         let evaluator = self.program.evaluator(self.subject).within(self.steps);
         let outcome = match evaluator.truth(id) {
@@ -120,11 +128,12 @@ impl<'r> Run<'r> {
     }
 
     fn over(&self, all: &[Cow<'_, str>], kind: MacroKind, body: &Test) -> Outcome {
-        if all.len() > FREE_ELEMENTS {
-            let each = 1 + body.cost() as usize / 64;
-            if !self.steps.take(all.len().saturating_mul(each)) {
-                return Outcome::Failed;
-            }
+        let each = match all.len() > FREE_ELEMENTS {
+            true => 1 + body.cost() as usize / 64,
+            false => 1,
+        };
+        if !self.goes_over(all.len().saturating_mul(each)) {
+            return Outcome::Failed;
         }
         let mut each = all.iter().map(|element| self.test(body, Some(element)));
         match kind {
@@ -171,6 +180,7 @@ impl<'r> Run<'r> {
         match &of.place {
             Place::Field(_) => Outcome::Failed,
             Place::Header(field, name) => match self.subject.get(*field) {
+                Slot::Headers(headers) if !self.goes_over(headers.0.len()) => Outcome::Failed,
                 Slot::Headers(headers) => match headers.find(name) {
                     Some(value) => ask(of, &value, self.steps),
                     None => Outcome::Failed,
@@ -207,7 +217,8 @@ fn ask(of: &OfText, text: &str, left: &Steps) -> Outcome {
     reason = "a text has fewer than 2^63 characters"
 )]
 fn ask_more(of: &OfText, text: &str, left: &Steps) -> Outcome {
-    if text.len() > FREE_BYTES && !left.take(steps(of, text)) {
+    let cost = steps(of, text);
+    if cost > 0 && !left.take(cost) {
         return Outcome::Failed;
     }
     let folded = of.folded;
@@ -249,12 +260,15 @@ fn ask_more(of: &OfText, text: &str, left: &Steps) -> Outcome {
     yes.into()
 }
 
-/// What it costs to look through a long text, in steps; a pattern counts its own.
+/// What it costs to look through a text, in steps; a pattern counts its own.
 fn steps(of: &OfText, text: &str) -> usize {
     match &of.test {
         TextTest::Equals(_) | TextTest::StartsWith(_) | TextTest::EndsWith(_) => 0,
         TextTest::Matches(_) => 0,
-        TextTest::Contains(_) if !of.folded => text.len() / 1024,
+        TextTest::HasSecrets | TextTest::Entropy(..) => 1 + text.len() / LOOKED_AT,
+        TextTest::Contains(_) if of.folded => 1 + text.len() / 64,
+        _ if text.len() <= FREE_BYTES => 0,
+        TextTest::Contains(_) => text.len() / 1024,
         _ => text.len() / 64,
     }
 }

@@ -27,6 +27,9 @@ impl fmt::Display for RuleError {
 }
 impl std::error::Error for RuleError {}
 
+/// Changes that one rule makes.
+const MOST_REWRITES: usize = 16;
+
 /// How often a rule was asked for and what it said; one for all versions of the rule.
 #[derive(Debug, Default)]
 pub struct Counters {
@@ -61,6 +64,10 @@ impl Compiled {
             rewrites, action, ..
         } = &rule.effect
         {
+            if rewrites.len() > MOST_REWRITES {
+                let message = format!("a rule has at most {MOST_REWRITES} rewrites");
+                return Err(wrong(Vec::new(), message));
+            }
             for rewrite in rewrites {
                 rewrite
                     .check(rule.on)

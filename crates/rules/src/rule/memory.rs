@@ -8,7 +8,7 @@ pub const MAX_MEMORY: usize = 64 << 20;
 
 /// Bytes that all rules of a session may take: those of its layers, and those that are added while it
 /// runs.
-pub const MAX_SESSION_MEMORY: usize = 4 * MAX_MEMORY;
+pub const MAX_SESSION_MEMORY: usize = 5 * MAX_MEMORY;
 
 /// What to do about rules that take too much.
 pub const LESS_MEMORY: &str = "use fewer or smaller patterns; a repeated Unicode class such as \\w or a large {…} takes \

@@ -17,6 +17,8 @@ const MADE: usize = 16 << 20;
 pub(super) struct Replacement<'r> {
     regex: Regex,
     states: usize,
+    /// Bytes of the longest match, where there is a longest.
+    longest: Option<usize>,
     with: &'r str,
     work: Cell<usize>,
     room: Cell<usize>,
@@ -25,7 +27,7 @@ pub(super) struct Replacement<'r> {
 impl<'r> Replacement<'r> {
     /// Reads a pattern.
     pub(super) fn new(pattern: &str, with: &'r str) -> Result<Self, RewriteError> {
-        let states = pattern::regex(pattern).map_err(RewriteError)?.states();
+        let (states, longest) = pattern::measures(pattern).map_err(RewriteError)?;
         let regex = RegexBuilder::new(pattern).size_limit(LARGEST).build();
         let large = |_| {
             RewriteError("the regular expression becomes too large to replace by; use fewer or smaller repetitions".into())
@@ -33,6 +35,7 @@ impl<'r> Replacement<'r> {
         Ok(Self {
             regex: regex.map_err(large)?,
             states,
+            longest,
             with,
             work: Cell::new(WORK),
             room: Cell::new(MADE),
@@ -41,15 +44,16 @@ impl<'r> Replacement<'r> {
 
     /// The text that comes of a text; none where nothing in it matches.
     pub(super) fn of(&self, text: &str) -> Result<Option<String>, RewriteError> {
-        let work = self.states.saturating_mul(text.len());
-        let Some(left) = self.work.get().checked_sub(work) else {
-            let message = "the event is too long for so large a regular expression; use fewer or smaller repetitions";
-            return Err(RewriteError(message.into()));
-        };
-        self.work.set(left);
+        // To know that nothing matches, all of it is looked at.
+        self.look_at(text.len())?;
         let (mut new, mut at, mut any) = (String::new(), 0, false);
         for found in self.regex.captures_iter(text) {
             let whole = found.get_match();
+            // A match may have been looked for to the end of the text, and nothing learned of it.
+            let beyond = self
+                .longest
+                .map_or(usize::MAX, |longest| whole.start() - at + longest);
+            self.look_at(beyond.min(text.len() - at))?;
             self.take(whole.start() - at + self.largest(&found))?;
             new.push_str(&text[at..whole.start()]);
             found.expand(self.with, &mut new);
@@ -62,6 +66,17 @@ impl<'r> Replacement<'r> {
         self.take(text.len() - at)?;
         new.push_str(&text[at..]);
         Ok(Some(new))
+    }
+
+    /// Counts the work of looking at so many bytes.
+    fn look_at(&self, bytes: usize) -> Result<(), RewriteError> {
+        let work = self.states.saturating_mul(bytes);
+        let Some(left) = self.work.get().checked_sub(work) else {
+            let message = "the event is too long for this regular expression; give its repetitions an end, such as {1,64}";
+            return Err(RewriteError(message.into()));
+        };
+        self.work.set(left);
+        Ok(())
     }
 
     /// Bytes that stand instead of a match, at most.

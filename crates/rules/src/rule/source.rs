@@ -161,6 +161,10 @@ pub struct Rule {
     /// Whether it stands in the system's locked layer, whose rules are asked before all others.
     #[serde(default)]
     pub locked: bool,
+    /// Whether a project wrote it that is not trusted. Such rules have an account of steps of their
+    /// own: what they cost takes nothing from others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
     /// Why, in one clause for a person.
     #[serde(default)]
     pub reason: String,
@@ -222,6 +226,7 @@ impl Rule {
             effect,
             priority: 0,
             locked: false,
+            untrusted: false,
             reason: String::new(),
             tags: Vec::new(),
             enabled: true,

@@ -6,7 +6,11 @@ use super::finding::{Finding, show_values};
 use crate::rule::{Compiled, Effect};
 use bailiwick_event::MatchedField;
 use bailiwick_event::fields::{Field, Headers, Slot, Subject};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// Parts of a list that are copied; of a longer one the hash of the rest stands for it.
+const MOST_PARTS: usize = 64;
 
 /// Bytes of a value that are copied; of a longer one its hash stands for the rest.
 const LONGEST: usize = 1024;
@@ -184,6 +188,18 @@ impl Writer<'_> {
         }
     }
 
+    /// What stands for the rest of a list: no text, and the hash of all of it.
+    fn rest(&mut self, rest: &[Cow<'_, str>]) {
+        let mut hasher = blake3::Hasher::new();
+        for text in rest {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        }
+        self.bytes.extend_from_slice(&[self.field as u8, 1, 0, 0]);
+        self.bytes
+            .extend_from_slice(&hasher.finalize().as_bytes()[..16]);
+    }
+
     fn headers(&mut self, headers: &Headers<'_>) {
         let names = self.headers;
         let asked = |name: &str| {
@@ -202,7 +218,13 @@ impl Writer<'_> {
             Slot::Int(n) | Slot::Time(n) => self.part(&n.to_string()),
             Slot::Double(n) => self.part(&n.to_string()),
             Slot::Bool(yes) => self.part(if yes { "true" } else { "false" }),
-            Slot::Texts(all) => all.iter().for_each(|text| self.part(text)),
+            Slot::Texts(all) => {
+                let (first, rest) = all.split_at(all.len().min(MOST_PARTS));
+                first.iter().for_each(|text| self.part(text));
+                if !rest.is_empty() {
+                    self.rest(rest);
+                }
+            }
             Slot::Pairs(all) => all.iter().for_each(|(name, value)| {
                 self.part(name);
                 self.part(value);

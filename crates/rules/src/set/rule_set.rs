@@ -24,6 +24,22 @@ impl Default for RuleSet {
     }
 }
 
+/// The steps of one event: an account for the rules of projects that are not trusted, and one for
+/// all others.
+struct Accounts([Steps; 2]);
+
+impl Accounts {
+    #[inline]
+    fn new() -> Self {
+        Self([Steps::of_event(), Steps::of_event()])
+    }
+
+    #[inline]
+    fn of(&self, rule: &Compiled) -> &Steps {
+        &self.0[usize::from(rule.rule().untrusted)]
+    }
+}
+
 /// What a rule decided.
 #[derive(Clone, Debug)]
 pub struct Decided {
@@ -139,12 +155,12 @@ impl RuleSet {
         without: Option<&str>,
         mut noted: impl FnMut(&Arc<Compiled>, Outcome),
     ) -> Option<Decided> {
-        let steps = Steps::of_event();
+        let accounts = Accounts::new();
         self.enforcement[subject.event_type as usize].candidates(subject, |rule| {
             if rule.rule().is_over(now) || without.is_some_and(|id| id == rule.rule().id) {
                 return None;
             }
-            let outcome = rule.run_within(subject, &steps);
+            let outcome = rule.run_within(subject, accounts.of(rule));
             if outcome == Outcome::False {
                 return None;
             }
@@ -162,24 +178,33 @@ impl RuleSet {
         })
     }
 
-    /// Tells every detection that is true of an event; says whether all could be asked within the
-    /// steps of an event.
+    /// Tells every detection that is true of an event. Gives the first that could not be asked within
+    /// the steps of an event.
     #[inline]
     pub fn detect(
         &self,
         subject: &Subject<'_>,
         now: i64,
         mut each: impl FnMut(&Arc<Compiled>),
-    ) -> bool {
-        let steps = Steps::of_event();
+    ) -> Option<Arc<Compiled>> {
+        let accounts = Accounts::new();
+        let mut unasked = None;
         let table = &self.detection[subject.event_type as usize];
         table.candidates(subject, |rule| {
-            if !rule.rule().is_over(now) && rule.run_within(subject, &steps) == Outcome::True {
-                each(rule);
+            if rule.rule().is_over(now) {
+                return None::<()>;
             }
-            None::<()>
+            let steps = accounts.of(rule);
+            match rule.run_within(subject, steps) {
+                Outcome::True => each(rule),
+                Outcome::Failed if unasked.is_none() && steps.ran_out() => {
+                    unasked = Some(Arc::clone(rule));
+                }
+                _ => {}
+            }
+            None
         });
-        !steps.are_over()
+        unasked
     }
 
     /// Every detection that is true of an event, and what of.

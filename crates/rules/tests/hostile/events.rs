@@ -206,3 +206,27 @@ fn a_long_list_of_the_rule_is_not_looked_through_for_every_element_of_the_event(
         );
     });
 }
+
+#[test]
+fn a_pattern_that_an_event_makes_is_short_and_costs_what_it_takes_to_read_it() {
+    guarded(|| {
+        let event = with_body("x".into());
+        let long = r"\W".repeat(400);
+        let text = format!(
+            "http.request.body.text.matches(r'(?i)[{long}{long}]' + http.request.body.text)"
+        );
+        assert_eq!(
+            says(&text, &event),
+            (Outcome::Failed, Err(ErrorKind::BadArgument))
+        );
+        let numbers: Vec<_> = (0..190).map(|n| n.to_string()).collect();
+        let text = format!(
+            "[{}].exists(x, http.request.body.text.matches(r'(?i)[{long}]' + string(x)))",
+            numbers.join(",")
+        );
+        assert_eq!(
+            says(&text, &event),
+            (Outcome::Failed, Err(ErrorKind::TooExpensive))
+        );
+    });
+}

@@ -28,8 +28,8 @@ fn a_thousand_detections_take_no_more_steps_than_an_event_has() {
         rules.push(quick);
         let set = set(rules);
         let mut found = Vec::new();
-        let all = set.detect(&subject, 0, |rule| found.push(rule.rule().id.clone()));
-        assert!(!all, "not all of them could be asked");
+        let unasked = set.detect(&subject, 0, |rule| found.push(rule.rule().id.clone()));
+        assert!(unasked.is_some(), "not all of them could be asked");
         assert!(found.contains(&"quick".to_owned()), "{found:?}");
         assert!(found.len() < 1_000);
     });
@@ -155,7 +155,7 @@ fn what_a_rewrite_makes_is_bounded_and_so_is_its_work() {
                 letters(10 * MILLION),
                 "(?-u)[ab]*a[ab]{200}c",
                 "",
-                "too long for so large",
+                "too long for this",
             ),
         ] {
             let mut event = with_body(body);
@@ -170,5 +170,112 @@ fn what_a_rewrite_makes_is_bounded_and_so_is_its_work() {
         assert_eq!(replace("x", "y").apply(&mut event), Ok(false));
         assert_eq!(replace("(a)-", "$1$1").apply(&mut event), Ok(true));
         assert_eq!(event.http_request.body_text.as_deref(), Some("aab"));
+    });
+}
+
+#[test]
+fn what_an_untrusted_project_asks_for_takes_nothing_from_others() {
+    guarded(|| {
+        let event = with_words(2_000);
+        let slow = NESTED
+            .replace("all(", "exists(")
+            .replace("y != x", "y + 'a' == x");
+        let mut rules: Vec<_> = (0..20)
+            .map(|n| {
+                let mut rule = Rule::detection(&format!("0-{n}"), ON, &slow, Severity::Low);
+                rule.untrusted = true;
+                rule
+            })
+            .collect();
+        let own = "process.exec.argv.exists(x, x + '' == '1999')";
+        rules.push(Rule::detection("users-own", ON, own, Severity::Low));
+        let mut found = Vec::new();
+        let unasked = set(rules).detect(&event.subject(), 0, |rule| {
+            found.push(rule.rule().id.clone())
+        });
+        assert_eq!(found, ["users-own"]);
+        assert!(unasked.is_some_and(|rule| rule.rule().id.starts_with("0-")));
+    });
+}
+
+#[test]
+fn a_detection_that_spends_its_own_steps_is_told() {
+    guarded(|| {
+        let text = "process.exec.argv.exists(x, process.exec.argv.exists(y, y == x + '-secret'))";
+        let set = set([Rule::detection("secret", ON, text, Severity::High)]);
+        let event = with_words(2_000);
+        let unasked = set.detect(&event.subject(), 0, |_| {
+            panic!("no word is another's secret")
+        });
+        assert_eq!(
+            unasked.map(|rule| rule.rule().id.clone()).as_deref(),
+            Some("secret")
+        );
+        assert!(set.detect(&with_words(20).subject(), 0, |_| {}).is_none());
+    });
+}
+
+#[test]
+fn many_cheap_questions_about_one_event_are_counted_too() {
+    guarded(|| {
+        let many =
+            |part: &dyn Fn(usize) -> String| (0..800).map(part).collect::<Vec<_>>().join(" || ");
+        let rule = |n: usize, on, text: &str| {
+            Rule::detection(&format!("r{n:03}"), on, text, Severity::Low)
+        };
+        let words = many(&|n| format!("'a{n}' in process.exec.argv"));
+        let unasked = set([rule(0, ON, &words)]).detect(&with_words(MILLION).subject(), 0, |_| {});
+        assert!(unasked.is_some(), "{words:.60}");
+        let mut event = Record::new(EventType::HttpRequest);
+        event.http_request.path = Some("-eyJ".repeat(1_000).into());
+        for part in [
+            "size(secrets(http.request.path)) > 0",
+            "entropy(http.request.path) > 17.9",
+            "size(secrets(http.request.path.lowerAscii())) > 0",
+        ] {
+            let text = many(&|n| format!("http.request.port == {n} || {part}"));
+            let rules = (0..30).map(|n| rule(n, EventType::HttpRequest, &text));
+            event.http_request.port = Some(-1);
+            let unasked = set(rules).detect(&event.subject(), 0, |_| {});
+            assert!(unasked.is_some(), "{part}");
+        }
+    });
+}
+
+#[test]
+fn what_a_condition_is_compiled_to_costs_a_bounded_number_of_steps() {
+    guarded(|| {
+        let pattern = r"'a'.matches('x' + '(\\w{30}){9}')";
+        let nested = format!("{}({})", "!".repeat(25), vec![pattern; 50].join(" || "));
+        let texts = vec![nested.as_str(); 4].join(" && ");
+        for n in 0..100 {
+            let text = format!("({texts}) || http.request.port == {n}");
+            Compiled::new(Rule::enforcement(
+                "r",
+                EventType::HttpRequest,
+                &text,
+                Action::Deny,
+            ))
+            .unwrap_or_else(|e| panic!("{e}"));
+        }
+    });
+}
+
+#[test]
+fn matches_that_are_looked_for_to_the_end_again_and_again_are_counted() {
+    guarded(|| {
+        let replace = |pattern: &str| Rewrite::Replace {
+            target: RewriteTarget::Body,
+            header: String::new(),
+            pattern: pattern.to_owned(),
+            with: String::new(),
+        };
+        let mut event = with_body("A".repeat(MILLION));
+        let error = replace("[A-Z]*[^A-Z]|A")
+            .apply(&mut event)
+            .expect_err("it is too long");
+        assert!(error.to_string().contains("too long for this"), "{error}");
+        let mut event = with_body("a-".repeat(MILLION / 2));
+        assert_eq!(replace("-").apply(&mut event), Ok(true));
     });
 }
