@@ -247,7 +247,7 @@ fn what_a_condition_is_compiled_to_costs_a_bounded_number_of_steps() {
     guarded(|| {
         let pattern = r"'a'.matches('x' + '(\\w{30}){9}')";
         let nested = format!("{}({})", "!".repeat(25), vec![pattern; 50].join(" || "));
-        let texts = vec![nested.as_str(); 4].join(" && ");
+        let texts = [nested.as_str(); 4].join(" && ");
         for n in 0..100 {
             let text = format!("({texts}) || http.request.port == {n}");
             Compiled::new(Rule::enforcement(
