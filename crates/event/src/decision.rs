@@ -3,6 +3,7 @@
 
 use crate::Origin;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::fmt;
 
 /// The four ways in which an event can be decided.
@@ -57,7 +58,7 @@ impl fmt::Display for RuleRef {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MatchedField {
     /// The field's name: `http.request.host`.
-    pub field: String,
+    pub field: Cow<'static, str>,
     /// Its value, short; a credential in it is told by its kind alone.
     pub value: String,
 }

@@ -155,7 +155,7 @@ fn shown(fields: &[Field], bytes: &[u8]) -> Vec<MatchedField> {
         }
         if let Some(value) = show_values(*field, &parts) {
             shown.push(MatchedField {
-                field: field.info().path.to_owned(),
+                field: Cow::Borrowed(field.info().path),
                 value,
             });
         }
