@@ -161,7 +161,12 @@ impl Rules {
             });
             if more > 0 {
                 let what = format!("{more} more detections are true of");
-                rows.push(built_in_finding(act, "rules.findings", &what));
+                rows.push(built_in_finding(
+                    act,
+                    "rules.findings",
+                    "informational",
+                    &what,
+                ));
             }
             if let Some(rule) = unasked {
                 let rule = rule.rule();
@@ -170,7 +175,7 @@ impl Rules {
                      that take many, were not asked about",
                     rule.id, rule.origin
                 );
-                rows.push(built_in_finding(act, "rules.steps", &what));
+                rows.push(built_in_finding(act, "rules.steps", "medium", &what));
             }
         }
         if !decision.is_allow() {
@@ -195,7 +200,12 @@ impl Rules {
         });
         if more > 0 {
             let what = format!("{more} more rules observe, or have no value for,");
-            rows.push(built_in_finding(act, "rules.findings", &what));
+            rows.push(built_in_finding(
+                act,
+                "rules.findings",
+                "informational",
+                &what,
+            ));
         }
         let Some(decided) = decided else {
             return Judged {
@@ -357,14 +367,11 @@ fn by_rule(
 const MOST_FINDINGS: usize = 50;
 
 /// The row that says what no other row does.
-fn built_in_finding(act: &Act, rule: &str, what: &str) -> (Act, Decision) {
+fn built_in_finding(act: &Act, rule: &str, severity: &str, what: &str) -> (Act, Decision) {
     let row = Act::Finding {
         at: act.boundary(),
         about: Text::from(format!("{what} {}", masked(&act.resource()))),
-        severity: match rule {
-            "rules.steps" => "medium".to_owned(),
-            _ => "informational".to_owned(),
-        },
+        severity: severity.to_owned(),
         confidence: "high".to_owned(),
         signature: String::new(),
     };

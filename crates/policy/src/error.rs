@@ -4,8 +4,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::source_text::ReadError;
 use crate::templates;
-use bailiwick_event::closest;
-use bailiwick_event::{Failure, Origin, Text};
+use bailiwick_event::{Failure, Origin, Text, closest};
 use std::fmt;
 use std::path::PathBuf;
 

@@ -170,13 +170,22 @@ pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
 }
 
 fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, PolicyError> {
+    checked(request, path).map(|(_, notices)| notices)
+}
+
+/// A file and all that it names, weakest first, and what is allowed there and hardly meant.
+fn checked(request: &Request, path: &Path) -> Result<(Vec<Unit>, Vec<String>), PolicyError> {
+    // The most that a file can be: the system's own policy.
+    let mut collector = Collector::new(request, Layer::System);
     let full = request.cwd.join(path);
-    let units = units_of(request, path)?;
+    collector.file(&full, &request.shown(&full))?;
+    let units = collector.finish();
     let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
     let places = stack::out_of_place(&units, &full, request);
     let across = contradictions::across(&units, &full, request);
     let all = own.chain(places).chain(across);
-    Ok(all.map(|finding| finding.to_string()).collect())
+    let notices = all.map(|finding| finding.to_string()).collect();
+    Ok((units, notices))
 }
 
 /// The rules of a policy file.
@@ -195,12 +204,9 @@ pub struct FileRules {
 /// [`PolicyError`] with every mistake in the file and in what it names.
 pub fn rules_of(path: &Path) -> Result<FileRules, PolicyError> {
     let request = Request::from_environment(Vec::new(), PathBuf::from("."));
-    let warnings = check_of(&request, path)?;
+    let (units, warnings) = checked(&request, path)?;
     let mut rules: Vec<Rule> = Vec::new();
-    for entry in units_of(&request, path)?
-        .iter()
-        .flat_map(|unit| &unit.document.entries)
-    {
+    for entry in units.iter().flat_map(|unit| &unit.document.entries) {
         let Value::Rule(rule) = &entry.value else {
             continue;
         };
@@ -209,15 +215,6 @@ pub fn rules_of(path: &Path) -> Result<FileRules, PolicyError> {
         rules.push(Rule::clone(rule));
     }
     Ok(FileRules { rules, warnings })
-}
-
-/// A file and all that it names, weakest first.
-fn units_of(request: &Request, path: &Path) -> Result<Vec<Unit>, PolicyError> {
-    // The most that a file can be: the system's own policy.
-    let mut collector = Collector::new(request, Layer::System);
-    let full = request.cwd.join(path);
-    collector.file(&full, &request.shown(&full))?;
-    Ok(collector.finish())
 }
 
 /// All files of a request.

@@ -9,10 +9,9 @@ use crate::keys::{self, KeyId};
 use crate::request::Request;
 use crate::source_text::SourceText;
 use crate::stack::{Reference, reference};
-use bailiwick_event::Text;
-use bailiwick_event::closest;
+use bailiwick_event::{Text, closest};
 use bailiwick_rules::Memory;
-use bailiwick_rules::pack::{Pack, shipped, verify};
+use bailiwick_rules::pack::{Pack, shipped, shipped_names, verify};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,12 +21,6 @@ pub(crate) enum PackProblem {
     Entry(String, String),
     /// What the pack says.
     Pack(Vec<Diagnostic>),
-}
-
-/// The names of the shipped packs in a row.
-fn names() -> String {
-    let names: Vec<_> = shipped().iter().map(|(name, _)| *name).collect();
-    names.join(", ")
 }
 
 /// The text of a pack: a shipped one by its name, any other by its path.
@@ -52,7 +45,7 @@ pub(crate) fn source(
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!(
             "the packs are {}; a path has a \"/\" in it or ends in .toml",
-            names()
+            shipped_names()
         ),
     };
     let message = format!("there is no pack \"{}\"", Text::from(name));

@@ -3,7 +3,7 @@
 use bailiwick_event::{Failure, Text, closest};
 use bailiwick_policy::{read_regular, rules_of};
 use bailiwick_rules::Compiled;
-use bailiwick_rules::pack::{Pack, PackError, shipped};
+use bailiwick_rules::pack::{Pack, PackError, shipped, shipped_names};
 use bailiwick_rules::sigma::{Imported, Reason};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,11 +49,6 @@ pub(super) fn text(path: &Path) -> Result<(String, String), Failure> {
 #[allow(clippy::needless_pass_by_value, reason = "it is passed to map_err")]
 fn mistakes(error: PackError) -> Failure {
     Failure::usage(error.to_string())
-}
-
-fn shipped_names() -> String {
-    let names: Vec<_> = shipped().iter().map(|(name, _)| *name).collect();
-    names.join(", ")
 }
 
 /// The shipped pack of that name, and its text.

@@ -64,50 +64,6 @@ impl<'a> Projection<'a> {
             Act::Connect { .. } => Some(EventType::Socket),
             Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
             Act::Write { .. } => Some(EventType::File),
-            _ => None,
-        }
-    }
-
-    /// The fields of an act; none where no rule is about such acts.
-    #[must_use]
-    pub fn of(act: &'a Act) -> Option<Self> {
-        let (event_type, family) = match act {
-            Act::Http {
-                method,
-                host,
-                port,
-                path,
-                ..
-            } => (
-                EventType::HttpRequest,
-                Seen::Http(http(method, host, *port, path)),
-            ),
-            Act::Dns {
-                qname,
-                qtype,
-                transport,
-            } => (
-                EventType::DnsRequest,
-                Seen::Dns(dns(qname, qtype, *transport)),
-            ),
-            Act::Connect {
-                host,
-                address,
-                port,
-                transport,
-                ..
-            } => {
-                let socket = socket(host, address.map(|ip| ip.to_string()), *port, *transport);
-                (EventType::Socket, Seen::Socket(socket))
-            }
-            Act::ExecStart { argv, cwd } => (
-                EventType::ProcessExec,
-                Seen::Exec(exec(argv, cwd, "command")),
-            ),
-            Act::Enter { argv, cwd, .. } => {
-                (EventType::ProcessExec, Seen::Exec(exec(argv, cwd, "enter")))
-            }
-            Act::Write { operation, path } => (EventType::File, Seen::File(file(operation, path))),
             Act::SessionStart { .. }
             | Act::SessionEnd { .. }
             | Act::Overflow { .. }
@@ -117,7 +73,41 @@ impl<'a> Projection<'a> {
             | Act::Tls { .. }
             | Act::Finding { .. }
             | Act::Rules { .. }
-            | Act::Limit { .. } => return None,
+            | Act::Limit { .. } => None,
+        }
+    }
+
+    /// The fields of an act; none where no rule is about such acts.
+    #[must_use]
+    pub fn of(act: &'a Act) -> Option<Self> {
+        let event_type = Self::event_type(act)?;
+        let family = match act {
+            Act::Http {
+                method,
+                host,
+                port,
+                path,
+                ..
+            } => Seen::Http(http(method, host, *port, path)),
+            Act::Dns {
+                qname,
+                qtype,
+                transport,
+            } => Seen::Dns(dns(qname, qtype, *transport)),
+            Act::Connect {
+                host,
+                address,
+                port,
+                transport,
+                ..
+            } => {
+                let address = address.map(|ip| ip.to_string());
+                Seen::Socket(socket(host, address, *port, *transport))
+            }
+            Act::ExecStart { argv, cwd } => Seen::Exec(exec(argv, cwd, "command")),
+            Act::Enter { argv, cwd, .. } => Seen::Exec(exec(argv, cwd, "enter")),
+            Act::Write { operation, path } => Seen::File(file(operation, path)),
+            _ => return None,
         };
         let common = Common {
             event_type: Some(Cow::Borrowed(event_type.name())),

@@ -10,8 +10,7 @@ use super::{Read, files, identity, jsonc, srt};
 use crate::keys::KeyId;
 use crate::request::Request;
 use crate::source_text::ReadError;
-use bailiwick_event::Text;
-use bailiwick_event::closest;
+use bailiwick_event::{Text, closest};
 use std::path::PathBuf;
 use std::sync::Arc;
 

@@ -40,6 +40,9 @@ const MAKING: usize = 16 * 1024;
 /// Steps from which on it matters whether the automaton gives up.
 const DECISIVE: usize = 100_000;
 
+const TOO_LARGE: &str =
+    "the regular expression becomes too large; use fewer or smaller repetitions";
+
 /// A pattern that a text matches or not.
 #[derive(Debug)]
 pub(crate) struct Pattern {
@@ -68,8 +71,11 @@ pub(crate) fn glob(pattern: &str) -> Result<Pattern, String> {
 /// How many states a regular expression has, and the bytes of its longest match where there is a
 /// longest.
 pub(crate) fn measures(pattern: &str) -> Result<(usize, Option<usize>), String> {
-    let longest = parsed(pattern, false)?.properties().maximum_len();
-    Ok((regex(pattern)?.states(), longest))
+    let meaning = parsed(pattern, false)?;
+    Ok((
+        machine(&meaning)?.states().len(),
+        meaning.properties().maximum_len(),
+    ))
 }
 
 fn not_too_long(pattern: &str) -> Result<(), String> {
@@ -97,19 +103,22 @@ fn parsed(pattern: &str, any_is_any: bool) -> Result<Hir, String> {
     })
 }
 
+/// The states that a text goes through.
+fn machine(meaning: &Hir) -> Result<NFA, String> {
+    let config = NFA::config()
+        .nfa_size_limit(Some(LARGEST))
+        .which_captures(WhichCaptures::None);
+    let built = thompson::Compiler::new()
+        .configure(config)
+        .build_from_hir(meaning);
+    built.map_err(|_| TOO_LARGE.to_owned())
+}
+
 impl Pattern {
     fn new(pattern: &str, any_is_any: bool) -> Result<Self, String> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let meaning = parsed(pattern, any_is_any)?;
-        let large = "the regular expression becomes too large; use fewer or smaller repetitions";
-        let nfa = thompson::Compiler::new()
-            .configure(
-                NFA::config()
-                    .nfa_size_limit(Some(LARGEST))
-                    .which_captures(WhichCaptures::None),
-            )
-            .build_from_hir(&meaning)
-            .map_err(|_| large)?;
+        let nfa = machine(&meaning)?;
         let found = Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, &meaning);
         let found = found.filter(Prefilter::is_fast);
         let config = Config::new()
@@ -124,7 +133,7 @@ impl Pattern {
         let dfa = DFA::builder()
             .configure(config)
             .build_from_nfa(nfa)
-            .map_err(|_| large)?;
+            .map_err(|_| TOO_LARGE)?;
         Ok(Self {
             number: Some(NUMBER.fetch_add(1, Ordering::Relaxed)),
             // To read it may take long however little it becomes, and counts as well.

@@ -137,71 +137,70 @@ impl Program {
         &self.test
     }
 
+    /// What some parts ask for, each once, with the first place where it stands.
+    fn places<'p, T: PartialEq>(&'p self, of: impl Fn(&'p Node) -> Option<T>) -> Vec<(T, Span)> {
+        let mut found: Vec<(T, Span)> = Vec::new();
+        for (node, span) in self.ast.nodes.iter().zip(&self.ast.spans) {
+            if let Some(asked) = of(node)
+                && found.iter().all(|(known, _)| *known != asked)
+            {
+                found.push((asked, *span));
+            }
+        }
+        found
+    }
+
+    fn literal(&self, id: NodeId) -> Option<&str> {
+        match self.ast.node(id) {
+            Node::Literal(Literal::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
     /// The fields that an event of the type may lack and that the condition never asks about with
     /// `has()`, each with a place where it stands.
     #[must_use]
     pub fn unguarded(&self) -> Vec<(Field, Span)> {
-        let nodes = || self.ast.nodes.iter().zip(&self.ast.spans);
-        let asked: Vec<_> = nodes()
-            .filter_map(|(node, _)| match node {
-                Node::HasField(field) => Some(*field),
-                _ => None,
-            })
-            .collect();
-        let mut found: Vec<(Field, Span)> = Vec::new();
-        for (node, span) in nodes() {
-            if let Node::Field(field) = node
-                && !field.info().always
-                && !asked.contains(field)
-                && found.iter().all(|(known, _)| known != field)
-            {
-                found.push((*field, *span));
-            }
-        }
-        found
+        let asked = self.places(|node| match node {
+            Node::HasField(field) => Some(*field),
+            _ => None,
+        });
+        let is_asked = |field| asked.iter().any(|(known, _)| *known == field);
+        self.places(|node| match node {
+            Node::Field(field) if !field.info().always && !is_asked(*field) => Some(*field),
+            _ => None,
+        })
     }
 
     /// The headers whose value it asks for by name and that it never asks for with `.exists()`, each
     /// with a place where it stands.
     #[must_use]
     pub fn unguarded_headers(&self) -> Vec<(&str, Span)> {
-        let nodes = || self.ast.nodes.iter().zip(&self.ast.spans);
-        let text = |id: &NodeId| match self.ast.node(*id) {
-            Node::Literal(Literal::Text(text)) => Some(&**text),
+        let asked = self.places(|node| match node {
+            Node::HasHeader { name, .. } => self.literal(*name),
             _ => None,
+        });
+        let is_asked = |name: &str| {
+            asked
+                .iter()
+                .any(|(known, _)| known.eq_ignore_ascii_case(name))
         };
-        let asked: Vec<_> = nodes()
-            .filter_map(|(node, _)| match node {
-                Node::HasHeader { name, .. } => text(name),
-                _ => None,
-            })
-            .collect();
-        let mut found: Vec<(&str, Span)> = Vec::new();
-        for (node, span) in nodes() {
-            if let Node::Header { name, .. } = node
-                && let Some(name) = text(name)
-                && !asked.iter().any(|known| known.eq_ignore_ascii_case(name))
-                && found.iter().all(|(known, _)| *known != name)
-            {
-                found.push((name, *span));
-            }
-        }
-        found
+        self.places(|node| match node {
+            Node::Header { name, .. } => self.literal(*name).filter(|name| !is_asked(name)),
+            _ => None,
+        })
     }
 
     /// The fields that no event of a run has yet, each with a place where it stands.
     #[must_use]
     pub fn untold(&self, on: EventType) -> Vec<(Field, Span)> {
-        let mut found: Vec<(Field, Span)> = Vec::new();
-        for (node, span) in self.ast.nodes.iter().zip(&self.ast.spans) {
-            if let Node::Field(field) | Node::HasField(field) = node
-                && Projection::never_tells(on, *field)
-                && found.iter().all(|(known, _)| known != field)
-            {
-                found.push((*field, *span));
-            }
-        }
-        found
+        self.places(|node| match node {
+            Node::Field(field) | Node::HasField(field) => Some(*field),
+            _ => None,
+        })
+        .into_iter()
+        .filter(|(field, _)| Projection::never_tells(on, *field))
+        .collect()
     }
 
     /// The headers that it asks for, in lower case, each once; none where it asks for headers in
@@ -212,10 +211,7 @@ impl Program {
         for node in &self.ast.nodes {
             match node {
                 Node::Header { name, .. } | Node::HasHeader { name, .. } => {
-                    let Node::Literal(Literal::Text(name)) = self.ast.node(*name) else {
-                        return None;
-                    };
-                    names.push(name.to_ascii_lowercase().into());
+                    names.push(self.literal(*name)?.to_ascii_lowercase().into());
                 }
                 Node::Field(field) if field.info().ty == FieldType::Headers => return None,
                 _ => {}

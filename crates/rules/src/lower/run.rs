@@ -128,11 +128,8 @@ impl<'r> Run<'r> {
     }
 
     fn over(&self, all: &[Cow<'_, str>], kind: MacroKind, body: &Test) -> Outcome {
-        let each = match all.len() > FREE_ELEMENTS {
-            true => 1 + body.cost() as usize / 64,
-            false => 1,
-        };
-        if !self.goes_over(all.len().saturating_mul(each)) {
+        let each = || 1 + body.cost() as usize / 64;
+        if all.len() > FREE_ELEMENTS && !self.steps.take(all.len().saturating_mul(each())) {
             return Outcome::Failed;
         }
         let mut each = all.iter().map(|element| self.test(body, Some(element)));

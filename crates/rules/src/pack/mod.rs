@@ -15,7 +15,7 @@ mod toml_json;
 pub use keys::{DETECTION_KEYS, RULE_KEYS, RuleKey};
 pub use read_pack::{Pack, PackError, Status};
 pub use read_rule::{Mistake, RuleKind, read_rule, warnings_of};
-pub use shipped::shipped;
+pub use shipped::{shipped, shipped_names};
 pub use signature::{SignatureError, is_public_key, verify};
 
 #[cfg(test)]

@@ -28,6 +28,13 @@ pub fn shipped() -> &'static [(&'static str, &'static str)] {
     SHIPPED
 }
 
+/// Their names in a row, for a person.
+#[must_use]
+pub fn shipped_names() -> String {
+    let names: Vec<_> = SHIPPED.iter().map(|(name, _)| *name).collect();
+    names.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::shipped;

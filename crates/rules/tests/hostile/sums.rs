@@ -4,7 +4,6 @@ use crate::{MILLION, guarded, letters, with_body, with_words};
 use bailiwick_event::fields::{EventType, Headers, Record};
 use bailiwick_rules::pack::Pack;
 use bailiwick_rules::{Action, Compiled, Rewrite, RewriteTarget, Rule, RuleSet, Severity};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 fn set(rules: impl IntoIterator<Item = Rule>) -> RuleSet {
@@ -69,24 +68,30 @@ fn a_rule_that_has_no_steps_left_stops_what_it_might_have_stopped() {
     });
 }
 
+/// What is said of a pack of a thousand rules with these conditions.
+fn mistakes_of_a_thousand(when: impl Fn(usize) -> String) -> String {
+    let mut text =
+        "schema = 1\nid = \"large\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n"
+            .to_owned();
+    for n in 0..1_000 {
+        let rule = "on = \"http.request\"\naction = \"deny\"\nreason = \"x\"";
+        let when = when(n);
+        text += &format!("[[rules]]\nid = \"r{n}\"\n{rule}\nwhen = \"{when}\"\n");
+    }
+    match Pack::read("large.toml", &text) {
+        Ok(_) => panic!("it is too much and was taken"),
+        Err(error) => error.to_string(),
+    }
+}
+
 #[test]
 fn a_file_of_large_patterns_is_refused_before_it_is_all_in_memory() {
     guarded(|| {
-        let head = "schema = 1\nid = \"large\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n";
-        let mut text = head.to_owned();
-        for n in 0..1_000 {
-            let patterns: Vec<_> = (0..9)
-                .map(|m| format!("http.request.path.matches('(\\\\\\\\w{{20}}{n}{m})')"))
-                .collect();
-            let when = patterns.join(" || ");
-            let rule = format!(
-                "[[rules]]\nid = \"r{n}\"\non = \"http.request\"\naction = \"deny\"\nreason = \"x\"\nwhen = \"{when}\"\n"
-            );
-            write!(text, "{rule}").expect("a text grows");
-        }
-        let error = Pack::read("large.toml", &text)
-            .expect_err("it is too large")
-            .to_string();
+        let error = mistakes_of_a_thousand(|n| {
+            let patterns =
+                (0..9).map(|m| format!("http.request.path.matches('(\\\\\\\\w{{20}}{n}{m})')"));
+            patterns.collect::<Vec<_>>().join(" || ")
+        });
         let all = [
             "large.toml:",
             "the rules of a file take more than 64 MiB",
@@ -100,17 +105,8 @@ fn a_file_of_large_patterns_is_refused_before_it_is_all_in_memory() {
 #[test]
 fn a_file_of_mistakes_is_not_read_to_its_end() {
     guarded(|| {
-        let mut text = "schema = 1\nid = \"large\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n".to_owned();
-        for n in 0..1_000 {
-            let patterns = ["http.request.path.matches('(a{1000}){1000}')"; 90].join(" || ");
-            let rule = format!(
-                "[[rules]]\nid = \"r{n}\"\non = \"http.request\"\naction = \"deny\"\nreason = \"x\"\nwhen = \"{patterns}\"\n"
-            );
-            write!(text, "{rule}").expect("a text grows");
-        }
-        let error = Pack::read("large.toml", &text)
-            .expect_err("it has mistakes")
-            .to_string();
+        let patterns = ["http.request.path.matches('(a{1000}){1000}')"; 90].join(" || ");
+        let error = mistakes_of_a_thousand(|_| patterns.clone());
         assert!(error.contains("becomes too large"), "{error:.2000}");
         assert_eq!(error.lines().count(), 100);
     });
