@@ -66,6 +66,14 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     /// Check, test and convert rules, and ask them about recorded events
     Rules(RulesArguments),
+    /// Show, give away or replace the certificate authority of this installation
+    ///
+    /// The gate issues certificates in its name for machines whose TLS the policy asks it to look
+    /// into; programs in a sandbox trust it, and nothing else does.
+    Ca {
+        #[command(subcommand)]
+        command: CaCommand,
+    },
     /// Show which layers this machine can give, and how to mend those that it cannot
     Doctor,
     /// Change what only root can change, so that every layer and limit is to be had
@@ -433,3 +441,13 @@ fn parse_variable(text: &str) -> Result<(OsString, OsString), String> {
 #[cfg(test)]
 #[path = "cli_tests.rs"]
 mod tests;
+
+#[derive(Subcommand)]
+pub(crate) enum CaCommand {
+    /// Where it is kept and its fingerprint
+    Show,
+    /// Print its certificate as PEM, which holds no key; it is made where there is none
+    Export,
+    /// Make another one in its place
+    Rotate,
+}

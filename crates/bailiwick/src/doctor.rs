@@ -44,8 +44,8 @@ pub(crate) fn doctor() -> Done {
              where it grants nothing what is tried is refused but not recorded\n"
         }
     };
-    text += "TLS is not inspected: a host that serves several names (a content network) can be \
-             used to reach another of its names\n";
+    text += "where TLS is not looked into (docs/network.md), a host that serves several names (a \
+             content network) can be used to reach another of its names\n";
     output::print(&text)?;
     Ok(u8::from(missing > 0))
 }

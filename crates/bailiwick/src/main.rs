@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), no_main)]
 
 mod bench;
+mod ca;
 mod cli;
 mod completions;
 #[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
@@ -76,6 +77,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Sessions(arguments) => sessions::sessions(&arguments),
         Command::Policy(arguments) => policy::policy(arguments),
         Command::Rules(arguments) => rules::rules(&arguments),
+        Command::Ca { command } => ca::ca(&command),
         Command::Doctor => doctor::doctor(),
         Command::Setup(arguments) => setup::setup(&arguments),
         Command::Bench(arguments) => bench::bench(arguments),

@@ -16,7 +16,7 @@ pub enum Transport {
 }
 
 /// The way in which a connection reached the gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Via {
     /// The program connected to the address itself.
@@ -29,6 +29,46 @@ pub enum Via {
     Loopback,
     /// The host connected to a published port.
     Publish,
+}
+
+/// What a request is sent by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// In the clear.
+    #[default]
+    Http,
+    /// Within TLS that the gate looks into.
+    Https,
+}
+
+impl Scheme {
+    /// Its name in a URL.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+
+    /// The port that a URL without one means.
+    #[must_use]
+    pub fn port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    fn is_http(&self) -> bool {
+        *self == Self::Http
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(of: &bool) -> bool {
+    !of
 }
 
 /// A resource that a sandbox may use only so much of.
@@ -159,8 +199,11 @@ pub enum Act {
         host: Text,
         /// The port.
         port: u16,
+        /// Whether the gate looks into it: then each request in it is decided as well.
+        #[serde(default, skip_serializing_if = "is_false")]
+        inspected: bool,
     },
-    /// An HTTP request in the clear.
+    /// An HTTP request that the gate reads.
     Http {
         /// The method.
         method: Text,
@@ -174,6 +217,9 @@ pub enum Act {
         path: Text,
         /// How it reached the gate.
         via: Via,
+        /// In the clear, or within TLS.
+        #[serde(default, skip_serializing_if = "Scheme::is_http")]
+        scheme: Scheme,
     },
     /// A file would have been created, written, moved or linked.
     Write {
@@ -274,18 +320,27 @@ impl Act {
                 sni: Some(sni),
                 host,
                 port,
+                ..
             } if sni != host => {
                 format!("{sni} on a connection to {}", endpoint(host, *port))
             }
+            Self::Tls {
+                host,
+                port,
+                inspected: true,
+                ..
+            } => format!("{}, inspected", endpoint(host, *port)),
             Self::Tls { host, port, .. } => endpoint(host, *port),
             Self::Http {
                 method,
                 host,
                 port,
                 path,
+                scheme,
                 ..
             } => {
-                format!("{method} http://{}{path}", endpoint(host, *port))
+                let scheme = scheme.name();
+                format!("{method} {scheme}://{}{path}", endpoint(host, *port))
             }
             Self::Write { operation, path } => format!("{operation} {path}"),
             Self::Rules { change, rule } => format!("rule {rule} {change}"),

@@ -17,7 +17,7 @@ mod text;
 
 pub use boundary::Boundary;
 pub use decision::{Decision, MatchedField, RuleRef, Verdict};
-pub use event::{Act, Event, LimitKind, Transport, Via};
+pub use event::{Act, Event, LimitKind, Scheme, Transport, Via};
 pub use failure::{Failure, Refused};
 pub use host::{AddressClass, Host, HostError};
 pub use host_pattern::{HostPattern, PatternHost, Ports, first_of_network};

@@ -55,7 +55,8 @@ impl Rig {
             }),
             ..Sockets::default()
         };
-        let gate = Gate::start_with(sockets, script.clone(), Arc::new(Here), names()).unwrap();
+        let gate =
+            Gate::start_with(sockets, script.clone(), Arc::new(Here), names(), None).unwrap();
         Self {
             script,
             calls,

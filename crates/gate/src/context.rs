@@ -2,12 +2,15 @@
 //! that one cannot see or break another.
 
 use crate::decider::Decider;
+use crate::destination::Destination;
 use crate::names::{Bound, Names};
+use crate::secure::{Inspection, Tls};
 use crate::sockets::Inside;
+use crate::upstream::Pool;
 use bailiwick_event::Host;
 use std::collections::HashSet;
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The session's guard, its names and its way inside.
 pub(crate) struct Context {
@@ -16,9 +19,49 @@ pub(crate) struct Context {
     pub(crate) names: Names,
     /// Ports of the host's loopback that the policy grants.
     pub(crate) loopback: HashSet<u16>,
+    /// By what TLS is looked into; none where programs inside trust nobody for that.
+    pub(crate) inspection: Option<Inspection>,
+    tls: OnceLock<Result<Tls, String>>,
+    /// Connections to servers that nobody uses at the moment.
+    pub(crate) pool: Arc<Pool>,
 }
 
 impl Context {
+    pub(crate) fn new(
+        decider: Arc<dyn Decider>,
+        inside: Arc<dyn Inside>,
+        names: Names,
+        loopback: HashSet<u16>,
+        inspection: Option<Inspection>,
+    ) -> Self {
+        Self {
+            decider,
+            inside,
+            names,
+            loopback,
+            inspection,
+            tls: OnceLock::new(),
+            pool: Arc::default(),
+        }
+    }
+
+    /// What looks into TLS, made when it is needed first.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    pub(crate) fn tls(&self) -> Result<&Tls, &str> {
+        let made = self.tls.get_or_init(|| match &self.inspection {
+            Some(inspection) => Tls::new(inspection).map_err(|error| error.to_string()),
+            None => Err("no program of this sandbox trusts the authority for it".to_owned()),
+        });
+        made.as_ref().map_err(String::as_str)
+    }
+    /// Whether a server is known to speak HTTP within TLS: it waits to be asked.
+    pub(crate) fn speaks_http(&self, to: &Destination) -> bool {
+        let made = self.tls.get().and_then(|made| made.as_ref().ok());
+        made.is_some_and(|tls| tls.speaks_http(&to.host, to.port))
+    }
+
     /// The host that an address stands for: the bound name, or the address itself.
     pub(crate) fn host_of(&self, ip: IpAddr) -> Host {
         match self.names.of(ip) {

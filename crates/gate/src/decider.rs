@@ -31,6 +31,10 @@ pub(crate) trait Decider: Send + Sync {
     fn reads_requests(&self, host: &Host, port: u16) -> bool {
         self.http_only(host, port)
     }
+    /// Whether the gate looks into a TLS connection to this machine, whose hello asks for `named`.
+    fn inspects(&self, _host: &Host, _named: Option<&Host>, _port: u16) -> bool {
+        false
+    }
     /// The one address that the policy gives this name.
     fn mapping(&self, host: &Host) -> Option<SocketAddr>;
     /// Those of the addresses that may be dialled for this host and port.
@@ -56,6 +60,10 @@ impl Decider for Guard {
 
     fn reads_requests(&self, host: &Host, port: u16) -> bool {
         Self::reads_requests(self, host, port)
+    }
+
+    fn inspects(&self, host: &Host, named: Option<&Host>, port: u16) -> bool {
+        Self::inspects(self, host, named, port)
     }
 
     fn mapping(&self, host: &Host) -> Option<SocketAddr> {

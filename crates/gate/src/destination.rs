@@ -1,20 +1,23 @@
 //! Where a connection wants to go, in the words of the vocabulary. Every act about one connection
 //! is made here, so that all of them name the same host in the same spelling.
 
-use bailiwick_event::{Act, Host, Text, Transport, Via};
+use crate::secure::Secure;
+use bailiwick_event::{Act, Host, Scheme, Text, Transport, Via};
 use std::net::IpAddr;
 
 /// The longest text of a program's choosing that goes into an act, in bytes.
 const MAX_TEXT: usize = 8 * 1024;
 
 /// A host and port, and how the program came to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Destination {
     pub(crate) host: Host,
     /// The address that the program used, where it used one.
     pub(crate) address: Option<IpAddr>,
     pub(crate) port: u16,
     pub(crate) via: Via,
+    /// How the server is named within TLS that the gate speaks; none where it speaks none.
+    pub(crate) secure: Option<Secure>,
 }
 
 impl Destination {
@@ -30,15 +33,16 @@ impl Destination {
     }
 
     /// A TLS client names its server.
-    pub(crate) fn tls(&self, sni: Option<Vec<u8>>) -> Act {
+    pub(crate) fn tls(&self, sni: Option<Vec<u8>>, inspected: bool) -> Act {
         Act::Tls {
             sni: sni.map(|name| Text::from(name).truncated(MAX_TEXT)),
             host: Text::from(&self.host),
             port: self.port,
+            inspected,
         }
     }
 
-    /// A request is sent in the clear. `host` is the one that the request names.
+    /// A request is sent. `host` is the one that the request names.
     pub(crate) fn http(&self, method: &str, host: &Host, path: &str) -> Act {
         Act::Http {
             method: Text::from(method),
@@ -47,6 +51,15 @@ impl Destination {
             port: self.port,
             path: Text::from(path),
             via: self.via,
+            scheme: self.scheme(),
+        }
+    }
+
+    /// How requests on the connection are sent.
+    pub(crate) fn scheme(&self) -> Scheme {
+        match self.secure {
+            Some(_) => Scheme::Https,
+            None => Scheme::Http,
         }
     }
 

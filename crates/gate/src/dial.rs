@@ -7,7 +7,9 @@ use crate::destination::Destination;
 use crate::names::Bound;
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
-use bailiwick_event::{Act, Host, Text, Via};
+use crate::secure::Secure;
+use crate::wire::Wire;
+use bailiwick_event::{Act, Decision, Host, Origin, RuleRef, Text, Via};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
@@ -16,11 +18,14 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsConnector;
 
 /// How long the host's resolver may take.
 const RESOLVE: Duration = Duration::from_secs(15);
 /// How long all the attempts together may take.
 const CONNECT: Duration = Duration::from_secs(30);
+/// How long a server may take to agree on TLS.
+const AGREE: Duration = Duration::from_secs(20);
 /// How long one attempt stays alone before the next address is tried beside it (RFC 8305 §5).
 const STAGGER: Duration = Duration::from_millis(250);
 
@@ -57,12 +62,82 @@ pub(crate) fn is_own_loopback(context: &Context, to: &Destination) -> bool {
         && !context.loopback.contains(&to.port)
 }
 
-/// Connects to an allowed destination.
+/// Connects to an allowed destination, and agrees on TLS with it where it is to be spoken.
 pub(crate) async fn dial(context: Arc<Context>, to: Destination) -> Result<Prefixed, DialError> {
-    let stream = if is_own_loopback(&context, &to) {
-        inside(&context, to.port).await
+    let plain = dial_plain(&context, &to).await?;
+    secured(&context, &to, plain).await
+}
+
+/// Agrees on TLS with a server that is connected, where it is to be spoken.
+pub(crate) async fn secured(
+    context: &Context,
+    to: &Destination,
+    plain: Prefixed,
+) -> Result<Prefixed, DialError> {
+    let Some(secure) = &to.secure else {
+        return Ok(plain);
+    };
+    let failed = |why: &str| DialError::Failed {
+        kind: io::ErrorKind::InvalidData,
+        message: format!("TLS to {}: {why}", to.shown()),
+    };
+    let tls = context.tls().map_err(failed)?;
+    let (config, name) = tls.dialling(secure);
+    let Some(name) = name else {
+        return Err(failed("its name can stand in no certificate"));
+    };
+    let connector = TlsConnector::from(config);
+    let agreed = timeout(AGREE, connector.connect(name, plain)).await;
+    match agreed.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())) {
+        Ok(stream) => {
+            let stream = Prefixed::within(Wire::Dialled(Box::new(stream)));
+            tls.remember(&to.host, secure, to.port, stream.protocol());
+            Ok(stream)
+        }
+        Err(error) => {
+            tls.forget(&to.host, secure, to.port);
+            Err(untrusted(context, to, secure, &error)
+                .unwrap_or_else(|| DialError::failed(to, &error)))
+        }
+    }
+}
+
+/// What a server is refused for whose certificate is not good; recorded, since nobody else would
+/// know why it is not reached.
+fn untrusted(
+    context: &Context,
+    to: &Destination,
+    secure: &Secure,
+    error: &io::Error,
+) -> Option<DialError> {
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    if !matches!(inner, rustls::Error::InvalidCertificate(_)) {
+        return None;
+    }
+    let rule = RuleRef {
+        id: "network.certificate".to_owned(),
+        origin: Origin::built_in(),
+    };
+    let reason = format!(
+        "the server's certificate for \"{}\" is not good: {inner}",
+        secure.name
+    );
+    let remedy = format!(
+        "mend the server's certificate ({inner}); if another authority has issued it, add the file \
+         of that authority to [network] roots"
+    );
+    let decision = Decision::deny(rule, reason, remedy);
+    let act = to.tls(Some(secure.name.to_string().into_bytes()), true);
+    context.decider.refuse(act.clone(), decision.clone());
+    Some(DialError::Refused(Box::new(Refusal::new(&act, decision))))
+}
+
+/// Connects to an allowed destination.
+async fn dial_plain(context: &Arc<Context>, to: &Destination) -> Result<Prefixed, DialError> {
+    let stream = if is_own_loopback(context, to) {
+        inside(context, to.port).await
     } else {
-        let addresses = addresses(&context, &to).await?;
+        let addresses = addresses(context, to).await?;
         timeout(CONNECT, connect(addresses))
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
@@ -73,7 +148,7 @@ pub(crate) async fn dial(context: Arc<Context>, to: Destination) -> Result<Prefi
             let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
             Ok(Prefixed::new(Vec::new(), stream))
         }
-        Err(error) => Err(DialError::failed(&to, &error)),
+        Err(error) => Err(DialError::failed(to, &error)),
     }
 }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 fn context(script: Script) -> (Context, Arc<Script>) {
     let script = Arc::new(script);
-    let context = Context {
-        decider: script.clone(),
-        inside: Arc::new(Here),
-        names: names(),
-        loopback: HashSet::new(),
-    };
+    let context = Context::new(
+        script.clone(),
+        Arc::new(Here),
+        names(),
+        HashSet::new(),
+        None,
+    );
     (context, script)
 }
 

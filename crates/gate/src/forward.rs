@@ -38,6 +38,7 @@ pub(crate) fn at_loopback(wanted: SocketAddr) -> Destination {
         address: Some(wanted.ip().to_canonical()),
         port: wanted.port(),
         via: Via::Loopback,
+        secure: None,
     }
 }
 
@@ -64,6 +65,7 @@ pub(crate) async fn publish(context: Arc<Context>, stream: TcpStream, port: u16)
         address: Some(local.ip().to_canonical()),
         port,
         via: Via::Publish,
+        secure: None,
     };
     let client = Prefixed::new(Vec::new(), stream);
     let allowed = context.decider.submit(to.connect(Transport::Tcp));

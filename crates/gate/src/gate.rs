@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::expected::{Expected, Way};
 use crate::names::Names;
+use crate::secure::Inspection;
 use crate::sockets::{Inside, Sockets};
 use crate::{dns_serve, forward, proxy, transparent, udp};
 use bailiwick_guard::Guard;
@@ -42,12 +43,18 @@ pub struct Gate {
 impl Gate {
     /// Starts to serve; it has returned when every socket is served.
     ///
-    /// Every act is submitted to `guard` on the gate's thread, before its answer leaves.
+    /// Every act is submitted to `guard` on the gate's thread, before its answer leaves. TLS is looked
+    /// into where the guard asks for it; without `inspection` that is refused.
     ///
     /// # Errors
     /// Where a descriptor is no socket of its kind, or the thread cannot be had.
-    pub fn start(sockets: Sockets, guard: Arc<Guard>, inside: Arc<dyn Inside>) -> io::Result<Self> {
-        Self::start_with(sockets, guard, inside, Names::new())
+    pub fn start(
+        sockets: Sockets,
+        guard: Arc<Guard>,
+        inside: Arc<dyn Inside>,
+        inspection: Option<Inspection>,
+    ) -> io::Result<Self> {
+        Self::start_with(sockets, guard, inside, Names::new(), inspection)
     }
 
     pub(crate) fn start_with(
@@ -55,17 +62,14 @@ impl Gate {
         decider: Arc<dyn Decider>,
         inside: Arc<dyn Inside>,
         names: Names,
+        inspection: Option<Inspection>,
     ) -> io::Result<Self> {
         let (calls, sockets) = (sockets.calls.take(), sockets);
         let mut listeners = Listeners::new(sockets)?;
         let mut loopback = listeners.loopback_ports()?;
         loopback.extend(calls.iter().flat_map(|calls| &calls.loopback));
-        let context = Arc::new(Context {
-            decider,
-            inside,
-            names,
-            loopback,
-        });
+        let context = Context::new(decider, inside, names, loopback, inspection);
+        let context = Arc::new(context);
         let callers = match calls {
             Some(calls) => Some(Callers::new(calls.source, &context, &mut listeners.doors)?),
             None => None,

@@ -33,7 +33,7 @@ fn read_all(address: SocketAddr) -> String {
 
 fn start(sockets: Sockets, script: Script) -> (Gate, Arc<Script>) {
     let script = Arc::new(script);
-    let gate = Gate::start_with(sockets, script.clone(), Arc::new(Here), names()).unwrap();
+    let gate = Gate::start_with(sockets, script.clone(), Arc::new(Here), names(), None).unwrap();
     (gate, script)
 }
 
@@ -82,12 +82,13 @@ fn a_name_is_looked_up_and_then_reached_through_its_address() {
 #[tokio::test]
 async fn names_are_looked_up_over_tcp_too() {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    let context = Arc::new(Context {
-        decider: Arc::new(Script::allowing()),
-        inside: Arc::new(Here),
-        names: names(),
-        loopback: HashSet::new(),
-    });
+    let context = Arc::new(Context::new(
+        Arc::new(Script::allowing()),
+        Arc::new(Here),
+        names(),
+        HashSet::new(),
+        None,
+    ));
     let (mut client, stream) = tokio::io::duplex(4096);
     tokio::spawn(dns_serve::tcp(context.clone(), stream));
     for _ in 0..2 {
@@ -224,5 +225,5 @@ fn a_descriptor_that_is_no_socket_is_an_error_at_the_start() {
         ..Sockets::default()
     };
     let script = Arc::new(Script::allowing());
-    assert!(Gate::start_with(sockets, script, Arc::new(Here), names()).is_err());
+    assert!(Gate::start_with(sockets, script, Arc::new(Here), names(), None).is_err());
 }

@@ -1,7 +1,7 @@
 //! What a request asks for, in one reading. A request that names its host twice, in two ways, or
 //! not at all is refused as malformed: the server behind could answer to the other name.
 
-use bailiwick_event::{Host, HostError};
+use bailiwick_event::{Host, HostError, Scheme};
 use hyper::header::{HOST, HeaderMap, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Version};
@@ -39,6 +39,7 @@ pub(crate) enum Bad {
     UserInfo,
     Disagree,
     Scheme(String),
+    NotWithinTls(String),
     Target,
     Coding,
 }
@@ -57,14 +58,20 @@ impl fmt::Display for Bad {
                 f,
                 "the proxy takes http:// URIs; for {scheme}:// open a tunnel with CONNECT"
             ),
+            Self::NotWithinTls(scheme) => {
+                write!(
+                    f,
+                    "requests within TLS are for https:// URIs, not for {scheme}://"
+                )
+            }
             Self::Target => f.write_str("the request's target is neither a path nor a URI"),
             Self::Coding => f.write_str("the only transfer coding is \"chunked\""),
         }
     }
 }
 
-/// Reads a request.
-pub(crate) fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
+/// Reads a request that is sent by `scheme`.
+pub(crate) fn read<B>(request: &Request<B>, scheme: Scheme) -> Result<Asked, Bad> {
     let uri = request.uri();
     check_coding(request.headers())?;
     let header = host_header(request.headers(), request.version())?;
@@ -74,14 +81,25 @@ pub(crate) fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
     };
     let form = match (target.is_some(), uri.scheme_str()) {
         (true, None) if request.method() == Method::CONNECT => Form::Authority,
-        (true, Some("http")) if request.method() != Method::CONNECT => Form::Absolute,
-        (true, Some(scheme)) => return Err(Bad::Scheme(scheme.to_owned())),
+        (true, Some(said)) if said == scheme.name() && request.method() != Method::CONNECT => {
+            Form::Absolute
+        }
+        (true, Some(said)) => {
+            let said = said.to_owned();
+            return Err(match scheme {
+                Scheme::Http => Bad::Scheme(said),
+                Scheme::Https => Bad::NotWithinTls(said),
+            });
+        }
         (false, None) if request.method() != Method::CONNECT => Form::Origin,
         _ => return Err(Bad::Target),
     };
     let host = match (target, header) {
         (Some(target), Some(header)) => {
-            let default = if form == Form::Absolute { 80 } else { 443 };
+            let default = match form {
+                Form::Absolute => scheme.port(),
+                _ => Scheme::Https.port(),
+            };
             let port = |port: Option<u16>| port.unwrap_or(default);
             // Clients differ in whether the Host header of CONNECT has a port.
             let same = target.0 == header.0
@@ -92,6 +110,8 @@ pub(crate) fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
             Some(target)
         }
         (Some(target), None) => Some(target),
+        // In HTTP/2 the target names it, or a header.
+        (None, None) if request.version() == Version::HTTP_2 => return Err(Bad::NoHost),
         (None, header) => header,
     };
     // `http://host?query` has the path `/`, which a rule for `/` and a server must both see.
@@ -116,7 +136,7 @@ fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
 fn host_header(headers: &HeaderMap, version: Version) -> Result<Option<(Host, Option<u16>)>, Bad> {
     let mut values = headers.get_all(HOST).iter();
     match (values.next(), values.next()) {
-        (None, _) if version < Version::HTTP_11 => Ok(None),
+        (None, _) if version != Version::HTTP_11 => Ok(None),
         (None, _) => Err(Bad::NoHost),
         (Some(_), Some(_)) => Err(Bad::TwoHosts),
         (Some(value), None) => {

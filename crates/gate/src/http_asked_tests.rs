@@ -9,6 +9,11 @@ fn request(method: &str, target: &str, headers: &[(&str, &str)]) -> Request<()> 
     builder.body(()).unwrap()
 }
 
+/// Reads a request in the clear.
+fn read<B>(request: &Request<B>) -> Result<Asked, Bad> {
+    super::read(request, Scheme::Http)
+}
+
 fn named(host: &str, port: Option<u16>) -> Option<(Host, Option<u16>)> {
     Some((Host::parse(host).unwrap(), port))
 }

@@ -1,4 +1,4 @@
-//! HTTP/1.1 in the clear. Every request is read, decided by its real host, method and path, and
+//! HTTP, in the clear and within TLS that the gate looks into. Every request is read, decided by its real host, method and path, and
 //! written anew: what was decided and what is sent are the same message, so that no pair of
 //! lengths or codings smuggles a second one along. Bodies stream; nothing is collected.
 
@@ -13,27 +13,23 @@ use crate::refusal::{Refusal, plain};
 use crate::relay;
 use crate::rewriting;
 use crate::tunnel;
-use bailiwick_event::{Act, Decision, Host, Transport, Verdict, Via};
+use crate::upstream::Upstream;
+use crate::{http1, http2};
+use bailiwick_event::{Act, Decision, Host, Scheme, Transport, Verdict, Via};
 use bailiwick_guard::Submitted;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::client::conn::http1::{self as client, SendRequest};
 use hyper::header::{HOST, HeaderValue};
 use hyper::upgrade::{OnUpgrade, Upgraded};
-use hyper::{Request, Response, StatusCode, Uri, Version, server, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper::{Request, Response, StatusCode, Uri, Version, service::service_fn};
+use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
+use std::future::ready;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
-/// Bytes of a request's or an answer's head, and of what one direction buffers.
-const MAX_HEAD: usize = 64 * 1024;
-const MAX_HEADERS: usize = 100;
-/// How long a client may take for a request's head, or stay silent between two requests.
-const HEAD: Duration = Duration::from_secs(30);
-
-type Body = Either<Incoming, Full<Bytes>>;
+/// The body of a message that the gate passes on or writes.
+pub(crate) type Body = Either<Incoming, Full<Bytes>>;
 
 /// How a client's requests are taken.
 pub(crate) enum Mode {
@@ -49,16 +45,8 @@ pub(crate) enum Mode {
 struct Session {
     context: Arc<Context>,
     mode: Mode,
-    server: tokio::sync::Mutex<Server>,
+    upstream: Upstream,
     next: Mutex<Option<Next>>,
-}
-
-/// The connection to the server of the last request.
-enum Server {
-    None,
-    /// Dialled before the first request was read.
-    Dialled(Pending),
-    Ready(Destination, SendRequest<Incoming>),
 }
 
 /// What the connection is for after its last request.
@@ -81,17 +69,12 @@ pub(crate) async fn run(
     mode: Mode,
     first: Option<Pending>,
 ) {
-    let session = Arc::new(Session {
-        context,
-        mode,
-        server: tokio::sync::Mutex::new(first.map_or(Server::None, Server::Dialled)),
-        next: Mutex::new(None),
-    });
+    let session = Session::new(context, mode, first);
     let service = service_fn(|request| {
         let session = session.clone();
         async move { Ok::<_, Infallible>(session.answer(request).await) }
     });
-    let served = reader()
+    let served = http1::reader()
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
@@ -109,6 +92,7 @@ pub(crate) async fn run(
             } else {
                 // Boxed, because a tunnel can carry HTTP, which can end here again.
                 let context = session.context.clone();
+                let server: Pending = Box::pin(ready(Ok(server)));
                 Box::pin(tunnel::run(context, client, to, Some(server))).await;
             }
         }
@@ -120,31 +104,20 @@ pub(crate) async fn run(
     }
 }
 
-/// How a client's requests are read.
-pub(crate) fn reader() -> server::conn::http1::Builder {
-    let mut reader = server::conn::http1::Builder::new();
-    reader
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .max_headers(MAX_HEADERS)
-        .max_header_size(MAX_HEAD)
-        .max_buf_size(MAX_HEAD)
-        .preserve_header_case(true)
-        .auto_date_header(false)
-        // A client that has said all may end its direction and still wants the answer.
-        .half_close(true);
-    reader
-}
-
-/// How requests are written to a server.
-pub(crate) fn writer() -> client::Builder {
-    let mut writer = client::Builder::new();
-    writer
-        .max_header_size(MAX_HEAD)
-        .max_buf_size(MAX_HEAD)
-        .max_headers(MAX_HEADERS)
-        .preserve_header_case(true);
-    writer
+/// The same for a connection of HTTP/2, which carries nothing but requests.
+pub(crate) async fn run_http2(
+    context: Arc<Context>,
+    stream: Prefixed,
+    mode: Mode,
+    first: Option<Pending>,
+) {
+    let session = Session::new(context, mode, first);
+    let service = service_fn(|request| {
+        let session = session.clone();
+        async move { Ok::<_, Infallible>(session.answer(request).await) }
+    });
+    let connection = http2::reader().serve_connection(TokioIo::new(stream), service);
+    let _ = connection.await;
 }
 
 /// Makes a request that was decided for `host` the one that is sent; whether it wants to change the
@@ -157,11 +130,12 @@ pub(crate) fn rewrite<B>(
     proxied: bool,
 ) -> bool {
     let upgrades = headers::clean_request(request.headers_mut(), proxied);
+    let authority = request.uri().authority().map(|a| a.as_str().to_owned());
     if let Ok(path) = asked.path.parse::<Uri>() {
         *request.uri_mut() = path;
     }
     *request.version_mut() = Version::HTTP_11;
-    // One that stood in the target alone (HTTP/1.0) would be lost with it.
+    // One that stood in the target alone (HTTP/1.0, HTTP/2) would be lost with it.
     let named = Destination {
         host: host.clone(),
         port: asked
@@ -172,7 +146,7 @@ pub(crate) fn rewrite<B>(
         ..to.clone()
     };
     if !request.headers().contains_key(HOST)
-        && let Ok(value) = HeaderValue::from_str(&named.shown())
+        && let Ok(value) = HeaderValue::from_str(&authority.unwrap_or_else(|| named.shown()))
     {
         request.headers_mut().insert(HOST, value);
     }
@@ -189,6 +163,15 @@ async fn raw(upgrade: OnUpgrade) -> Option<Prefixed> {
 }
 
 impl Session {
+    fn new(context: Arc<Context>, mode: Mode, first: Option<Pending>) -> Arc<Self> {
+        Arc::new(Self {
+            context,
+            mode,
+            upstream: Upstream::new(first),
+            next: Mutex::new(None),
+        })
+    }
+
     fn take_next(&self) -> Option<Next> {
         self.next
             .lock()
@@ -204,7 +187,11 @@ impl Session {
         if let Mode::Refused(refusal) = &self.mode {
             return closing(refusal.response(request.headers()));
         }
-        let asked = match http_asked::read(&request) {
+        let scheme = match &self.mode {
+            Mode::Origin(to) => to.scheme(),
+            Mode::Proxy | Mode::Refused(_) => Scheme::Http,
+        };
+        let asked = match http_asked::read(&request, scheme) {
             Ok(asked) => asked,
             Err(bad) => return closing(plain(StatusCode::BAD_REQUEST, format!("{bad}\n"))),
         };
@@ -233,7 +220,7 @@ impl Session {
             }
         };
         let to = proxy::destination(&self.context, host, port, Via::Proxy);
-        let known = matches!(&*self.server.lock().await, Server::Ready(last, _) if *last == to);
+        let known = self.upstream.is_at(&to).await;
         if (tunnel || !known)
             && !dial::is_own_loopback(&self.context, &to)
             && let Err(refusal) = self.decide(to.connect(Transport::Tcp))
@@ -319,7 +306,8 @@ impl Session {
         let upgrade = rewrite(&mut request, &asked, &host, &to, proxied)
             .then(|| hyper::upgrade::on(&mut request));
         let headers = request.headers().clone();
-        let mut response = match self.send(&to, request).await {
+        let request = request.map(Either::Left);
+        let mut response = match self.upstream.send(&self.context, &to, request).await {
             Ok(response) => response,
             Err(error) => return failed_with(&error, &headers),
         };
@@ -335,61 +323,11 @@ impl Session {
         }
         response.map(Either::Left)
     }
-
-    /// Sends a request over the last connection if it is still good, else over a new one.
-    async fn send(
-        &self,
-        to: &Destination,
-        mut request: Request<Incoming>,
-    ) -> Result<Response<Incoming>, DialError> {
-        let mut server = self.server.lock().await;
-        let pending = match std::mem::replace(&mut *server, Server::None) {
-            Server::Ready(last, mut sender) if last == *to => {
-                if sender.ready().await.is_ok() {
-                    match sender.try_send_request(request).await {
-                        Ok(response) => {
-                            *server = Server::Ready(last, sender);
-                            return Ok(response);
-                        }
-                        // The server had closed it meanwhile; nothing of the request was sent.
-                        Err(mut error) => match error.take_message() {
-                            Some(unsent) => request = unsent,
-                            None => return Err(broken(to, &error.into_error())),
-                        },
-                    }
-                }
-                None
-            }
-            Server::Dialled(pending) => Some(pending),
-            Server::Ready(..) | Server::None => None,
-        };
-        let stream = match pending {
-            Some(pending) => pending.await?,
-            None => dial::dial(self.context.clone(), to.clone()).await?,
-        };
-        let (mut sender, connection) = writer()
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| broken(to, &error))?;
-        // It ends with the sender, or with the server; its errors reach the request.
-        tokio::spawn(async move { drop(connection.with_upgrades().await) });
-        let sent = sender.send_request(request).await;
-        let response = sent.map_err(|error| broken(to, &error))?;
-        *server = Server::Ready(to.clone(), sender);
-        Ok(response)
-    }
 }
 
 /// What someone sees who opens the proxy's address itself.
 const HELP: &str = "This is the proxy of a Bailiwick sandbox (HTTP and SOCKS5).\n\
     Set it as http_proxy and https_proxy; it serves no pages of its own.\n";
-
-fn broken(to: &Destination, error: &hyper::Error) -> DialError {
-    DialError::Failed {
-        kind: io::ErrorKind::InvalidData,
-        message: format!("{} gave no proper answer: {error}", to.shown()),
-    }
-}
 
 fn failed<B>(error: &DialError, request: &Request<B>) -> Response<Body> {
     failed_with(error, request.headers())

@@ -9,6 +9,7 @@
 //! bytes broke a protocol so that nobody could say what they mean.
 
 mod accept;
+pub mod ca;
 mod callers;
 mod client_hello;
 mod context;
@@ -25,8 +26,11 @@ mod forward;
 pub mod fuzzing;
 mod gate;
 mod headers;
+mod http1;
+mod http2;
 mod http_asked;
 mod http_serve;
+mod intercept;
 mod names;
 mod opening;
 mod prefixed;
@@ -34,16 +38,20 @@ mod proxy;
 mod refusal;
 mod relay;
 mod rewriting;
+mod secure;
 mod socket_address;
 mod sockets;
 mod socks;
 mod transparent;
 mod tunnel;
 mod udp;
+mod upstream;
+mod wire;
 
 #[cfg(test)]
 mod testing;
 
 pub use gate::Gate;
 pub use names::{NAMESERVER_V4, NAMESERVER_V6};
+pub use secure::Inspection;
 pub use sockets::{Call, Calls, Inside, PROXY_PORT, Sockets, Source};

@@ -1,18 +1,19 @@
 //! A client's connection whose first bytes were read to decide about it, and that still reads
 //! from its beginning: what was checked is exactly what is passed on.
 
+use crate::wire::Wire;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A TCP stream with bytes that come before what is read from it.
+/// A stream with bytes that come before what is read from it.
 #[derive(Debug)]
 pub(crate) struct Prefixed {
     prefix: Vec<u8>,
     taken: usize,
-    inner: TcpStream,
+    inner: Wire,
 }
 
 impl Prefixed {
@@ -22,8 +23,22 @@ impl Prefixed {
         Self {
             prefix,
             taken: 0,
-            inner,
+            inner: Wire::Tcp(inner),
         }
+    }
+
+    /// What travels within TLS.
+    pub(crate) fn within(wire: Wire) -> Self {
+        Self {
+            prefix: Vec::new(),
+            taken: 0,
+            inner: wire,
+        }
+    }
+
+    /// The protocol that was agreed on within TLS.
+    pub(crate) fn protocol(&self) -> Option<&[u8]> {
+        self.inner.protocol()
     }
 
     /// The bytes that were read ahead and not yet taken.
@@ -59,7 +74,7 @@ impl Prefixed {
 
     /// Makes the end of this connection a reset instead of an orderly close.
     pub(crate) fn reset_on_close(&self) {
-        let _ = self.inner.set_zero_linger();
+        self.inner.reset_on_close();
     }
 }
 

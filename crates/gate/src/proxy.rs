@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::destination::Destination;
-use crate::dial::{self, DialError};
+use crate::dial::{self, DialError, Pending};
 use crate::http_serve::{self, Mode};
 use crate::names::Bound;
 use crate::prefixed::Prefixed;
@@ -11,6 +11,7 @@ use crate::relay;
 use crate::socks::{self, Parsed, Reply};
 use crate::tunnel;
 use bailiwick_event::{Host, Transport, Via};
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -33,6 +34,7 @@ pub(crate) fn destination(context: &Context, host: Host, port: u16, via: Via) ->
         address,
         port,
         via,
+        secure: None,
     }
 }
 
@@ -82,6 +84,7 @@ async fn socks5(context: Arc<Context>, mut client: Prefixed) {
     if own {
         relay::run(client, server).await;
     } else {
+        let server: Pending = Box::pin(ready(Ok(server)));
         tunnel::run(context, client, to, Some(server)).await;
     }
 }

@@ -4,6 +4,7 @@ use crate::accept;
 use crate::context::Context;
 use crate::decider::Decider;
 use crate::names::Names;
+use crate::secure::Inspection;
 use crate::sockets::Inside;
 use crate::{proxy, transparent};
 use bailiwick_event::{Act, Decision, Host, RuleRef};
@@ -75,6 +76,8 @@ pub(crate) struct Script {
     mapping: HashMap<String, SocketAddr>,
     http_only: bool,
     usable: bool,
+    inspects: bool,
+    pub(crate) inspection: Option<Inspection>,
     told: Mutex<Vec<Act>>,
 }
 
@@ -85,6 +88,8 @@ impl Script {
             mapping: HashMap::new(),
             http_only: false,
             usable: true,
+            inspects: false,
+            inspection: None,
             told: Mutex::default(),
         }
     }
@@ -100,6 +105,13 @@ impl Script {
 
     pub(crate) fn http_only(mut self) -> Self {
         self.http_only = true;
+        self
+    }
+
+    /// Looks into all TLS.
+    pub(crate) fn inspecting(mut self, inspection: Inspection) -> Self {
+        self.inspects = true;
+        self.inspection = Some(inspection);
         self
     }
 
@@ -144,6 +156,10 @@ impl Decider for Script {
         self.http_only
     }
 
+    fn inspects(&self, _: &Host, _: Option<&Host>, _: u16) -> bool {
+        self.inspects
+    }
+
     fn mapping(&self, host: &Host) -> Option<SocketAddr> {
         self.mapping.get(&host.to_string()).copied()
     }
@@ -182,12 +198,14 @@ pub(crate) struct Rig {
 impl Rig {
     pub(crate) async fn new(script: Script) -> Self {
         let script = Arc::new(script);
-        let context = Arc::new(Context {
-            decider: script.clone(),
-            inside: Arc::new(Here),
-            names: names(),
-            loopback: HashSet::new(),
-        });
+        let context = Context::new(
+            script.clone(),
+            Arc::new(Here),
+            names(),
+            HashSet::new(),
+            script.inspection.clone(),
+        );
+        let context = Arc::new(context);
         let limit = Arc::new(Semaphore::new(50));
         let transparent = TcpListener::bind("0.0.0.0:0").await.unwrap();
         let port = transparent.local_addr().unwrap().port();
@@ -213,6 +231,11 @@ impl Rig {
     pub(crate) async fn to(&self, name: &str) -> TcpStream {
         let (address, _) = self.context.names.bind(name).unwrap();
         self.to_address(address.into()).await
+    }
+
+    /// The port at which programs find every machine.
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) async fn to_address(&self, address: IpAddr) -> TcpStream {

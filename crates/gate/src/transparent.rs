@@ -31,6 +31,7 @@ pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, wanted: Sock
         address: Some(wanted.ip().to_canonical()),
         port: wanted.port(),
         via: Via::Transparent,
+        secure: None,
     };
     let act = to.connect(Transport::Tcp);
     let decision = context.decider.submit(act.clone());

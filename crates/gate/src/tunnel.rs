@@ -6,11 +6,12 @@ use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
 use crate::http_serve::{self, Mode};
+use crate::intercept::{self, Below};
 use crate::opening::{self, MAX_OPENING, Opening, Reading};
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::relay;
-use bailiwick_event::Via;
+use bailiwick_event::{Decision, Host, Origin, RuleRef, Via};
 use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,15 +31,18 @@ enum Server {
     Failed(DialError),
 }
 
-/// Serves a connection whose destination was allowed; `server` where it is dialled already.
+/// Serves a connection whose destination was allowed; `server` where it is being dialled already.
 pub(crate) async fn run(
     context: Arc<Context>,
     mut client: Prefixed,
     to: Destination,
-    server: Option<Prefixed>,
+    server: Option<Pending>,
 ) {
-    let mut dial: Pending = Box::pin(dial::dial(context.clone(), to.clone()));
-    let mut server = server.map_or(Server::Waiting, Server::Connected);
+    // A server that is known to speak HTTP says nothing before it is asked, and may be connected.
+    let early = server.is_some() || !context.speaks_http(&to);
+    let mut dial: Pending =
+        server.unwrap_or_else(|| Box::pin(dial::dial(context.clone(), to.clone())));
+    let mut server = Server::Waiting;
     let mut server_ended = false;
     let mut deadline: Option<Instant> = None;
     // Where nothing but requests may be sent, what is none is refused anyway.
@@ -60,7 +64,7 @@ pub(crate) async fn run(
             deadline = Some(Instant::now() + FINISH);
         }
         let until = deadline.unwrap_or_else(Instant::now);
-        let waiting = matches!(server, Server::Waiting);
+        let waiting = early && matches!(server, Server::Waiting);
         tokio::select! {
             read = client.read_ahead() => match read {
                 Ok(0) => break opening::read_late(client.ahead(), reading),
@@ -94,11 +98,24 @@ pub(crate) async fn run(
     drop(chunk);
     let act = match &opening {
         // A hello that cannot be read names a host that cannot be; it is recorded as that.
-        Opening::BadTls => to.tls(Some(Vec::new())),
-        Opening::Tls(sni) => to.tls(sni.clone()),
+        Opening::BadTls => to.tls(Some(Vec::new()), false),
+        Opening::Tls(sni) => {
+            let name = named(sni.as_deref(), &to);
+            // TLS within TLS is not looked into a second time.
+            if to.secure.is_none() && decider.inspects(&to.host, name.as_ref(), to.port) {
+                let below = match server {
+                    Server::Waiting if !early => Below::Nothing,
+                    Server::Waiting => Below::Dialling(dial),
+                    Server::Connected(stream) => Below::Dialling(Box::pin(ready(Ok(stream)))),
+                    Server::Failed(error) => Below::Dialling(Box::pin(ready(Err(error)))),
+                };
+                return inspected(context, client, to, sni.clone(), below).await;
+            }
+            to.tls(sni.clone(), false)
+        }
         // Where only requests in the clear may be sent, what hides them is refused like TLS
         // that names nobody.
-        Opening::Other => to.tls(None),
+        Opening::Other => to.tls(None, false),
         Opening::Http2 => {
             let _ = client.write_all(HTTP2_ANSWER).await;
             let _ = client.shutdown().await;
@@ -121,6 +138,12 @@ pub(crate) async fn run(
             if to.via == Via::Loopback && !context.decider.http_only(&to.host, to.port) =>
         {
             true
+        }
+        // Whoever only agrees on TLS has asked for nothing.
+        Opening::Other if to.secure.is_some() && client.ahead().is_empty() => false,
+        Opening::Other if to.secure.is_some() => {
+            context.decider.refuse(to.tls(None, true), not_http());
+            false
         }
         Opening::Other | Opening::BadTls => {
             context.decider.submit(act);
@@ -145,6 +168,63 @@ pub(crate) async fn run(
         Ok(server) => relay::run(client, server).await,
         Err(_) => client.reset_on_close(),
     }
+}
+
+/// The machine that a hello asks for: without a name the one that the connection goes to.
+fn named(sni: Option<&[u8]>, to: &Destination) -> Option<Host> {
+    match sni {
+        None => Some(to.host.clone()),
+        Some(name) => Host::parse(std::str::from_utf8(name).ok()?).ok(),
+    }
+}
+
+/// Serves a connection whose TLS is looked into, once its name was decided.
+async fn inspected(
+    context: Arc<Context>,
+    client: Prefixed,
+    to: Destination,
+    sni: Option<Vec<u8>>,
+    below: Below,
+) {
+    let name = named(sni.as_deref(), &to);
+    let act = to.tls(sni, true);
+    let refused = match context.tls() {
+        Ok(_) => !context.decider.submit(act).is_allow(),
+        // What cannot be looked into is not let through unread.
+        Err(why) => {
+            context.decider.refuse(act, unable(why));
+            true
+        }
+    };
+    match name {
+        Some(name) if !refused => intercept::run(context, client, to, name, below).await,
+        _ => client.reset_on_close(),
+    }
+}
+
+/// The refusal of what is within TLS and no request, where only requests may be sent.
+fn not_http() -> Decision {
+    let rule = RuleRef {
+        id: "network.http".to_owned(),
+        origin: Origin::built_in(),
+    };
+    let reason = "only HTTP requests may be sent there, and what was sent within TLS is none";
+    let remedy = "add the machine to [network] allow instead of [[network.http]], if that is meant";
+    Decision::deny(rule, reason, remedy)
+}
+
+/// The refusal of what a rule or an entry wants to be looked into, and cannot be.
+fn unable(why: &str) -> Decision {
+    let rule = RuleRef {
+        id: "network.inspect".to_owned(),
+        origin: Origin::built_in(),
+    };
+    let reason = format!("its TLS is to be looked into, and that cannot be done: {why}");
+    Decision::deny(
+        rule,
+        reason,
+        "mend that, or write inspect = \"never\" for the machine",
+    )
 }
 
 /// The answer to HTTP/2 in the clear, whose requests the gate cannot read.

@@ -70,6 +70,7 @@ pub(crate) async fn record(context: Arc<Context>, socket: UdpSocket) {
                         host: context.host_of(datagram.destination.ip()),
                         address: Some(datagram.destination.ip().to_canonical()),
                         port: datagram.destination.port(),
+                        secure: None,
                         via: Via::Transparent,
                     };
                     context.decider.submit(to.connect(Transport::Udp));

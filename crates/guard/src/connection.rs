@@ -128,7 +128,13 @@ pub(crate) fn resolved(
 }
 
 /// Whether a TLS hello fits the connection that it came on.
-pub(crate) fn tls(policy: &NetworkPolicy, sni: Option<&Text>, host: &Text, port: u16) -> Decision {
+pub(crate) fn tls(
+    policy: &NetworkPolicy,
+    sni: Option<&Text>,
+    host: &Text,
+    port: u16,
+    inspected: bool,
+) -> Decision {
     let host = match refusal::host(host) {
         Ok(host) => host,
         Err(refused) => return refused,
@@ -143,12 +149,13 @@ pub(crate) fn tls(policy: &NetworkPolicy, sni: Option<&Text>, host: &Text, port:
     }
     let other = decide_host(policy, &named, port);
     for (name, decision) in [(&host, &reach), (&named, &other)] {
-        if decision.http_only {
+        if decision.http_only && !inspected {
             return Decision::deny(
                 decision.decision.rule.clone(),
                 format!("a [[network.http]] rule covers \"{name}\", and TLS hides the requests"),
                 format!(
-                    "use http://, or replace the rule in {} by an entry in [network] allow",
+                    "let [network.inspect] look into it, or replace the rule in {} by an entry in \
+                     [network] allow",
                     decision.decision.rule.origin
                 ),
             );

@@ -7,7 +7,7 @@ fn tcp(policy: &NetworkPolicy, host: &str, port: u16) -> Decision {
 
 fn hello(policy: &NetworkPolicy, sni: Option<&str>, host: &str) -> Decision {
     let sni = sni.map(Text::from);
-    tls(policy, sni.as_ref(), &host.into(), 443)
+    tls(policy, sni.as_ref(), &host.into(), 443, false)
 }
 
 #[test]
@@ -269,6 +269,18 @@ fn tls_cannot_hide_requests_that_a_rule_restricts() {
         let decision = hello(&policy, sni, to);
         assert_eq!(refused(&decision), "network.http");
         assert_eq!(decision.rule.origin.line, 30);
+        // What is looked into shows its requests, each of which is decided.
+        let sni = sni.map(Text::from);
+        allowed(&tls(&policy, sni.as_ref(), &to.into(), 443, true));
     }
+    let strange = Text::from("strange.example.com");
+    let decision = tls(
+        &policy,
+        Some(&strange),
+        &"api.example.com".into(),
+        443,
+        true,
+    );
+    assert_eq!(refused(&decision), "network.sni-mismatch");
     allowed(&hello(&policy, None, "other.example.com"));
 }

@@ -32,7 +32,12 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
             addresses,
             port,
         } => connection::resolved(network, host, addresses, *port),
-        Act::Tls { sni, host, port } => connection::tls(network, sni.as_ref(), host, *port),
+        Act::Tls {
+            sni,
+            host,
+            port,
+            inspected,
+        } => connection::tls(network, sni.as_ref(), host, *port, *inspected),
         Act::Http {
             method,
             host,

@@ -145,8 +145,8 @@ proptest! {
             dns(a.clone()),
             Act::Connect { host: a.clone(), address: Some(address), port, transport, via },
             Act::Resolved { host: a.clone(), addresses: vec![address], port },
-            Act::Tls { sni: Some(a.clone()), host: b.clone(), port },
-            Act::Http { method: c, host: a, connected: b, port, path: d, via },
+            Act::Tls { sni: Some(a.clone()), host: b.clone(), port, inspected: false },
+            Act::Http { method: c, host: a, connected: b, port, path: d, via, scheme: bailiwick_event::Scheme::Http },
         ] {
             let decision = decide(&policy, &act);
             prop_assert_eq!(&decision, &decide(&policy, &act));
@@ -181,16 +181,14 @@ proptest! {
             dns(name()),
             connect(name(), port),
             Act::Resolved { host: name(), addresses: vec!["8.8.8.8".parse().unwrap()], port },
-            Act::Tls { sni: Some(name()), host: other(), port },
-            Act::Tls { sni: Some(other()), host: name(), port },
+            Act::Tls { sni: Some(name()), host: other(), port, inspected: false },
+            Act::Tls { sni: Some(other()), host: name(), port, inspected: false },
             Act::Http {
                 method: "GET".into(), host: name(), connected: other(), port,
-                path: "/".into(), via: Via::Proxy,
-            },
+                path: "/".into(), via: Via::Proxy, scheme: bailiwick_event::Scheme::Http },
             Act::Http {
                 method: "GET".into(), host: other(), connected: name(), port,
-                path: "/".into(), via: Via::Proxy,
-            },
+                path: "/".into(), via: Via::Proxy, scheme: bailiwick_event::Scheme::Http },
         ] {
             prop_assert!(!decide(&policy, &act).is_allow(), "{:?}", act);
         }

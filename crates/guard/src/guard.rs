@@ -7,8 +7,9 @@ use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Headers};
 use bailiwick_event::{Act, Decision, Event, Host};
 use bailiwick_ledger::{Ledger, LedgerError};
-use bailiwick_policy::Effective;
+use bailiwick_policy::inspection::{inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
+use bailiwick_policy::{Effective, Inspect};
 use bailiwick_rules::{Registry, Rewrite};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -23,6 +24,8 @@ pub struct Guard {
     ledger: Ledger,
     observer: Option<Observer>,
     rules: Rules,
+    /// Whether programs trust the authority in whose name TLS is looked into.
+    opens_tls: bool,
 }
 
 /// What a boundary was told about a request that it can change.
@@ -41,6 +44,7 @@ impl Guard {
     pub fn new(policy: Arc<Effective>, ledger: Ledger, observer: Option<Observer>) -> Arc<Self> {
         let rules = Rules::new(&policy.rules, ledger.id().as_str());
         Arc::new(Self {
+            opens_tls: may_inspect(&policy),
             policy,
             ledger,
             observer,
@@ -188,6 +192,25 @@ impl Guard {
     #[must_use]
     pub fn reads_requests(&self, host: &Host, port: u16) -> bool {
         self.http_only(host, port) || self.rules().current().has(EventType::HttpRequest)
+    }
+
+    /// Whether the gate looks into a TLS connection to this machine, whose hello asks for `named`. A
+    /// program chooses what it asks for: what either of the two names needs is done.
+    #[must_use]
+    pub fn inspects(&self, host: &Host, named: Option<&Host>, port: u16) -> bool {
+        self.opens_tls
+            && [Some(host), named]
+                .into_iter()
+                .flatten()
+                .any(|host| self.wants_inside(host, port))
+    }
+
+    fn wants_inside(&self, host: &Host, port: u16) -> bool {
+        match inspect(&self.policy.network, host, port) {
+            Inspect::Always => true,
+            Inspect::Never => false,
+            Inspect::Auto => self.http_only(host, port) || self.rules.could_ask(host, port),
+        }
     }
 
     /// Those of a host's addresses that may be dialled at this port: public ones, those that the

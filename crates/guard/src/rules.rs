@@ -5,8 +5,9 @@
 //! what was tried is what they are there to report.
 
 use crate::refusal::built_in;
-use bailiwick_event::fields::{Headers, HttpRequest, Projection, Subject, Time};
-use bailiwick_event::{Act, Decision, RuleRef, Text, Verdict};
+use bailiwick_event::fields::{Field, Headers, HttpRequest, Projection, Subject, Time};
+use bailiwick_event::{Act, Decision, Host, RuleRef, Scheme, Text, Verdict};
+use bailiwick_policy::inspection::WITHIN;
 use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS, Steps};
 use bailiwick_rules::{
     Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
@@ -75,6 +76,29 @@ impl Rules {
         if let Act::SessionStart { backend, .. } = act {
             let _ = self.backend.set(backend.clone());
         }
+    }
+
+    /// Whether any rule could ask about a request to this machine within TLS, or about what comes of
+    /// it.
+    pub(crate) fn could_ask(&self, host: &Host, port: u16) -> bool {
+        let set = self.registry.current();
+        if !WITHIN.iter().any(|on| set.has(*on)) {
+            return false;
+        }
+        let request = HttpRequest {
+            scheme: Some(Cow::Borrowed(Scheme::Https.name())),
+            host: Some(Cow::Owned(host.to_string())),
+            port: Some(i64::from(port)),
+            ..HttpRequest::EMPTY
+        };
+        let known = [Field::HttpScheme, Field::HttpHost, Field::HttpPort];
+        WITHIN.into_iter().any(|on| {
+            let subject = Subject {
+                http_request: Some(&request),
+                ..Subject::new(on)
+            };
+            set.could_ask(&subject, &known)
+        })
     }
 
     /// Asks the rules about an act that the rest of the policy decided. `headers` are those of a

@@ -52,6 +52,7 @@ fn request(host: &str, path: &str) -> Act {
         port: 80,
         path: path.into(),
         via: Via::Proxy,
+        scheme: bailiwick_event::Scheme::Http,
     }
 }
 
@@ -262,6 +263,7 @@ fn a_request_is_asked_about_as_the_machine_that_it_goes_to_too() {
         port: 80,
         path: "/".into(),
         via: Via::Proxy,
+        scheme: bailiwick_event::Scheme::Http,
     };
     // Only what the rules say matters here: the policy allows `a.test` alone.
     let rules = &place.guard;
@@ -413,4 +415,84 @@ fn detections_that_could_not_be_asked_are_told() {
     let told: Vec<_> = told.map(|row| row.act.resource()).collect();
     assert_eq!(told.len(), 1);
     assert!(told[0].contains("takes more steps than it has"), "{told:?}");
+}
+
+#[test]
+fn what_needs_to_be_seen_inside_is_looked_into_and_nothing_else() {
+    let host = |name: &str| bailiwick_event::Host::parse(name).unwrap();
+    let inspects = |place: &Place, to: &str, named: Option<&str>, port: u16| {
+        place
+            .guard
+            .inspects(&host(to), named.map(host).as_ref(), port)
+    };
+    let none = place(Vec::new());
+    assert!(!inspects(&none, "a.test", None, 443));
+    let about = deny(
+        "a",
+        r#"http.request.host == "a.test" && http.request.method == "POST""#,
+    );
+    let some = place(vec![about]);
+    assert!(inspects(&some, "a.test", None, 443));
+    assert!(!inspects(&some, "b.test", None, 443));
+    // The name that a program asks for is its own choice.
+    assert!(inspects(&some, "b.test", Some("a.test"), 443));
+    assert!(inspects(&some, "a.test", Some("b.test"), 443));
+    let all = place(vec![deny("b", r#"http.request.path.startsWith("/admin")"#)]);
+    assert!(inspects(&all, "b.test", None, 8443));
+    let clear = place(vec![deny("c", r#"http.request.scheme == "http""#)]);
+    assert!(!inspects(&clear, "b.test", None, 443));
+}
+
+#[test]
+fn an_entry_says_what_is_looked_into_before_any_rule_does() {
+    use bailiwick_policy::{Inspect, InspectRule};
+    let host = |name: &str| bailiwick_event::Host::parse(name).unwrap();
+    let with = |entries: &[(&str, Inspect)], rules: Vec<Rule>| {
+        let mut policy = effective(crate::testing::with_http(
+            NetworkPolicy::default(),
+            "http.test:443",
+            &["GET"],
+            &[],
+        ));
+        policy.rules = rules;
+        policy.network.inspect = entries
+            .iter()
+            .map(|(host, inspect)| Sourced {
+                value: InspectRule {
+                    host: host.parse().unwrap(),
+                    inspect: *inspect,
+                },
+                origin: Origin::new("p.toml", 1, 1),
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let state = StateDir::at(folder.path()).unwrap();
+        let new = NewSession {
+            name: None,
+            workspace: &policy.workspace,
+            argv: &["true".into()],
+        };
+        let ledger = Ledger::create(&state, &new).unwrap();
+        (Guard::new(Arc::new(policy), ledger, None), folder)
+    };
+    let inspects = |guard: &Guard, name: &str| guard.inspects(&host(name), None, 443);
+    let (guard, _folder) = with(&[], Vec::new());
+    assert!(inspects(&guard, "http.test") && !inspects(&guard, "a.test"));
+    let never = [("*:*", Inspect::Never)];
+    let (guard, _folder) = with(&never, vec![deny("a", "true")]);
+    assert!(!inspects(&guard, "http.test") && !inspects(&guard, "a.test"));
+    let mixed = [("*", Inspect::Always), ("a.test", Inspect::Never)];
+    let (guard, _folder) = with(&mixed, vec![deny("a", "true")]);
+    assert!(inspects(&guard, "http.test") && inspects(&guard, "b.test"));
+    assert!(!inspects(&guard, "a.test"));
+}
+
+#[test]
+fn a_rule_that_comes_where_nobody_trusts_the_authority_does_not_break_what_works() {
+    let host = bailiwick_event::Host::parse("a.test").unwrap();
+    let place = place(Vec::new());
+    let mut edit = place.guard.rules().edit();
+    edit.put(deny("late", "true")).unwrap();
+    edit.finish();
+    assert!(!place.guard.inspects(&host, None, 443));
 }

@@ -91,7 +91,6 @@ proptest! {
             connected: text(2),
             port: 80,
             path: text(3),
-            via: Via::Proxy,
-        });
+            via: Via::Proxy, scheme: bailiwick_event::Scheme::Http, });
     }
 }

@@ -114,6 +114,7 @@ fn identity(value: &Value) -> Option<String> {
         | Value::Variable(..)
         | Value::Number(_)
         | Value::Time(_) => None,
+        Value::Inspect(rule) => Some(rule.host.to_string()),
     }
 }
 

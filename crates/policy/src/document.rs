@@ -243,6 +243,7 @@ impl Reader<'_> {
         }
         match key.kind {
             Kind::Mappings | Kind::Variables => self.map(key, item),
+            Kind::Inspections => self.inspections(key, item),
             Kind::HttpRules => self.http_rules(key, item),
             Kind::Rules => self.rules(key, RuleKind::Rule, item),
             Kind::Detections => self.rules(key, RuleKind::Detection, item),
@@ -317,6 +318,7 @@ impl Reader<'_> {
             };
             let read = match key.kind {
                 Kind::Mappings => read::mapping(name.get_ref(), text),
+                Kind::Inspections => read::inspection(name.get_ref(), text),
                 _ => read::variable(name.get_ref(), text),
             };
             match read {
@@ -324,6 +326,17 @@ impl Reader<'_> {
                 Err((true, why)) => self.error(name.span(), why.0, why.1),
                 Err((false, why)) => self.error(value.span(), why.0, why.1),
             }
+        }
+    }
+
+    /// A table, or one word for every machine.
+    fn inspections(&mut self, key: &'static Key, item: &Item<'_>) {
+        match item.get_ref() {
+            DeValue::String(word) => match read::inspection("*:*", word) {
+                Ok(value) => self.push(key, value, item.span()),
+                Err((_, why)) => self.error(item.span(), why.0, why.1),
+            },
+            _ => self.map(key, item),
         }
     }
 

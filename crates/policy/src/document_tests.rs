@@ -40,6 +40,8 @@ protect_absent = "sweep"
 allow = ["@pip", "api.example.com", "*.example.org:443", "10.1.2.3:5432", "localhost:5432"]
 deny = ["evil.example"]
 publish = ["127.0.0.1:3000:3000"]
+inspect = { "*" = "auto", "pinned.test" = "never" }
+roots = ["~/company-ca.pem"]
 [network.hosts]
 "pypi.test" = "127.0.0.1:8443"
 [[network.http]]
@@ -71,6 +73,39 @@ pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
     assert_eq!((allow.origin.line, allow.origin.column), (22, 10));
+}
+
+#[test]
+fn what_is_looked_into_is_one_word_or_a_table_of_machines() {
+    let document = parse("[network]\ninspect = \"always\"\n").unwrap();
+    let all = document.of(KeyId::Inspect).next().unwrap();
+    assert_eq!(format!("{:?}", all.value).matches("Always").count(), 1);
+    for (text, place, help) in [
+        (
+            "inspect = \"sometimes\"",
+            "p.toml:2:11",
+            "write \"auto\", \"always\" or \"never\"",
+        ),
+        (
+            "inspect = { \"a.test\" = \"no\" }",
+            "p.toml:2:24",
+            "write \"auto\"",
+        ),
+        (
+            "inspect = { \"https://a.test\" = \"never\" }",
+            "p.toml:2:13",
+            "write the host alone",
+        ),
+        ("inspect = true", "p.toml:2:11", "write inspect = "),
+        (
+            "roots = [\"/etc/*.pem\"]",
+            "p.toml:2:10",
+            "write the path of one file",
+        ),
+    ] {
+        let said = error(&format!("[network]\n{text}\n"));
+        assert!(said.starts_with(place) && said.contains(help), "{said}");
+    }
 }
 
 #[test]

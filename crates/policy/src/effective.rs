@@ -1,6 +1,7 @@
 //! The effective policy: what is left when every layer was read. It is the only form in which a
 //! policy is enforced, and the form that a session records.
 
+use crate::InspectRule;
 use bailiwick_event::{Host, HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -195,6 +196,12 @@ pub struct NetworkPolicy {
     /// `[network.hosts]`: names that stand for exactly one address and port of this machine or
     /// its network.
     pub hosts: Vec<Sourced<HostMapping>>,
+    /// `[network.inspect]`: whose TLS the gate looks into; the stronger layer's entries first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inspect: Vec<Sourced<InspectRule>>,
+    /// `roots`: files of authorities, in PEM, that the gate trusts beside the machine's own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<Sourced<PathBuf>>,
     /// Ports of the host that lead to a port of the sandbox's loopback.
     pub publish: Vec<Sourced<Publish>>,
     /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may

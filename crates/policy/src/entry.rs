@@ -3,7 +3,7 @@
 
 use crate::keys::Key;
 use crate::sets::SetName;
-use crate::{HostMapping, HttpRule, Publish};
+use crate::{HostMapping, HttpRule, InspectRule, Publish};
 use bailiwick_event::{HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub(crate) enum Value {
     Number(u64),
     Time(Duration),
     Rule(Box<Rule>),
+    Inspect(InspectRule),
 }
 
 /// One entry and where it stands.

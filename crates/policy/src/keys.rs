@@ -20,6 +20,8 @@ pub(crate) enum KeyId {
     Publish,
     Hosts,
     Http,
+    Inspect,
+    Roots,
     Pass,
     Set,
     Memory,
@@ -48,6 +50,10 @@ pub(crate) enum Kind {
     Publish,
     /// A table from host names to `address:port`.
     Mappings,
+    /// A table from hosts to whether their TLS is looked into.
+    Inspections,
+    /// Paths of files, without wildcards.
+    Files,
     /// An array of tables.
     HttpRules,
     /// An array of tables: rules that decide.
@@ -93,6 +99,8 @@ impl Kind {
             Self::Hosts { .. } => "a list of hosts",
             Self::Publish => "a list of addresses and ports",
             Self::Mappings => "a table of names and addresses",
+            Self::Inspections => "auto, always or never, or a table of hosts with one of them each",
+            Self::Files => "a list of files",
             Self::HttpRules | Self::Rules | Self::Detections => "an array of tables",
             Self::Packs => "a list of packs",
             Self::PublicKeys => "a list of public keys",
@@ -331,7 +339,25 @@ pub(crate) const KEYS: &[Key] = &[
         Widens,
         "nothing",
         r#"[{ host = "api.example.com:80", methods = ["GET"] }]"#,
-        "The only plain HTTP requests that these machines may be sent. A machine with a rule is allowed at the rule's ports; anything else there, TLS too, is refused. To let TLS pass unread, write the rule for port 80 and add port 443 to `allow`."
+        "The only HTTP requests that these machines may be sent. A machine with a rule is allowed at the rule's ports; anything else there is refused. TLS is looked into, unless `inspect` forbids it: then it is refused."
+    ),
+    key!(
+        Inspect,
+        "network.inspect",
+        Kind::Inspections,
+        Widens,
+        "auto",
+        r#"{ "*" = "auto", "pinned.example.com" = "never" }"#,
+        "Whose TLS the gate looks into: `always`, `never` (it passes as it is, decided by the machine's name), or `auto`: where an entry of `http`, a rule or a secret needs to see the requests. The most exact entry holds; one word alone is for all machines. Programs inside trust the certificates that the gate then shows; one that does not, because it has its own list of them, needs `never`."
+    ),
+    key!(
+        Roots,
+        "network.roots",
+        Kind::Files,
+        Widens,
+        "none",
+        r#"["~/company-ca.pem"]"#,
+        "Files of certificates, in PEM, that servers whose TLS is looked into may be certified by, beside those that this machine trusts. Not in a project's policy."
     ),
     key!(
         Pass,

@@ -19,6 +19,7 @@ mod fixture;
 pub mod fuzzing;
 mod import;
 mod in_short;
+pub mod inspection;
 mod keys;
 mod load;
 mod lock_text;
@@ -55,6 +56,7 @@ pub use effective::{
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};
 pub use import::{Imported, LeftOut, Tool, import};
+pub use inspection::{Inspect, InspectRule};
 pub use load::{FileRules, Loaded, Source, check, load, rules_of};
 pub use new_file::new_file;
 pub use path_glob::PathGlob;

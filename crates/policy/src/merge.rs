@@ -134,6 +134,10 @@ impl Merge {
                     .flatten()
                     .any(|g| path_covers(&g.pattern, &asked))
             }
+            Value::Text(text) if key == KeyId::Roots => {
+                let asked = expand(text, &giver.bases);
+                (network.roots.iter()).any(|r| PathPattern::Path(r.value.clone()) == asked)
+            }
             Value::Text(text) => environment.pass.iter().any(|p| name_covers(&p.value, text)),
             Value::Variable(name, value) => environment
                 .set
@@ -151,6 +155,7 @@ impl Merge {
             }
             Value::Http(rule) => self.network_grants(&rule.host),
             Value::Rule(rule) => self.effective.rules.iter().any(|r| same_rule(r, rule)),
+            Value::Inspect(rule) => network.inspect.iter().any(|r| r.value == *rule),
             Value::Number(_) | Value::Time(_) => true,
         }
     }
@@ -191,11 +196,21 @@ impl Merge {
                     require.push(sourced(text, origin));
                 }
             }
+            (Value::Text(text), KeyId::Roots) => {
+                if let PathPattern::Path(path) = expand(text, &giver.bases) {
+                    once(&mut network.roots, &path, origin);
+                }
+            }
             (Value::Text(_), _) => {}
             (Value::Rule(rule), _) => self.insert_rule(rule, giver),
             (Value::Set(set), _) => self.sets.push((*set, giver.layer, origin.clone())),
             (Value::Host(host), KeyId::NetworkDeny) => once(&mut network.deny, host, origin),
             (Value::Host(host), _) => once(&mut network.allow, host, origin),
+            (Value::Inspect(rule), _) => {
+                if !network.inspect.iter().any(|r| r.value.host == rule.host) {
+                    network.inspect.push(sourced(rule, origin));
+                }
+            }
             (Value::Http(rule), _) => once(&mut network.http, rule, origin),
             (Value::Publish(publish), _) => {
                 if !network

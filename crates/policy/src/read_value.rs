@@ -6,7 +6,7 @@ use crate::keys::{KEYS, Kind};
 use crate::paths;
 use crate::quantity;
 use crate::sets::SetName;
-use crate::{HostMapping, LAYERS, ProtectAbsent, Publish};
+use crate::{HostMapping, Inspect, InspectRule, LAYERS, ProtectAbsent, Publish};
 use bailiwick_event::{Host, HostPattern, Text, closest};
 use bailiwick_rules::pack::is_public_key;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -34,6 +34,13 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
     let as_is = || Value::Text(text.to_owned());
     match kind {
         Kind::Paths => paths::check(text)
+            .map(|()| as_is())
+            .map_err(|(m, h)| why(m, h)),
+        Kind::Files if text.contains(['*', '?', '[']) => Err(why(
+            format!("\"{shown}\" has a wildcard in it"),
+            "write the path of one file",
+        )),
+        Kind::Files => paths::check(text)
             .map(|()| as_is())
             .map_err(|(m, h)| why(m, h)),
         Kind::Hosts { sets } => host(text, sets),
@@ -216,6 +223,22 @@ pub(crate) fn mapping(name: &str, address: &str) -> Result<Value, (bool, Why)> {
             ),
         )),
     }
+}
+
+/// Reads `"host" = "auto"`; the flag says whether the host is what is wrong.
+pub(crate) fn inspection(host: &str, inspect: &str) -> Result<Value, (bool, Why)> {
+    let host = host.parse::<HostPattern>().map_err(|e| {
+        let message = format!("\"{}\" names no host", Text::from(host));
+        (true, why(message, Text::from(e).to_string()))
+    })?;
+    let Some(inspect) = Inspect::parse(inspect) else {
+        let message = format!("\"{}\" is no way to look into TLS", Text::from(inspect));
+        return Err((
+            false,
+            why(message, "write \"auto\", \"always\" or \"never\""),
+        ));
+    };
+    Ok(Value::Inspect(InspectRule { host, inspect }))
 }
 
 /// Reads a variable; the flag says whether the name is what is wrong.

@@ -1,6 +1,7 @@
 //! The JSON Schema of a policy file, for editors. It is made from the table of keys and says no
 //! more than the table; what only the loader can judge (a path, a host) is a plain string in it.
 
+use crate::Inspect;
 use crate::keys::{HTTP_KEYS, KEYS, Key, Kind, SECTIONS};
 use bailiwick_event::fields::EventType;
 use bailiwick_rules::pack::{RuleKey, RuleKind};
@@ -42,6 +43,7 @@ fn property(key: &Key) -> Value {
         | Kind::Packs
         | Kind::PublicKeys
         | Kind::Paths
+        | Kind::Files
         | Kind::Hosts { .. }
         | Kind::Publish
         | Kind::RequestPaths => list(),
@@ -61,6 +63,13 @@ fn property(key: &Key) -> Value {
             schema
         }
         Kind::Mappings => table("^[^/:@ ]+$"),
+        Kind::Inspections => {
+            let words: Vec<_> = Inspect::ALL.iter().map(|(_, name)| *name).collect();
+            json!({ "oneOf": [
+                { "enum": words },
+                { "type": "object", "additionalProperties": { "enum": words } },
+            ] })
+        }
         Kind::Variables => table("^[A-Za-z_][A-Za-z0-9_]*$"),
         Kind::HttpRules => {
             let mut rule = object(HTTP_KEYS.iter());

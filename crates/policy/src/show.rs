@@ -92,6 +92,16 @@ pub fn render_show(loaded: &Loaded) -> String {
         )
     });
     page.table(KeyId::Hosts, hosts.collect());
+    let inspect = network.inspect.iter().map(|entry| {
+        let rule = &entry.value;
+        let way = rule.inspect.name().to_owned();
+        (rule.host.to_string(), way, entry.origin.clone())
+    });
+    page.table(KeyId::Inspect, inspect.collect());
+    page.list(
+        KeyId::Roots,
+        texts(&network.roots, |path| path.display().to_string()),
+    );
     page.list(
         KeyId::Pass,
         texts(&effective.environment.pass, Clone::clone),

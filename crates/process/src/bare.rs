@@ -58,10 +58,15 @@ pub(crate) fn enforce(plan: &Plan, bare: &Bare) -> io::Result<bool> {
 
 /// The name of git's configuration among the temporary files.
 const GIT: &str = ".gitconfig";
+/// The name of the bundle of authorities among them.
+const AUTHORITIES: &str = ".ca-bundle.pem";
 
-/// Puts down what git reads in the place of the user's own configuration, which is closed: git ends
+/// Puts down what programs trust, and what git reads in the place of the user's own configuration, which is closed: git ends
 /// where it may not read that.
 pub(crate) fn prepare(skeleton: &Skeleton, scratch: &Path) -> io::Result<()> {
+    if let Some(trust) = &skeleton.trust {
+        fs::write(scratch.join(AUTHORITIES), &trust.bundle)?;
+    }
     let mut files = skeleton.files.iter();
     match files.find(|file| file.path.ends_with(GIT)) {
         Some(file) => fs::write(scratch.join(GIT), &file.bytes),
@@ -78,10 +83,15 @@ pub(crate) fn variables(plan: &Plan, bare: &Bare) -> Vec<(OsString, OsString)> {
         .find(|bind| bind.access == Access::Private && bind.at.ends_with(".cache"))
         .map(|bind| bind.source.clone());
     let temporary = ["TMPDIR", "TMP", "TEMP"].map(|name| (name, bare.scratch.clone()));
-    let git = Some(bare.scratch.join(GIT)).filter(|file| file.exists());
+    let here = |name: &str| Some(bare.scratch.join(name)).filter(|file| file.exists());
+    let git = here(GIT);
+    let bundle = here(AUTHORITIES).into_iter();
+    let trusting = bundle
+        .flat_map(|file| bailiwick_sandbox::trust::VARIABLES.map(|name| (name, file.clone())));
     temporary
         .into_iter()
         .chain(git.map(|file| ("GIT_CONFIG_GLOBAL", file)))
+        .chain(trusting)
         .chain(cache.map(|folder| ("XDG_CACHE_HOME", folder)))
         .map(|(name, folder)| (OsString::from(name), folder.into_os_string()))
         .chain(

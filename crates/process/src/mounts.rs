@@ -10,6 +10,8 @@ use crate::setup::SetUp;
 use crate::skeleton::{Content, FOLDERS, Skeleton, runtime_folder};
 use crate::switches::{Layer, without};
 use crate::watch::INODE;
+use bailiwick_sandbox::TrustFiles;
+use bailiwick_sandbox::trust::BUNDLE;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use rustix::io::Errno;
@@ -249,6 +251,9 @@ pub(crate) fn enter(
     for content in &skeleton.covered {
         cover(&content.path, &content.bytes)?;
     }
+    if let Some(trust) = &skeleton.trust {
+        authorities(trust)?;
+    }
     restrict(plan)?;
     at("the private root", rustix::process::chdir(NEW))?;
     at("the private root", rustix::process::pivot_root(".", "."))
@@ -308,12 +313,30 @@ fn files(skeleton: &Skeleton, identity: Identity) -> Result<(), MountError> {
     Ok(())
 }
 
+/// What programs trust: in a place of its own, and over what they trust outside.
+fn authorities(trust: &TrustFiles) -> Result<(), MountError> {
+    let bundle = Path::new(BUNDLE);
+    cover(bundle, &trust.bundle)?;
+    for (paths, content) in [
+        (&trust.over, &trust.bundle),
+        (&trust.over_java, &trust.java),
+    ] {
+        // What the policy does not show is not needed.
+        for path in paths.iter().filter(|path| inside(path).exists()) {
+            cover(path, content)?;
+        }
+    }
+    Ok(())
+}
+
 /// Puts a file of the product over one of the host, where the host has one.
 fn cover(path: &Path, content: &[u8]) -> Result<(), MountError> {
     let name = || path.display().to_string();
     let target = inside(path);
     let source = inside(Path::new("/run/.cover"));
-    at(name(), fs::write(&source, content))?;
+    let readable = fs::Permissions::from_mode(0o644);
+    let written = fs::write(&source, content).and_then(|()| fs::set_permissions(&source, readable));
+    at(name(), written)?;
     let place = match fs::symlink_metadata(&target) {
         // Absent: it is made if its folder is the product's own, else the host never had it.
         Err(_) => {

@@ -87,7 +87,7 @@ impl SetUp {
                 .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
         }
         Ok(Self {
-            skeleton: Skeleton::new(policy, identity),
+            skeleton: Skeleton::new(policy, identity, launch.trust),
             bounds,
             rules,
             loopback: loopback(policy)?,

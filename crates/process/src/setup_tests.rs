@@ -59,6 +59,7 @@ prop_compose! {
         SetUp {
             plan,
             skeleton: Skeleton {
+                trust: None,
                 files: files.into_iter().map(|(path, bytes)| Content { path, bytes }).collect(),
                 covered: Vec::new(),
                 home,

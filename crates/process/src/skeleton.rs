@@ -5,6 +5,7 @@ use crate::git_config;
 use crate::identity::{INSIDE, Identity};
 use crate::setup::raw;
 use bailiwick_policy::Effective;
+use bailiwick_sandbox::TrustFiles;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -40,6 +41,8 @@ pub(crate) struct Skeleton {
     pub(crate) files: Vec<Content>,
     /// Files that cover one of the host.
     pub(crate) covered: Vec<Content>,
+    /// What programs trust, where the gate looks into TLS.
+    pub(crate) trust: Option<TrustFiles>,
     /// The home directory.
     #[serde(with = "raw")]
     pub(crate) home: PathBuf,
@@ -52,7 +55,7 @@ pub(crate) fn runtime_folder(identity: Identity) -> PathBuf {
 
 impl Skeleton {
     /// The skeleton for a policy.
-    pub(crate) fn new(policy: &Effective, identity: Identity) -> Self {
+    pub(crate) fn new(policy: &Effective, identity: Identity, trust: Option<&TrustFiles>) -> Self {
         let mut files = Vec::new();
         if let Some(config) = git_config::of_home(&policy.home) {
             files.push(Content {
@@ -79,6 +82,7 @@ impl Skeleton {
         Self {
             files,
             covered,
+            trust: trust.cloned(),
             home: policy.home.clone(),
         }
     }

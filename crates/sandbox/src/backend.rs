@@ -1,6 +1,7 @@
 //! What a backend is: something that prepares an isolated place, lets one command run in it, and
 //! reports what happens to it. It decides nothing and records nothing; the session does both.
 
+use crate::trust::TrustFiles;
 use bailiwick_event::{Act, Decision, Failure, LimitKind};
 use bailiwick_gate::{Inside, Sockets};
 use bailiwick_policy::Effective;
@@ -37,6 +38,8 @@ pub struct Launch<'a> {
     pub private: &'a Path,
     /// Whether layers that the machine does not have are done without.
     pub best_effort: bool,
+    /// What its programs trust for TLS that is looked into; none where nothing is.
+    pub trust: Option<&'a TrustFiles>,
     /// What stdout and stderr are inside, where they are not the caller's own.
     pub streams: [Option<BorrowedFd<'a>>; 3],
 }

@@ -1,7 +1,9 @@
 //! The command's environment: what the policy names, and the proxy variables. An allow list,
 //! because tokens are kept in variables that nobody can list.
 
+use crate::trust;
 use bailiwick_policy::Effective;
+use bailiwick_policy::inspection::may_inspect;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +38,7 @@ pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
     }
 }
 
-/// The whole environment of the command: the base, what the policy passes, the proxy, what the
+/// The whole environment of the command: the base, what the policy passes, the proxy, the authorities, what the
 /// policy sets, what the caller adds; later ones win.
 pub(crate) fn build(
     policy: &Effective,
@@ -64,6 +66,10 @@ pub(crate) fn build(
     variables.insert("HOME".into(), policy.home.clone().into());
     variables.insert("PWD".into(), cwd.into());
     variables.extend(proxy());
+    if may_inspect(policy) {
+        let of = trust::variables(Path::new(trust::BUNDLE));
+        variables.extend(of.map(|(name, file)| (name.into(), file.into())));
+    }
     variables.insert("BAILIWICK".into(), "1".into());
     for (name, entry) in &policy.environment.set {
         variables.insert(name.into(), entry.value.clone().into());

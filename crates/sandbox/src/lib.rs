@@ -30,6 +30,7 @@ mod summary;
 mod supervisor;
 mod switches;
 mod terminal;
+pub mod trust;
 mod visit;
 mod warm;
 
@@ -43,3 +44,4 @@ pub use rules::{ListedRule, RulesAsk, rules};
 pub use serve::{ServeRequest, serve};
 pub use session::{Finished, RunRequest, run};
 pub use spare::spare;
+pub use trust::{Trust, TrustFiles};

@@ -13,6 +13,7 @@ use crate::startup::{self, Stage};
 use crate::supervisor::Supervisor;
 use crate::switches::without_limits;
 use crate::terminal::Terminal;
+use crate::trust::Trust;
 use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
@@ -91,6 +92,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         Ok(made) => made.map_or((None, [const { None }; 3]), |(o, ends)| (Some(o), ends)),
         Err(e) => return Err(Failure::fault(format!("the output cannot be limited: {e}"))),
     };
+    let trust = Trust::of(&state, &policy)?;
     let launch = Launch {
         policy: &policy,
         command: Some(Invocation {
@@ -101,6 +103,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         open: request.name.is_some(),
         private: &private,
         best_effort: request.best_effort,
+        trust: trust.as_ref().map(|trust| &trust.files),
         streams: ends.each_ref().map(|end| end.as_ref().map(AsFd::as_fd)),
     };
     // Mistakes of the policy are told before those of the machine.
@@ -151,7 +154,8 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         ),
         _ => None,
     };
-    let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door);
+    let inspection = trust.map(|trust| trust.inspection);
+    let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door, inspection);
     supervisor.front = Some(Front::new(terminal, signals));
     supervisor.output = output;
     let end = supervisor.watch();

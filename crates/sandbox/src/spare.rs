@@ -14,6 +14,7 @@ use crate::record::{Beginning, Record};
 use crate::serve::{READY, ServeRequest, TAKEN};
 use crate::session::{make_own_folders, private_folder, publish, say, start_folder};
 use crate::supervisor::Supervisor;
+use crate::trust::Trust;
 use bailiwick_event::Failure;
 use bailiwick_ledger::{Blank, StateDir};
 use bailiwick_policy::{Effective, Loaded, Request};
@@ -46,7 +47,13 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     let state = StateDir::from_environment()?;
     let policy = read(&request.policy)?.effective;
     let private = private_folder(&state, &policy);
-    let begun = prepared?.begin(&launch(&policy, &private, request.best_effort))?;
+    let trust = Trust::of(&state, &policy)?;
+    let begun = prepared?.begin(&launch(
+        &policy,
+        trust.as_ref(),
+        &private,
+        request.best_effort,
+    ))?;
     pass(Place::Planned);
     let layers = begun.layers();
     let started = begun.ready()?;
@@ -85,6 +92,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
         blank,
         layers,
         started,
+        trust,
     };
     match waiting.fit(&wanted, &run) {
         Some((waiting, policy)) => waiting.go(socket, &wanted, run, streams, &policy),
@@ -110,6 +118,7 @@ fn read(request: &Request) -> Result<Loaded, Failure> {
 
 fn launch<'a>(
     policy: &'a Effective,
+    trust: Option<&'a Trust>,
     private: &'a std::path::Path,
     best_effort: bool,
 ) -> Launch<'a> {
@@ -119,6 +128,7 @@ fn launch<'a>(
         open: true,
         private,
         best_effort,
+        trust: trust.map(|trust| &trust.files),
         streams: [None; 3],
     }
 }
@@ -193,6 +203,7 @@ struct Waiting<'a> {
     blank: Option<Blank>,
     layers: Vec<String>,
     started: Started,
+    trust: Option<Trust>,
 }
 
 impl Waiting<'_> {
@@ -213,7 +224,9 @@ impl Waiting<'_> {
             return None;
         }
         let private = private_folder(&self.state, &effective);
-        let launch = launch(&effective, &private, run.best_effort);
+        // Another authority than it was made with makes it another sandbox.
+        self.trust = Trust::of(&self.state, &effective).ok()?;
+        let launch = launch(&effective, self.trust.as_ref(), &private, run.best_effort);
         if !self.started.running.fits(&launch).ok()? {
             return None;
         }
@@ -302,7 +315,9 @@ impl Waiting<'_> {
             running,
             ..self.started
         };
-        let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), Some(door));
+        let inspection = self.trust.map(|trust| trust.inspection);
+        let mut supervisor =
+            Supervisor::new(started, Arc::clone(&record.guard), Some(door), inspection);
         let end = supervisor.watch();
         pass(Place::Ended);
         let path = wanted.variable("PATH");

@@ -11,7 +11,7 @@ use crate::record::Record;
 use crate::session::Finished;
 use crate::switches::without_limits;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
-use bailiwick_gate::{Gate, Inside, Sockets};
+use bailiwick_gate::{Gate, Inside, Inspection, Sockets};
 use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::AsFd;
@@ -41,6 +41,8 @@ pub(crate) struct Supervisor {
     reached: bool,
     sockets: Option<Sockets>,
     inside: Arc<dyn Inside>,
+    /// By what the gate looks into TLS.
+    inspection: Option<Inspection>,
     gate: Option<Gate>,
     started: Instant,
     writing: bool,
@@ -58,7 +60,12 @@ pub(crate) enum End {
 
 impl Supervisor {
     /// Watches a command that starts now, for nobody in this process.
-    pub(crate) fn new(started: Started, guard: Arc<Guard>, door: Option<Door>) -> Self {
+    pub(crate) fn new(
+        started: Started,
+        guard: Arc<Guard>,
+        door: Option<Door>,
+        inspection: Option<Inspection>,
+    ) -> Self {
         Self {
             running: started.running,
             guard,
@@ -68,6 +75,7 @@ impl Supervisor {
             reached: false,
             sockets: Some(started.sockets),
             inside: started.inside,
+            inspection,
             gate: None,
             started: Instant::now(),
             writing: false,
@@ -245,7 +253,8 @@ impl Supervisor {
         let Some(sockets) = self.sockets.take() else {
             return Ok(());
         };
-        let gate = Gate::start(sockets, Arc::clone(&self.guard), Arc::clone(&self.inside))
+        let (guard, inside) = (Arc::clone(&self.guard), Arc::clone(&self.inside));
+        let gate = Gate::start(sockets, guard, inside, self.inspection.clone())
             .map_err(|e| Failure::fault(format!("the gate cannot be started: {e}")))?;
         self.gate = Some(gate);
         Ok(())

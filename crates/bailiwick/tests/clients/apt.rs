@@ -27,6 +27,7 @@ const APT: Client = Client {
         ),
     ],
     environment: &[("APT_CONFIG", "{workspace}/apt/apt.conf")],
+    trust: &[],
     script: "apt-get --error-on=any update && apt-get download hello-apt",
     artefacts: &["hello-apt_1.0_all.deb"],
 };

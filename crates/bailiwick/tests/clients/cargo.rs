@@ -18,10 +18,11 @@ const CARGO: Client = Client {
             "home/config.toml",
             "[source.crates-io]\nreplace-with = \"mirror\"\n\
              [source.mirror]\nregistry = \"sparse+https://crates.test/index/\"\n\
-             [http]\ncainfo = \"{workspace}/ca.pem\"\n[net]\nretry = 0\n",
+             [net]\nretry = 0\n",
         ),
     ],
     environment: &[("CARGO_HOME", "{workspace}/home")],
+    trust: &[("CARGO_HTTP_CAINFO", "{workspace}/ca.pem")],
     script: "cargo fetch",
     artefacts: &["Cargo.lock", "home/registry/cache", "home/registry/src"],
 };
@@ -29,6 +30,11 @@ const CARGO: Client = Client {
 #[test]
 fn cargo_fetches_as_it_does_without_a_sandbox() {
     CARGO.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn cargo_fetches_with_its_tls_inspected() {
+    CARGO.works_with_its_tls_inspected();
 }
 
 #[test]

@@ -22,6 +22,8 @@ pub(crate) struct Client {
     pub(crate) secure: bool,
     pub(crate) files: &'static [(&'static str, &'static str)],
     pub(crate) environment: &'static [(&'static str, &'static str)],
+    /// Variables by which it trusts the server's authority, where the sandbox does not arrange that.
+    pub(crate) trust: &'static [(&'static str, &'static str)],
     /// What is run, as a line of shell in the workspace.
     pub(crate) script: &'static str,
     /// What it leaves behind: files or folders of the workspace.
@@ -42,6 +44,9 @@ struct Plain {
     requests: Vec<String>,
 }
 
+/// What has the gate look into all TLS.
+const INSPECTED: &str = "inspect = \"always\"\nroots = [\"{roots}\"]";
+
 const LIMIT: Duration = Duration::from_secs(120);
 
 impl Client {
@@ -49,21 +54,36 @@ impl Client {
     /// name in the ledger.
     #[track_caller]
     pub(crate) fn works_as_it_does_without_a_sandbox(&self) {
-        self.works(|sandbox| sandbox);
+        self.works(|client, sandbox| client.trusting(sandbox), "");
     }
 
     /// The same on a machine that gives no namespaces.
     #[track_caller]
     pub(crate) fn works_without_namespaces(&self) {
-        self.works(Sandbox::without_namespaces);
+        self.works(
+            |client, sandbox| client.trusting(sandbox).without_namespaces(),
+            "",
+        );
     }
 
+    /// The same where the gate looks into its TLS: it trusts nobody but whom the sandbox has it trust,
+    /// and every request that the server sees is in the ledger.
     #[track_caller]
-    fn works(&self, on: fn(Sandbox) -> Sandbox) {
+    pub(crate) fn works_with_its_tls_inspected(&self) {
+        assert!(self.secure, "there is no TLS to look into");
+        self.works(|_, sandbox| sandbox, INSPECTED);
+    }
+
+    /// `network` stands in the policy's `[network]`.
+    #[track_caller]
+    fn works(&self, on: fn(&Self, Sandbox) -> Sandbox, network: &str) {
         let registry = self.registry();
         let plain = self.plain(&registry);
-        let outcome = on(self.sandbox(&registry))
-            .policy(&registry.policy(self, self.hosts))
+        let inspected = !network.is_empty();
+        let roots = registry.authority.certificate.to_str().unwrap();
+        let network = network.replace("{roots}", roots);
+        let outcome = on(self, self.sandbox(&registry))
+            .policy(&registry.policy(self, self.hosts, &network))
             .run(self.script);
 
         outcome.success().nothing_refused();
@@ -76,7 +96,10 @@ impl Client {
         for event in events.iter().filter(|e| e.boundary() == Boundary::Socket) {
             assert_eq!(event.decision.rule.id, "network.hosts", "{event:?}");
         }
-        assert_eq!(self.requests_in(&events), self.requests_seen(&plain));
+        assert_eq!(
+            self.requests_in(&events),
+            self.requests_seen(&plain, inspected)
+        );
         assert!(matches!(
             events.iter().rev().find(|e| e.boundary() == Boundary::Exec),
             Some(Event {
@@ -100,8 +123,8 @@ impl Client {
             .collect();
         assert!(others.len() < self.hosts.len(), "{removed} is not its host");
         let outcome = self
-            .sandbox(&registry)
-            .policy(&registry.policy(self, &others))
+            .trusting(self.sandbox(&registry))
+            .policy(&registry.policy(self, &others, ""))
             .run(self.script);
 
         outcome.failure().refused_by("network.default");
@@ -128,7 +151,7 @@ impl Client {
         let registry = self.registry();
         // A client that fails for another reason would prove nothing.
         let plain = self.plain(&registry);
-        let outcome = self.sandbox(&registry).run(self.script);
+        let outcome = self.trusting(self.sandbox(&registry)).run(self.script);
 
         outcome.failure().refused_by("network.default");
         assert_eq!(registry.server.take_requests(), Vec::<String>::new());
@@ -219,7 +242,7 @@ impl Client {
             let path = Path::new("workspace").join(name);
             registry.scratch.write(path, expand(text, &workspace));
         }
-        for (key, value) in self.environment {
+        for (key, value) in self.environment.iter().chain(self.trust) {
             command.env(key, expand(value, &workspace));
         }
         std::fs::copy(&registry.authority.certificate, workspace.join("ca.pem")).unwrap();
@@ -260,6 +283,15 @@ impl Client {
         sandbox
     }
 
+    /// The same with what makes it trust the server's authority.
+    fn trusting(&self, mut sandbox: Sandbox) -> Sandbox {
+        let workspace = sandbox.workspace();
+        for (key, value) in self.trust {
+            sandbox = sandbox.env(key, expand(value, &workspace));
+        }
+        sandbox
+    }
+
     /// Every file below the artefacts, without what names the workspace itself.
     fn artefacts(&self, workspace: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
@@ -275,14 +307,18 @@ impl Client {
         files
     }
 
-    /// The requests that the ledger has in the clear: all of them for HTTP, none for HTTPS.
+    /// The requests that the ledger has.
     fn requests_in(&self, events: &[Event]) -> Vec<String> {
         let mut requests: Vec<_> = events
             .iter()
             .filter_map(|event| match &event.act {
                 Act::Http {
-                    method, host, path, ..
-                } => Some(format!("{method} http://{host}{path}")),
+                    method,
+                    host,
+                    path,
+                    scheme,
+                    ..
+                } => Some(format!("{method} {}://{host}{path}", scheme.name())),
                 _ => None,
             })
             .collect();
@@ -290,8 +326,9 @@ impl Client {
         requests
     }
 
-    fn requests_seen(&self, plain: &Plain) -> Vec<String> {
-        if self.secure {
+    /// Those that it should have: all for HTTP, none for HTTPS that is not looked into.
+    fn requests_seen(&self, plain: &Plain, inspected: bool) -> Vec<String> {
+        if self.secure && !inspected {
             Vec::new()
         } else {
             plain.requests.clone()
@@ -301,7 +338,7 @@ impl Client {
 
 impl Registry {
     /// The template `default` and these names, all of which are the test's server.
-    fn policy(&self, client: &Client, hosts: &[&str]) -> String {
+    fn policy(&self, client: &Client, hosts: &[&str], network: &str) -> String {
         let port = match client.secure {
             true => self.server.https,
             false => self.server.http,
@@ -311,7 +348,7 @@ impl Registry {
             .map(|host| format!("\"{host}\" = \"127.0.0.1:{port}\"\n"))
             .collect();
         format!(
-            "extends = [\"default\"]\n[network.hosts]\n{}",
+            "extends = [\"default\"]\n[network]\n{network}\n[network.hosts]\n{}",
             lines.concat()
         )
     }

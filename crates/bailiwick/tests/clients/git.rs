@@ -11,9 +11,9 @@ const GIT: Client = Client {
     environment: &[
         ("GIT_CONFIG_GLOBAL", "/dev/null"),
         ("GIT_CONFIG_NOSYSTEM", "1"),
-        ("GIT_SSL_CAINFO", "{workspace}/ca.pem"),
         ("GIT_TERMINAL_PROMPT", "0"),
     ],
+    trust: &[("GIT_SSL_CAINFO", "{workspace}/ca.pem")],
     script: "git clone https://git.test/hello.git && git -C hello fsck --strict \
              && git -C hello rev-parse HEAD > commit",
     artefacts: &["commit", "hello/README"],
@@ -22,6 +22,11 @@ const GIT: Client = Client {
 #[test]
 fn git_clones_as_it_does_without_a_sandbox() {
     GIT.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn git_clones_with_its_tls_inspected() {
+    GIT.works_with_its_tls_inspected();
 }
 
 #[test]

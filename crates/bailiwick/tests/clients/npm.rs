@@ -14,7 +14,6 @@ const NPM: Client = Client {
     environment: &[
         ("npm_config_audit", "false"),
         ("npm_config_cache", "{workspace}/cache"),
-        ("npm_config_cafile", "{workspace}/ca.pem"),
         ("npm_config_fetch_retries", "0"),
         ("npm_config_fund", "false"),
         ("npm_config_globalconfig", "{workspace}/global.npmrc"),
@@ -22,6 +21,7 @@ const NPM: Client = Client {
         ("npm_config_update_notifier", "false"),
         ("npm_config_userconfig", "{workspace}/user.npmrc"),
     ],
+    trust: &[("npm_config_cafile", "{workspace}/ca.pem")],
     script: "npm install hello-npm",
     artefacts: &["node_modules", "package.json", "package-lock.json"],
 };
@@ -29,6 +29,11 @@ const NPM: Client = Client {
 #[test]
 fn npm_installs_as_it_does_without_a_sandbox() {
     NPM.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn npm_installs_with_its_tls_inspected() {
+    NPM.works_with_its_tls_inspected();
 }
 
 #[test]

@@ -14,9 +14,10 @@ const PIP: Client = Client {
         ("PIP_NO_CACHE_DIR", "1"),
         ("PIP_RETRIES", "0"),
     ],
+    trust: &[("PIP_CERT", "{workspace}/ca.pem")],
     // The interpreter itself: a version manager's stand-in (pyenv's) writes into its own folder
     // after each installation, and reports a failure where that is read-only.
-    script: "\"$(python3 -c 'import sys; print(sys.executable)')\" -m pip install --no-deps --no-compile --cert ca.pem \
+    script: "\"$(python3 -c 'import sys; print(sys.executable)')\" -m pip install --no-deps --no-compile \
              --index-url https://pypi.test/simple/ --target out hello-wheel",
     artefacts: &["out"],
 };
@@ -24,6 +25,11 @@ const PIP: Client = Client {
 #[test]
 fn pip_installs_as_it_does_without_a_sandbox() {
     PIP.works_as_it_does_without_a_sandbox();
+}
+
+#[test]
+fn pip_installs_with_its_tls_inspected() {
+    PIP.works_with_its_tls_inspected();
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod escapes;
 mod files;
 mod full_disk;
 mod import;
+mod inspect;
 mod limits;
 mod network;
 mod policy;

@@ -110,6 +110,7 @@ fn an_act_is_seen_as_its_fields() {
         port: 8080,
         path: "/x?y=1".into(),
         via: Via::Proxy,
+        scheme: crate::Scheme::Http,
     };
     let projection = Projection::of(&act).unwrap();
     let text = |field| match projection.subject().get(field) {
@@ -218,6 +219,7 @@ fn what_a_boundary_tells_is_not_said_to_be_never_told() {
             port: 80,
             path: "/a?b".into(),
             via: Via::Proxy,
+            scheme: crate::Scheme::Http,
         },
         Act::ExecStart {
             argv: vec!["a".into()],

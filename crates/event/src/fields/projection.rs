@@ -6,7 +6,7 @@ use super::{
     Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject,
     Time,
 };
-use crate::{Act, Event, Text, Transport};
+use crate::{Act, Event, Scheme, Text, Transport};
 use std::borrow::Cow;
 
 /// An act's fields.
@@ -87,8 +87,9 @@ impl<'a> Projection<'a> {
                 host,
                 port,
                 path,
+                scheme,
                 ..
-            } => Seen::Http(http(method, host, *port, path)),
+            } => Seen::Http(http(method, host, *port, path, *scheme)),
             Act::Dns {
                 qname,
                 qtype,
@@ -193,7 +194,13 @@ impl<'a> Projection<'a> {
     }
 }
 
-fn http<'a>(method: &'a Text, name: &'a Text, port: u16, path: &'a Text) -> HttpRequest<'a> {
+fn http<'a>(
+    method: &'a Text,
+    name: &'a Text,
+    port: u16,
+    path: &'a Text,
+    scheme: Scheme,
+) -> HttpRequest<'a> {
     let host = host(name);
     let (path, query) = match text(path) {
         Cow::Borrowed(whole) => match whole.split_once('?') {
@@ -212,7 +219,7 @@ fn http<'a>(method: &'a Text, name: &'a Text, port: u16, path: &'a Text) -> Http
         true => format!("[{host}]"),
         false => host.to_string(),
     };
-    let port_text = if port == 80 {
+    let port_text = if port == scheme.port() {
         String::new()
     } else {
         format!(":{port}")
@@ -223,9 +230,10 @@ fn http<'a>(method: &'a Text, name: &'a Text, port: u16, path: &'a Text) -> Http
         .unwrap_or_default();
     HttpRequest {
         method: Some(text(method)),
-        scheme: Some(Cow::Borrowed("http")),
+        scheme: Some(Cow::Borrowed(scheme.name())),
         url: Some(Cow::Owned(format!(
-            "http://{shown}{port_text}{path}{after}"
+            "{}://{shown}{port_text}{path}{after}",
+            scheme.name()
         ))),
         host: Some(host),
         port: Some(i64::from(port)),

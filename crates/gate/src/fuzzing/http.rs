@@ -3,8 +3,8 @@
 
 use crate::destination::Destination;
 use crate::http_asked::{self, Asked, Form};
-use crate::http_serve;
-use bailiwick_event::{Host, Via};
+use crate::{http_serve, http1};
+use bailiwick_event::{Host, Scheme, Via};
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Body, Bytes, Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
@@ -63,7 +63,7 @@ async fn read(bytes: &[u8], proxied: bool) -> Option<Request> {
         }
     });
     let client = Wire::new(bytes.to_vec(), true);
-    let _ = http_serve::reader()
+    let _ = http1::reader()
         .serve_connection(TokioIo::new(client), service)
         .await;
     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +72,7 @@ async fn read(bytes: &[u8], proxied: bool) -> Option<Request> {
 
 /// What becomes of a request; as [`http_serve`] goes on after its decision.
 async fn one(request: hyper::Request<Incoming>, proxied: bool) -> Option<Request> {
-    let asked = http_asked::read(&request).ok()?;
+    let asked = http_asked::read(&request, Scheme::Http).ok()?;
     if matches!(
         (proxied, asked.form),
         (true, Form::Origin) | (false, Form::Authority)
@@ -107,15 +107,13 @@ async fn sent(mut request: hyper::Request<Whole>, asked: &Asked, proxied: bool) 
         address: None,
         port: 80,
         via: Via::Proxy,
+        secure: None,
     };
     let host = asked.host.as_ref().map_or(&to.host, |(host, _)| host);
     let _ = http_serve::rewrite(&mut request, asked, host, &to, proxied);
     let server = Wire::new(Vec::new(), false);
     let written = server.written.clone();
-    let (mut sender, connection) = http_serve::writer()
-        .handshake(TokioIo::new(server))
-        .await
-        .ok()?;
+    let (mut sender, connection) = http1::writer().handshake(TokioIo::new(server)).await.ok()?;
     // No answer comes: the connection has nothing left to do when all is written.
     let mut pending = Box::pin(sender.send_request(request));
     let mut connection = Box::pin(connection);

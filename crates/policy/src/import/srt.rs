@@ -49,7 +49,7 @@ const NETWORK: &[(&str, &str, &str)] = &[
     ),
     (
         "mitmProxy",
-        "TLS is not inspected and connections are not handed to another proxy",
+        "connections are not handed to another proxy; [network.inspect] has the gate look into TLS itself",
         "",
     ),
     (
@@ -59,7 +59,7 @@ const NETWORK: &[(&str, &str, &str)] = &[
     ),
     (
         "tlsTerminate",
-        "TLS is not inspected: a machine is decided by its name",
+        "TLS is looked into where [network.inspect] says so, by an authority of this installation's own",
         "",
     ),
     (

@@ -9,6 +9,7 @@ mod case;
 mod lowering;
 mod needle;
 mod outcome;
+mod possible;
 mod program;
 mod run;
 mod test;

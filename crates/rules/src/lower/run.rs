@@ -272,7 +272,7 @@ fn steps(of: &OfText, text: &str) -> usize {
 
 /// What settles the matter settles it, whatever else failed.
 #[inline]
-fn junction(parts: impl Iterator<Item = Outcome>, settles: Outcome) -> Outcome {
+pub(super) fn junction(parts: impl Iterator<Item = Outcome>, settles: Outcome) -> Outcome {
     let mut failed = false;
     for part in parts {
         if part == settles {

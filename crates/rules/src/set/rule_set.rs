@@ -4,7 +4,7 @@ use super::{Match, Table};
 use crate::eval::Steps;
 use crate::lower::Outcome;
 use crate::rule::{Action, Compiled, Effect};
-use bailiwick_event::fields::{EventType, Subject};
+use bailiwick_event::fields::{EventType, Field, Subject};
 use std::sync::Arc;
 
 const TYPES: usize = EventType::ALL.len();
@@ -120,6 +120,16 @@ impl RuleSet {
     #[inline]
     pub fn has(&self, on: EventType) -> bool {
         self.asked & (1 << on as usize) != 0
+    }
+
+    /// Whether any rule could be true, or without a value, of an event that has these values in the
+    /// fields that are named, and anything in the others.
+    #[must_use]
+    pub fn could_ask(&self, known: &Subject<'_>, fields: &[Field]) -> bool {
+        let place = known.event_type as usize;
+        let could = |rule: &Arc<Compiled>| rule.program().is_possible(known, fields).then_some(());
+        self.enforcement[place].candidates(known, could).is_some()
+            || self.detection[place].candidates(known, could).is_some()
     }
 
     /// The rules, in the order in which they are asked.

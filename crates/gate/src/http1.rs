@@ -1,0 +1,65 @@
+//! HTTP/1.1 on the wire: how requests are read from a client and written to a server.
+
+use crate::http_serve::Body;
+use crate::prefixed::Prefixed;
+use hyper::client::conn::http1::{self as client, SendRequest};
+use hyper::header::{HOST, HeaderValue};
+use hyper::{Request, Uri, Version, server};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use std::time::Duration;
+
+/// Bytes of a request's or an answer's head, and of what one direction buffers.
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
+const MAX_HEADERS: usize = 100;
+/// How long a client may take for a request's head, or stay silent between two requests.
+const HEAD: Duration = Duration::from_secs(30);
+
+/// How a client's requests are read.
+pub(crate) fn reader() -> server::conn::http1::Builder {
+    let mut reader = server::conn::http1::Builder::new();
+    reader
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD)
+        .preserve_header_case(true)
+        .auto_date_header(false)
+        // A client that has said all may end its direction and still wants the answer.
+        .half_close(true);
+    reader
+}
+
+/// How requests are written to a server.
+pub(crate) fn writer() -> client::Builder {
+    let mut writer = client::Builder::new();
+    writer
+        .max_header_size(MAX_HEAD)
+        .max_buf_size(MAX_HEAD)
+        .max_headers(MAX_HEADERS)
+        .preserve_header_case(true);
+    writer
+}
+
+/// A connection that can take requests. It ends with what is returned, or with the server; its
+/// errors reach the request.
+pub(crate) async fn connect(stream: Prefixed) -> hyper::Result<SendRequest<Body>> {
+    let (sender, connection) = writer().handshake(TokioIo::new(stream)).await?;
+    tokio::spawn(async move { drop(connection.with_upgrades().await) });
+    Ok(sender)
+}
+
+/// Gives a request, whatever it came by, the form that it has in HTTP/1.1.
+pub(crate) fn shape<B>(request: &mut Request<B>) {
+    *request.version_mut() = Version::HTTP_11;
+    let Some(authority) = request.uri().authority() else {
+        return;
+    };
+    if !request.headers().contains_key(HOST)
+        && let Ok(value) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, value);
+    }
+    let path = request.uri().path_and_query().cloned();
+    *request.uri_mut() = path.map_or_else(|| Uri::from_static("/"), Uri::from);
+}
