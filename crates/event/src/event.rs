@@ -221,6 +221,40 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Scheme::is_http")]
         scheme: Scheme,
     },
+    /// The answer to a request came, or did not.
+    HttpResponse {
+        /// The number of the request's row; 0 where it has none.
+        request: u64,
+        /// The request's method.
+        method: Text,
+        /// The name that the request asked for.
+        host: Text,
+        /// The canonical name or address that the connection was decided by.
+        connected: Text,
+        /// The port.
+        port: u16,
+        /// The request's path and query.
+        path: Text,
+        /// In the clear, or within TLS.
+        #[serde(default, skip_serializing_if = "Scheme::is_http")]
+        scheme: Scheme,
+        /// The status code; 0 where no answer came.
+        status: u16,
+        /// The media type, as the server said it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content_type: Option<Text>,
+        /// Bytes of the request's body.
+        sent: u64,
+        /// Bytes of the answer's body.
+        received: u64,
+        /// Wall-clock nanoseconds from the decision about the request to the head of the answer.
+        first_ns: u64,
+        /// Wall-clock nanoseconds from the decision about the request to the end of the answer.
+        duration_ns: u64,
+        /// Why the answer did not come whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        problem: Option<Text>,
+    },
     /// A file would have been created, written, moved or linked.
     Write {
         /// The kind of call: `open`, `rename`, `mkdir`, …
@@ -274,7 +308,7 @@ impl Act {
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } => Boundary::Dns,
             Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
-            Self::Http { .. } => Boundary::Http,
+            Self::Http { .. } | Self::HttpResponse { .. } => Boundary::Http,
             Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
             Self::Finding { at, .. } => *at,
@@ -341,6 +375,25 @@ impl Act {
             } => {
                 let scheme = scheme.name();
                 format!("{method} {scheme}://{}{path}", endpoint(host, *port))
+            }
+            Self::HttpResponse {
+                method,
+                host,
+                port,
+                path,
+                scheme,
+                status,
+                received,
+                problem,
+                ..
+            } => {
+                let scheme = scheme.name();
+                let what = format!("{method} {scheme}://{}{path}", endpoint(host, *port));
+                match (status, problem) {
+                    (0, Some(problem)) => format!("no answer to {what}: {problem}"),
+                    (status, Some(problem)) => format!("{status} to {what}, cut short: {problem}"),
+                    (status, None) => format!("{status} to {what}, {received} bytes"),
+                }
             }
             Self::Write { operation, path } => format!("{operation} {path}"),
             Self::Rules { change, rule } => format!("rule {rule} {change}"),

@@ -1,27 +1,69 @@
 //! What the gate asks the guard, and nothing more. Tests put a script in the guard's place, so
 //! that they prove what the gate does with a decision, not which decision a policy makes.
 
-use bailiwick_event::fields::Headers;
-use bailiwick_event::{Act, Decision, Host};
+use bailiwick_event::fields::{EventType, Exchange};
+use bailiwick_event::{Act, Decision, Host, RuleRef};
 use bailiwick_guard::{Guard, Submitted};
+use bailiwick_rules::{Need, Part};
 use std::net::{IpAddr, SocketAddr};
+
+/// What is seen of an exchange, made where a rule asks for it.
+pub(crate) type Seen<'s, 'e> = &'s (dyn Fn() -> Exchange<'e> + 's);
 
 /// The one place that decides.
 pub(crate) trait Decider: Send + Sync {
     /// Decides and records; it has returned before any answer leaves.
     fn submit(&self, act: Act) -> Decision;
-    /// The same for a request with these headers, which the gate can change once.
+    /// Whether any rule is about events of a type.
+    fn asks(&self, _on: EventType) -> bool {
+        false
+    }
+    /// What the rules need of a message's body before it is submitted.
+    fn need(&self, _act: &Act, _seen: Seen<'_, '_>) -> Need {
+        Need::Nothing
+    }
+    /// Bytes of a body that are held back for a rule, at most.
+    fn body_limit(&self) -> usize {
+        1024 * 1024
+    }
+    /// The refusal of a message whose body is larger, if it is refused.
+    fn beyond(&self) -> Option<Decision> {
+        None
+    }
+    /// The same as [`Decider::submit`] for a request that the gate can change once.
     fn submit_request(
         &self,
-        act: Act,
-        _headers: Headers<'_>,
+        act: &Act,
+        _seen: Seen<'_, '_>,
+        _part: Part,
         _rewritten: Option<&str>,
     ) -> Submitted {
         Submitted {
-            decision: self.submit(act),
+            id: 0,
+            decision: self.submit(act.clone()),
             rewrites: Vec::new(),
         }
     }
+    /// Decides about the answer to a request that `rule` allowed; what is allowed is recorded when it
+    /// has come.
+    fn submit_response(
+        &self,
+        _act: &Act,
+        rule: RuleRef,
+        _seen: Seen<'_, '_>,
+        _part: Part,
+        _rewritten: Option<&str>,
+    ) -> Submitted {
+        Submitted {
+            id: 0,
+            decision: Decision::allow(rule),
+            rewrites: Vec::new(),
+        }
+    }
+    /// Asks detections about a body that has passed.
+    fn watched(&self, _act: &Act, _seen: Exchange<'_>) {}
+    /// Records what happened.
+    fn note(&self, act: Act, decision: Decision);
     /// Records a refusal of the gate's own.
     fn refuse(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.
@@ -46,8 +88,63 @@ impl Decider for Guard {
         Self::submit(self, act)
     }
 
-    fn submit_request(&self, act: Act, headers: Headers<'_>, rewritten: Option<&str>) -> Submitted {
-        Self::submit_request(self, act, headers, rewritten)
+    fn asks(&self, on: EventType) -> bool {
+        self.rules().current().has(on)
+    }
+
+    fn need(&self, act: &Act, seen: Seen<'_, '_>) -> Need {
+        match self.is_asked(act) {
+            true => Self::need(self, act, &seen()),
+            false => Need::Nothing,
+        }
+    }
+
+    fn body_limit(&self) -> usize {
+        Self::body_limit(self)
+    }
+
+    fn beyond(&self) -> Option<Decision> {
+        Self::beyond(self)
+    }
+
+    fn submit_request(
+        &self,
+        act: &Act,
+        seen: Seen<'_, '_>,
+        part: Part,
+        rewritten: Option<&str>,
+    ) -> Submitted {
+        let exchange = match self.is_asked(act) {
+            true => seen(),
+            false => Exchange::default(),
+        };
+        Self::submit_request(self, act.clone(), exchange, part, rewritten)
+    }
+
+    fn submit_response(
+        &self,
+        act: &Act,
+        rule: RuleRef,
+        seen: Seen<'_, '_>,
+        part: Part,
+        rewritten: Option<&str>,
+    ) -> Submitted {
+        match self.is_asked(act) {
+            true => Self::submit_response(self, act.clone(), rule, seen(), part, rewritten),
+            false => Submitted {
+                id: 0,
+                decision: Decision::allow(rule),
+                rewrites: Vec::new(),
+            },
+        }
+    }
+
+    fn watched(&self, act: &Act, seen: Exchange<'_>) {
+        Self::watched(self, act, seen);
+    }
+
+    fn note(&self, act: Act, decision: Decision) {
+        Self::note(self, act, decision);
     }
 
     fn refuse(&self, act: Act, decision: Decision) {

@@ -46,6 +46,15 @@ pub(crate) enum DialError {
 /// A connection that is being made, or was.
 pub(crate) type Pending = Pin<Box<dyn Future<Output = Result<Prefixed, DialError>> + Send>>;
 
+impl std::fmt::Display for DialError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Refused(refusal) => f.write_str(&refusal.decision.reason),
+            Self::Failed { message, .. } => f.write_str(message),
+        }
+    }
+}
+
 impl DialError {
     fn failed(to: &Destination, error: &io::Error) -> Self {
         Self::Failed {

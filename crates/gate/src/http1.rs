@@ -1,6 +1,6 @@
 //! HTTP/1.1 on the wire: how requests are read from a client and written to a server.
 
-use crate::http_serve::Body;
+use crate::body::Body;
 use crate::prefixed::Prefixed;
 use hyper::client::conn::http1::{self as client, SendRequest};
 use hyper::header::{HOST, HeaderValue};

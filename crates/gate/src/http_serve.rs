@@ -2,22 +2,21 @@
 //! written anew: what was decided and what is sent are the same message, so that no pair of
 //! lengths or codings smuggles a second one along. Bodies stream; nothing is collected.
 
+use crate::body::{Body, Held};
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
+use crate::exchange::{self, Answered};
 use crate::headers;
 use crate::http_asked::{self, Asked, Form};
 use crate::prefixed::Prefixed;
 use crate::proxy;
-use crate::refusal::{Refusal, plain};
+use crate::refusal::{self, Refusal, plain};
 use crate::relay;
-use crate::rewriting;
 use crate::tunnel;
 use crate::upstream::Upstream;
 use crate::{http1, http2};
-use bailiwick_event::{Act, Decision, Host, Scheme, Transport, Verdict, Via};
-use bailiwick_guard::Submitted;
-use http_body_util::{Either, Full};
+use bailiwick_event::{Act, Host, Scheme, Transport, Via};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderValue};
 use hyper::upgrade::{OnUpgrade, Upgraded};
@@ -27,9 +26,6 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The body of a message that the gate passes on or writes.
-pub(crate) type Body = Either<Incoming, Full<Bytes>>;
 
 /// How a client's requests are taken.
 pub(crate) enum Mode {
@@ -234,7 +230,7 @@ impl Session {
             Ok(server) => {
                 let client = hyper::upgrade::on(request);
                 self.set_next(Next::Tunnel { client, server, to });
-                Response::new(Either::Right(Full::default()))
+                Response::new(Body::from(Bytes::new()))
             }
             Err(error) => failed(&error, &request),
         }
@@ -249,79 +245,73 @@ impl Session {
         }
     }
 
-    /// Decides a request, and changes it where a rule says so: then it is decided again, and not
-    /// changed a second time.
-    fn decide_request(
-        &self,
-        to: &Destination,
-        host: &Host,
-        request: &mut Request<Incoming>,
-        asked: &mut Asked,
-    ) -> Result<(), Box<Refusal>> {
-        let mut rewritten: Option<String> = None;
-        loop {
-            let act = to.http(request.method().as_str(), host, &asked.path);
-            let headers = rewriting::seen(request.headers());
-            let decider = &self.context.decider;
-            let Submitted { decision, rewrites } =
-                decider.submit_request(act.clone(), headers, rewritten.as_deref());
-            if decision.is_allow() {
-                return Ok(());
-            }
-            if decision.verdict != Verdict::Rewrite || rewritten.is_some() {
-                return Err(Box::new(Refusal::new(&act, decision)));
-            }
-            if let Err(why) = rewriting::apply(&rewrites, asked, request.headers_mut()) {
-                let reason = format!("{}; it cannot be rewritten: {why}", decision.reason);
-                let denied = Decision {
-                    verdict: Verdict::Deny,
-                    reason,
-                    ..decision
-                };
-                self.context.decider.refuse(act.clone(), denied.clone());
-                return Err(Box::new(Refusal::new(&act, denied)));
-            }
-            rewritten = Some(decision.rule.id);
-        }
-    }
-
-    /// Decides a request, and sends it.
+    /// Decides a request, sends it, and decides its answer.
     async fn forward(
         &self,
         to: Destination,
-        mut request: Request<Incoming>,
+        request: Request<Incoming>,
         mut asked: Asked,
     ) -> Response<Body> {
         let host = asked.host.as_ref();
         let host = host.map_or_else(|| to.host.clone(), |(host, _)| host.clone());
         // A synthetic address in the Host header means its name, as it does for the connection.
         let host = host.ip().map_or(host, |ip| self.context.host_of(ip));
-        if !dial::is_own_loopback(&self.context, &to)
-            && let Err(refusal) = self.decide_request(&to, &host, &mut request, &mut asked)
-        {
-            // The connection stays, where the request has no body that is left unread.
-            return refusal.response(request.headers()).map(Either::Right);
-        }
+        let accept = refusal::accept(request.headers());
+        let mut request = request;
+        let upgrade = hyper::upgrade::on(&mut request);
+        let (mut request, sent) = if dial::is_own_loopback(&self.context, &to) {
+            let own = |body| Body::passing(Held::nothing(body), Vec::new());
+            (request.map(own), None)
+        } else {
+            match exchange::decide(&self.context, &to, &host, request, &mut asked).await {
+                Ok((request, sent)) => (request, Some(sent)),
+                // The connection stays, where the request has no body that is left unread.
+                Err(Answered::Refused(refusal)) => {
+                    return refusal.response(&accept).map(Body::from);
+                }
+                Err(Answered::Broken(why)) => {
+                    return closing(plain(StatusCode::BAD_REQUEST, format!("{why}\n")));
+                }
+            }
+        };
         let proxied = matches!(self.mode, Mode::Proxy);
-        let upgrade = rewrite(&mut request, &asked, &host, &to, proxied)
-            .then(|| hyper::upgrade::on(&mut request));
-        let headers = request.headers().clone();
-        let request = request.map(Either::Left);
+        let upgrades = rewrite(&mut request, &asked, &host, &to, proxied);
         let mut response = match self.upstream.send(&self.context, &to, request).await {
             Ok(response) => response,
-            Err(error) => return failed_with(&error, &headers),
+            Err(error) => {
+                if let Some(sent) = sent {
+                    sent.failed(&error.to_string());
+                }
+                return failed_with(&error, &accept);
+            }
         };
         if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let Some(client) = upgrade else {
-                let message = "the server changed the protocol without being asked\n".into();
-                return closing(plain(StatusCode::BAD_GATEWAY, message));
-            };
+            if !upgrades {
+                let message = "the server changed the protocol without being asked\n";
+                if let Some(sent) = sent {
+                    sent.failed(message.trim_end());
+                }
+                return closing(plain(StatusCode::BAD_GATEWAY, message.into()));
+            }
+            if let Some(sent) = sent {
+                sent.upgraded(&response);
+            }
             let server = hyper::upgrade::on(&mut response);
+            let client = upgrade;
             self.set_next(Next::Upgrade { client, server });
-        } else {
-            headers::clean_response(response.headers_mut(), proxied);
+            return response.map(|body| Body::passing(Held::nothing(body), Vec::new()));
         }
-        response.map(Either::Left)
+        headers::clean_response(response.headers_mut(), proxied);
+        match sent {
+            None => response.map(|body| Body::passing(Held::nothing(body), Vec::new())),
+            Some(sent) => match sent.decide(response).await {
+                Ok(response) => response,
+                Err(Answered::Refused(refusal)) => refusal.response(&accept).map(Body::from),
+                Err(Answered::Broken(why)) => {
+                    closing(plain(StatusCode::BAD_GATEWAY, format!("{why}\n")))
+                }
+            },
+        }
     }
 }
 
@@ -349,11 +339,11 @@ fn failed_with(error: &DialError, headers: &hyper::HeaderMap) -> Response<Body> 
 }
 
 /// An answer after which the connection ends.
-fn closing(mut response: Response<Full<Bytes>>) -> Response<Body> {
+fn closing(mut response: Response<Bytes>) -> Response<Body> {
     response
         .headers_mut()
         .insert(hyper::header::CONNECTION, HeaderValue::from_static("close"));
-    response.map(Either::Right)
+    response.map(Body::from)
 }
 
 #[cfg(test)]

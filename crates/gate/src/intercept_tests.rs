@@ -194,6 +194,10 @@ async fn a_request_within_tls_is_decided_and_arrives_as_it_was_sent() {
         format!("http GET https://a.test:{port}/again"),
     ];
     assert_eq!(told, [once.clone(), once].concat());
+    let answers: Vec<_> = rig.script.noted().iter().map(Act::resource).collect();
+    let yes = format!("200 to POST https://a.test:{port}/yes, 36 bytes");
+    let again = format!("200 to GET https://a.test:{port}/again, 38 bytes");
+    assert_eq!(answers, [yes.clone(), again.clone(), yes, again]);
 }
 
 #[tokio::test]

@@ -9,17 +9,20 @@
 //! bytes broke a protocol so that nobody could say what they mean.
 
 mod accept;
+mod body;
 pub mod ca;
 mod callers;
 mod client_hello;
 mod context;
 mod datagram;
 mod decider;
+mod decode;
 mod destination;
 mod dial;
 mod dns;
 mod dns_serve;
 mod doors;
+mod exchange;
 mod expected;
 mod forward;
 #[cfg(feature = "fuzzing")]
@@ -31,6 +34,7 @@ mod http2;
 mod http_asked;
 mod http_serve;
 mod intercept;
+mod looked;
 mod names;
 mod opening;
 mod prefixed;
@@ -42,6 +46,7 @@ mod secure;
 mod socket_address;
 mod sockets;
 mod socks;
+mod taps;
 mod transparent;
 mod tunnel;
 mod udp;

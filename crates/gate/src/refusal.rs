@@ -3,7 +3,6 @@
 //! will not, so that it stops instead of looking for a way around.
 
 use bailiwick_event::{Act, Decision};
-use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -25,7 +24,7 @@ impl Refusal {
     }
 
     /// The answer to a request with these headers.
-    pub(crate) fn response(&self, asked: &HeaderMap) -> Response<Full<Bytes>> {
+    pub(crate) fn response(&self, asked: &HeaderMap) -> Response<Bytes> {
         let rule = &self.decision.rule;
         let json = prefers_json(asked);
         let body = if json {
@@ -65,14 +64,20 @@ impl Refusal {
 }
 
 /// An answer of the gate's own, as text.
-pub(crate) fn plain(status: StatusCode, body: String) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(body)));
+pub(crate) fn plain(status: StatusCode, body: String) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(
         CONTENT_TYPE,
         HeaderValue::from_static("text/plain; charset=utf-8"),
     );
     response
+}
+
+/// Of a request's headers those by which it is answered.
+pub(crate) fn accept(headers: &HeaderMap) -> HeaderMap {
+    let values = headers.get_all(ACCEPT).iter();
+    values.map(|value| (ACCEPT, value.clone())).collect()
 }
 
 /// Whether the client likes JSON better than text: the higher quality wins, then the earlier.

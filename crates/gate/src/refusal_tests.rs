@@ -1,6 +1,5 @@
 use super::*;
 use bailiwick_event::{Origin, RuleRef};
-use http_body_util::BodyExt;
 
 fn refusal() -> Refusal {
     let rule = RuleRef {
@@ -27,7 +26,7 @@ async fn answer(accept: &'static str) -> (String, String) {
         .to_str()
         .unwrap()
         .to_owned();
-    let body = response.into_body().collect().await.unwrap().to_bytes();
+    let body = response.into_body();
     (kind, String::from_utf8(body.to_vec()).unwrap())
 }
 

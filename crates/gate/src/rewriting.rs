@@ -6,7 +6,10 @@ use crate::http_asked::Asked;
 use bailiwick_event::fields::{EventType, Headers, Record};
 use bailiwick_rules::{Rewrite, RewriteTarget};
 use hyper::Uri;
-use hyper::header::{CONNECTION, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValue,
+    TRANSFER_ENCODING,
+};
 use std::borrow::Cow;
 
 /// A message's headers as rules see them; a value that is no text is read with replacement
@@ -19,12 +22,20 @@ pub(crate) fn seen(headers: &HeaderMap) -> Headers<'_> {
     Headers(pairs.collect())
 }
 
-/// Makes the changes; says why where what would come of them cannot be sent.
-pub(crate) fn apply(
-    rewrites: &[Rewrite],
-    asked: &mut Asked,
-    headers: &mut HeaderMap,
-) -> Result<(), String> {
+/// What of a message can be changed.
+pub(crate) struct Changed<'m> {
+    pub(crate) headers: &'m mut HeaderMap,
+    /// None of an answer.
+    pub(crate) asked: Option<&'m mut Asked>,
+    /// None where it is not known as a whole.
+    pub(crate) body: Option<&'m mut String>,
+}
+
+/// Makes the changes; says why where what would come of them cannot be sent. Gives whether the body
+/// is another.
+pub(crate) fn apply(rewrites: &[Rewrite], message: &mut Changed<'_>) -> Result<bool, String> {
+    let headers = &mut *message.headers;
+    let mut other = false;
     for rewrite in rewrites {
         match rewrite {
             Rewrite::StripHeader(name) => {
@@ -43,16 +54,43 @@ pub(crate) fn apply(
             Rewrite::Replace {
                 target: RewriteTarget::Url,
                 ..
-            } => replace_url(rewrite, asked)?,
+            } if message.asked.is_some() => {
+                if let Some(asked) = &mut message.asked {
+                    replace_url(rewrite, asked)?;
+                }
+            }
+            Rewrite::Replace {
+                target: RewriteTarget::Body,
+                ..
+            } => {
+                let body = message.body.as_mut();
+                let body = body.ok_or("its body is not known as a whole")?;
+                other |= replace_body(rewrite, body)?;
+            }
             Rewrite::Replace { target, .. } => {
-                return Err(format!(
-                    "the {} of a request is not changed here",
-                    target.name()
-                ));
+                return Err(format!("its {} is not changed here", target.name()));
             }
         }
     }
-    Ok(())
+    if other {
+        // What says how it was coded and how long it was is true no more.
+        for name in [CONTENT_LENGTH, TRANSFER_ENCODING, CONTENT_ENCODING] {
+            headers.remove(name);
+        }
+    }
+    Ok(other)
+}
+
+fn replace_body(rewrite: &Rewrite, body: &mut String) -> Result<bool, String> {
+    let mut record = Record::new(EventType::HttpRequest);
+    record.http_request.body_text = Some(Cow::Owned(std::mem::take(body)));
+    let changed = rewrite.apply(&mut record).map_err(said)?;
+    *body = record
+        .http_request
+        .body_text
+        .unwrap_or_default()
+        .into_owned();
+    Ok(changed)
 }
 
 fn said(error: impl std::fmt::Display) -> String {

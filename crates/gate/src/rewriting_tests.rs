@@ -9,6 +9,16 @@ fn asked(path: &str) -> Asked {
     }
 }
 
+/// Changes a request without a body.
+fn apply(rewrites: &[Rewrite], asked: &mut Asked, headers: &mut HeaderMap) -> Result<bool, String> {
+    let mut message = Changed {
+        headers,
+        asked: Some(asked),
+        body: None,
+    };
+    super::apply(rewrites, &mut message)
+}
+
 fn headers(pairs: &[(&'static str, &[u8])]) -> HeaderMap {
     let pair = |(name, value): &(&'static str, &[u8])| {
         (
@@ -67,4 +77,37 @@ fn a_client_cannot_have_a_header_taken_away_that_a_rule_sets() {
         value: "1".into(),
     };
     assert!(apply(&[set], &mut asked("/"), &mut map).is_err());
+}
+
+#[test]
+fn a_body_is_changed_as_a_whole_and_says_nothing_of_how_it_was_sent() {
+    let rewrite = Rewrite::Replace {
+        target: RewriteTarget::Body,
+        header: String::new(),
+        pattern: "secret=[a-z]+".into(),
+        with: "secret=gone".into(),
+    };
+    let sent: &[(&'static str, &[u8])] = &[
+        ("content-length", b"14"),
+        ("content-encoding", b"gzip"),
+        ("content-type", b"text/plain"),
+    ];
+    let mut map = headers(sent);
+    let mut body = "secret=abc&x=1".to_owned();
+    let change = |map: &mut HeaderMap, body: Option<&mut String>| {
+        let mut message = Changed {
+            headers: map,
+            asked: None,
+            body,
+        };
+        super::apply(std::slice::from_ref(&rewrite), &mut message)
+    };
+    assert_eq!(change(&mut map, Some(&mut body)), Ok(true));
+    assert_eq!(body, "secret=gone&x=1");
+    assert_eq!(map, headers(&[("content-type", b"text/plain")]));
+    let mut map = headers(sent);
+    let mut other = "nothing".to_owned();
+    assert_eq!(change(&mut map, Some(&mut other)), Ok(false));
+    assert_eq!((map.len(), &*other), (3, "nothing"));
+    assert!(change(&mut map, None).is_err());
 }

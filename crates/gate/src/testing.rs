@@ -79,6 +79,7 @@ pub(crate) struct Script {
     inspects: bool,
     pub(crate) inspection: Option<Inspection>,
     told: Mutex<Vec<Act>>,
+    noted: Mutex<Vec<Act>>,
 }
 
 impl Script {
@@ -91,6 +92,7 @@ impl Script {
             inspects: false,
             inspection: None,
             told: Mutex::default(),
+            noted: Mutex::default(),
         }
     }
 
@@ -128,6 +130,11 @@ impl Script {
             .collect()
     }
 
+    /// What was recorded when it had happened.
+    pub(crate) fn noted(&self) -> Vec<Act> {
+        self.noted.lock().unwrap().clone()
+    }
+
     pub(crate) fn acts(&self) -> Vec<Act> {
         self.told.lock().unwrap().clone()
     }
@@ -150,6 +157,10 @@ impl Decider for Script {
 
     fn refuse(&self, act: Act, _: Decision) {
         self.told.lock().unwrap().push(act);
+    }
+
+    fn note(&self, act: Act, _: Decision) {
+        self.noted.lock().unwrap().push(act);
     }
 
     fn http_only(&self, _: &Host, _: u16) -> bool {

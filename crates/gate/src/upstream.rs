@@ -5,10 +5,10 @@
 //! is all that it was decided and certified by; a request never takes one that was made for another
 //! name.
 
+use crate::body::Body;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
-use crate::http_serve::Body;
 use crate::{http1, http2};
 use bailiwick_event::Via;
 use hyper::body::Incoming;

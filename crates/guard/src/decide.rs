@@ -18,6 +18,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Enter { .. }
         | Act::Finding { .. }
         | Act::Rules { .. }
+        | Act::HttpResponse { .. }
         | Act::Leave { .. } => Decision::allow(built_in("run")),
         Act::Dns { qname, .. } => name::lookup(network, qname),
         Act::Connect {

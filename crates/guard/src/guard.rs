@@ -2,17 +2,21 @@
 //! sooner or later do so; here it cannot.
 
 use crate::refusal::built_in;
-use crate::rules::{Judged, Rules};
+use crate::rules::{Judged, Rules, Seen};
 use crate::{connection, decide};
-use bailiwick_event::fields::{EventType, Headers};
-use bailiwick_event::{Act, Decision, Event, Host};
+use bailiwick_event::fields::{EventType, Exchange, Projection};
+use bailiwick_event::{Act, Decision, Event, Host, Origin, RuleRef};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::inspection::{inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
-use bailiwick_policy::{Effective, Inspect};
-use bailiwick_rules::{Registry, Rewrite};
+use bailiwick_policy::{Beyond, Effective, Inspect};
+use bailiwick_rules::{Need, Part, Registry, Rewrite};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+
+/// Bytes of a body that are held back where the policy says nothing, and whatever it says.
+const BODY_LIMIT: u64 = 1024 * 1024;
+const MAX_BODY: usize = 64 * 1024 * 1024;
 
 /// What is told about every event when it has been decided. It runs on the thread that asked,
 /// and must not ask the guard itself.
@@ -31,6 +35,8 @@ pub struct Guard {
 /// What a boundary was told about a request that it can change.
 #[derive(Clone, Debug)]
 pub struct Submitted {
+    /// The number of its row; 0 where it has none.
+    pub id: u64,
     /// The decision.
     pub decision: Decision,
     /// What is to be changed, where the decision is to rewrite; the changed request is to be
@@ -55,49 +61,141 @@ impl Guard {
     /// The decision about an act, which is neither recorded nor enforced by asking.
     #[must_use]
     pub fn decide(&self, act: &Act) -> Decision {
-        self.judge(act, None, None).decision
+        self.judge(act, &Seen::NOTHING, None).decision
     }
 
-    fn judge(&self, act: &Act, headers: Option<Headers<'_>>, rewritten: Option<&str>) -> Judged {
+    fn judge(&self, act: &Act, seen: &Seen<'_>, rewritten: Option<&str>) -> Judged {
         let decision = decide::decide(&self.policy, act);
-        self.rules.judge(act, decision, headers, rewritten)
+        self.rules.judge(act, decision, seen, rewritten)
     }
 
     /// What the rules alone say of an act that everything else allows.
     #[cfg(test)]
     pub(crate) fn judge_for_test(&self, act: &Act) -> Decision {
         let allowed = Decision::allow(built_in("test"));
-        self.rules
-            .judge(act, allowed, Some(Headers::default()), None)
-            .decision
+        let mut exchange = Exchange::default();
+        exchange.request.headers = Some(Default::default());
+        let seen = Seen {
+            exchange: Some(exchange),
+            ..Seen::NOTHING
+        };
+        self.rules.judge(act, allowed, &seen, None).decision
     }
 
     /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
     /// the record could not be kept.
     pub fn submit(&self, act: Act) -> Decision {
-        let judged = self.judge(&act, None, None).unchanged();
+        let judged = self.judge(&act, &Seen::NOTHING, None).unchanged();
         self.record(act, judged).decision
     }
 
-    /// Decides about a request of which the boundary sees the headers and which it can change, and
+    /// Whether any rule is about such an act.
+    #[must_use]
+    pub fn is_asked(&self, act: &Act) -> bool {
+        let on = Projection::event_type(act);
+        on.is_some_and(|on| self.rules().current().has(on))
+    }
+
+    /// What the rules need of the body of a request, or of its answer, before it is submitted.
+    #[must_use]
+    pub fn need(&self, act: &Act, exchange: &Exchange<'_>) -> Need {
+        self.rules.need(act, exchange)
+    }
+
+    /// Bytes of a body that are held back for a rule, at most.
+    #[must_use]
+    pub fn body_limit(&self) -> usize {
+        let limit = self.policy.network.body_limit.as_ref();
+        let limit = limit.map_or(BODY_LIMIT, |limit| limit.value);
+        usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_BODY)
+    }
+
+    /// The refusal of a message whose body a rule decides by, and which is larger than what is held
+    /// back of it; none where the policy lets what was seen decide.
+    #[must_use]
+    pub fn beyond(&self) -> Option<Decision> {
+        let network = &self.policy.network;
+        let beyond = network.body_beyond.as_ref();
+        if beyond.is_some_and(|beyond| beyond.value == Beyond::Allow) {
+            return None;
+        }
+        let origin = beyond
+            .map(|b| &b.origin)
+            .or(network.body_limit.as_ref().map(|l| &l.origin));
+        let rule = RuleRef {
+            id: "network.body_limit".to_owned(),
+            origin: origin.cloned().unwrap_or_else(Origin::built_in),
+        };
+        let reason = format!(
+            "a rule decides by the body, of which no more than {} bytes are held back",
+            self.body_limit()
+        );
+        let remedy = "raise body_limit under [network], or write body_beyond = \"allow\"";
+        Some(Decision::deny(rule, reason, remedy))
+    }
+
+    /// Decides about a request of which the boundary sees the message and which it can change, and
     /// records both. `rewritten` is the rule that changed it already: it is not changed a second
-    /// time.
+    /// time. Detections are asked about the `part` that is known.
     pub fn submit_request(
         &self,
         act: Act,
-        headers: Headers<'_>,
+        exchange: Exchange<'_>,
+        part: Part,
         rewritten: Option<&str>,
     ) -> Submitted {
-        let judged = self.judge(&act, Some(headers), rewritten);
+        let exchange = Some(exchange);
+        let judged = self.judge(&act, &Seen { exchange, part }, rewritten);
         self.record(act, judged)
+    }
+
+    /// Decides about the answer to a request that was allowed by `rule`. What is refused or changed
+    /// is recorded, and what detections find; that it was allowed is not: the boundary records it
+    /// with [`Guard::note`] when all of it has come.
+    pub fn submit_response(
+        &self,
+        act: Act,
+        rule: RuleRef,
+        exchange: Exchange<'_>,
+        part: Part,
+        rewritten: Option<&str>,
+    ) -> Submitted {
+        let exchange = Some(exchange);
+        let seen = Seen { exchange, part };
+        let judged = self
+            .rules
+            .judge(&act, Decision::allow(rule), &seen, rewritten);
+        if !judged.decision.is_allow() {
+            return self.record(act, judged);
+        }
+        for (act, decision) in judged.rows {
+            self.keep(act, decision);
+        }
+        Submitted {
+            id: 0,
+            decision: judged.decision,
+            rewrites: judged.rewrites,
+        }
+    }
+
+    /// Asks the detections that are about bodies, when one has passed.
+    pub fn watched(&self, act: &Act, exchange: Exchange<'_>) {
+        let seen = Seen {
+            exchange: Some(exchange),
+            part: Part::Body,
+        };
+        let allowed = Decision::allow(built_in("run"));
+        for (act, decision) in self.rules.judge(act, allowed, &seen, None).rows {
+            self.keep(act, decision);
+        }
     }
 
     fn record(&self, act: Act, judged: Judged) -> Submitted {
         let copy = self.observer.is_some().then(|| act.clone());
-        let decision = match self.ledger.record(act, judged.decision) {
+        let (id, decision) = match self.ledger.record(act, judged.decision) {
             Ok(event) => {
                 self.observe(&event);
-                event.decision
+                (event.id, event.decision)
             }
             Err(error) => {
                 let decision = unrecorded(&error);
@@ -110,13 +208,14 @@ impl Guard {
                         decision: decision.clone(),
                     });
                 }
-                decision
+                (0, decision)
             }
         };
         for (act, decision) in judged.rows {
             self.keep(act, decision);
         }
         Submitted {
+            id,
             decision,
             rewrites: judged.rewrites,
         }
@@ -129,7 +228,10 @@ impl Guard {
     /// [`LedgerError`] where it cannot be recorded.
     pub fn require(&self, act: Act, decision: Decision) -> Result<Decision, LedgerError> {
         self.rules.learn(&act);
-        let judged = self.rules.judge(&act, decision, None, None).unchanged();
+        let judged = self
+            .rules
+            .judge(&act, decision, &Seen::NOTHING, None)
+            .unchanged();
         let event = self.ledger.record(act, judged.decision)?;
         self.observe(&event);
         for (act, decision) in judged.rows {
@@ -141,8 +243,15 @@ impl Guard {
     /// Records what was decided elsewhere by its nature: that the command ended, that
     /// a limit was reached. If it cannot be kept, the ledger counts the loss and the next row
     /// tells it. What detections find in it is recorded too.
+    ///
+    /// An answer's detections were asked when its head and body were seen.
     pub fn note(&self, act: Act, decision: Decision) {
-        let found = self.rules.judge(&act, decision.clone(), None, None);
+        if matches!(act, Act::HttpResponse { .. }) {
+            return self.keep(act, decision);
+        }
+        let found = self
+            .rules
+            .judge(&act, decision.clone(), &Seen::NOTHING, None);
         self.keep(act, decision);
         for (act, decision) in found.rows {
             self.keep(act, decision);

@@ -5,12 +5,12 @@
 //! what was tried is what they are there to report.
 
 use crate::refusal::built_in;
-use bailiwick_event::fields::{Field, Headers, HttpRequest, Projection, Subject, Time};
+use bailiwick_event::fields::{Exchange, Field, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, Host, RuleRef, Scheme, Text, Verdict};
 use bailiwick_policy::inspection::WITHIN;
 use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS, Steps};
 use bailiwick_rules::{
-    Action, Compiled, Decided, Effect, Match, Outcome, Registry, Rewrite, Rule, masked,
+    Action, Compiled, Decided, Effect, Match, Need, Outcome, Part, Registry, Rewrite, Rule, masked,
 };
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -21,6 +21,23 @@ pub(crate) struct Rules {
     registry: Registry,
     session: String,
     backend: OnceLock<String>,
+}
+
+/// What a boundary sees beside the act.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen<'a> {
+    /// The messages of HTTP; none at another boundary.
+    pub(crate) exchange: Option<Exchange<'a>>,
+    /// What detections are asked about.
+    pub(crate) part: Part,
+}
+
+impl Seen<'_> {
+    /// Nothing.
+    pub(crate) const NOTHING: Self = Self {
+        exchange: None,
+        part: Part::Whole,
+    };
 }
 
 /// What the rules say about an act.
@@ -101,9 +118,29 @@ impl Rules {
         })
     }
 
-    /// Asks the rules about an act that the rest of the policy decided. `headers` are those of a
-    /// request, where the boundary sees them; `rewritten` is the rule that changed the act already:
-    /// it is not asked again, and no other may change it.
+    /// What the rules need of a message's body, where its head is known.
+    pub(crate) fn need(&self, act: &Act, exchange: &Exchange<'_>) -> Need {
+        let one = |act: &Act| {
+            let Some(seen) = Projection::of(act) else {
+                return Need::Nothing;
+            };
+            let subject = seen.subject();
+            let completed = exchange.clone().complete(&subject);
+            let subject = completed.subject(&subject);
+            self.registry.current().need(&subject)
+        };
+        let asked = Projection::event_type(act).is_some_and(|on| self.registry.current().has(on));
+        match asked {
+            false => Need::Nothing,
+            true => as_connected(act)
+                .map_or(Need::Nothing, |other| one(&other))
+                .max(one(act)),
+        }
+    }
+
+    /// Asks the rules about an act that the rest of the policy decided. `seen` is what the boundary
+    /// sees beside it; `rewritten` is the rule that changed the act already: it is not asked again,
+    /// and no other may change it.
     ///
     /// A request that goes to one machine and names another is asked about as both: what the rules
     /// say of either must let it pass.
@@ -111,7 +148,7 @@ impl Rules {
         &self,
         act: &Act,
         decision: Decision,
-        headers: Option<Headers<'_>>,
+        seen: &Seen<'_>,
         rewritten: Option<&str>,
     ) -> Judged {
         // Most sessions have no rule about most events: then nothing is made of the act.
@@ -120,11 +157,11 @@ impl Rules {
             return Judged::just(decision);
         }
         if let Some(other) = as_connected(act) {
-            let first = self.judge_as(&other, decision.clone(), headers.clone(), rewritten);
+            let first = self.judge_as(&other, decision.clone(), seen, rewritten);
             if first.decision.verdict == Verdict::Deny && decision.is_allow() {
                 return first;
             }
-            let mut second = self.judge_as(act, decision, headers, rewritten);
+            let mut second = self.judge_as(act, decision, seen, rewritten);
             // What only the machine that it goes to shows; a change is that of the name.
             let told: Vec<_> = second.rows.iter().map(|(_, d)| d.rule.id.clone()).collect();
             second.rows.extend(
@@ -139,17 +176,18 @@ impl Rules {
             }
             return second;
         }
-        self.judge_as(act, decision, headers, rewritten)
+        self.judge_as(act, decision, seen, rewritten)
     }
 
     fn judge_as(
         &self,
         act: &Act,
         decision: Decision,
-        headers: Option<Headers<'_>>,
+        seen: &Seen<'_>,
         rewritten: Option<&str>,
     ) -> Judged {
         let set = self.registry.current();
+        let (exchange, part) = (&seen.exchange, seen.part);
         let Some(mut seen) = Projection::of(act) else {
             return Judged::just(decision);
         };
@@ -160,26 +198,20 @@ impl Rules {
         seen.common.backend = self.backend.get().map(|name| Cow::Borrowed(&**name));
         seen.common.time = i64::try_from(now.as_nanos()).ok().map(Time);
         let subject = seen.subject();
-        let with_headers;
-        let subject = match (subject.http_request, headers) {
-            (Some(request), Some(headers)) => {
-                with_headers = HttpRequest {
-                    headers: Some(headers),
-                    ..request.clone()
-                };
-                Subject {
-                    http_request: Some(&with_headers),
-                    ..subject
-                }
+        let completed;
+        let subject = match exchange {
+            Some(exchange) => {
+                completed = exchange.clone().complete(&subject);
+                completed.subject(&subject)
             }
-            _ => subject,
+            None => subject,
         };
         let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
         let mut rows = Vec::new();
         // What a changed request is was told of before it was changed.
         if rewritten.is_none() {
             let mut more = 0_usize;
-            let unasked = set.detect(&subject, seconds, |rule| match rows.len() {
+            let unasked = set.detect_part(&subject, seconds, part, |rule| match rows.len() {
                 MOST_FINDINGS => more += 1,
                 _ => rows.push(finding(act, &Match::new(rule, &subject), None)),
             });
@@ -202,7 +234,8 @@ impl Rules {
                 rows.push(built_in_finding(act, "rules.steps", "medium", &what));
             }
         }
-        if !decision.is_allow() {
+        // What has passed is not decided about any more.
+        if !decision.is_allow() || part == Part::Body {
             return Judged {
                 rows,
                 ..Judged::just(decision)
@@ -248,9 +281,12 @@ impl Rules {
 
 /// A request under the name of the machine that it goes to, where it names another.
 fn as_connected(act: &Act) -> Option<Act> {
-    let Act::Http {
+    let (Act::Http {
         host, connected, ..
-    } = act
+    }
+    | Act::HttpResponse {
+        host, connected, ..
+    }) = act
     else {
         return None;
     };
@@ -258,7 +294,7 @@ fn as_connected(act: &Act) -> Option<Act> {
         return None;
     }
     let mut other = act.clone();
-    if let Act::Http { host, .. } = &mut other {
+    if let Act::Http { host, .. } | Act::HttpResponse { host, .. } = &mut other {
         host.clone_from(connected);
     }
     Some(other)

@@ -1,10 +1,10 @@
 use crate::Guard;
 use crate::testing::{connect, effective};
-use bailiwick_event::fields::{EventType, Headers};
+use bailiwick_event::fields::{EventType, Exchange, Headers};
 use bailiwick_event::{Act, Decision, Event, Origin, Verdict, Via};
 use bailiwick_ledger::{Filter, Ledger, NewSession, SessionReader, StateDir};
 use bailiwick_policy::{NetworkPolicy, Sourced};
-use bailiwick_rules::{Action, Effect, Rewrite, Rule, Severity};
+use bailiwick_rules::{Action, Effect, Part, Rewrite, Rule, Severity};
 use std::sync::Arc;
 
 struct Place {
@@ -54,6 +54,12 @@ fn request(host: &str, path: &str) -> Act {
         via: Via::Proxy,
         scheme: bailiwick_event::Scheme::Http,
     }
+}
+
+fn exchange(headers: Headers<'_>) -> Exchange<'_> {
+    let mut exchange = Exchange::default();
+    exchange.request.headers = Some(headers);
+    exchange
 }
 
 fn deny(id: &str, when: &str) -> Rule {
@@ -127,13 +133,19 @@ fn a_condition_without_a_value_refuses_and_says_what_is_missing() {
 fn headers_are_known_where_the_boundary_sees_them_and_not_recorded() {
     let place = place(vec![deny("key", "http.request.header('x-key').exists()")]);
     let headers = |name: &'static str| Headers(vec![(name.into(), "sekret".into())]);
-    let with = place
-        .guard
-        .submit_request(request("a.test", "/"), headers("X-Key"), None);
+    let with = place.guard.submit_request(
+        request("a.test", "/"),
+        exchange(headers("X-Key")),
+        Part::Whole,
+        None,
+    );
     assert_eq!(of(&with.decision), (Verdict::Deny, "key"));
-    let without = place
-        .guard
-        .submit_request(request("a.test", "/"), headers("X-Other"), None);
+    let without = place.guard.submit_request(
+        request("a.test", "/"),
+        exchange(headers("X-Other")),
+        Part::Whole,
+        None,
+    );
     assert!(without.decision.is_allow());
     // Where none was seen it is not known that there was none.
     assert!(!place.guard.submit(request("a.test", "/")).is_allow());
@@ -160,14 +172,20 @@ fn a_request_is_rewritten_once_and_decided_again() {
     );
     let place = place(vec![strip]);
     let headers = || Headers(Vec::new());
-    let first = place
-        .guard
-        .submit_request(request("a.test", "/x"), headers(), None);
+    let first = place.guard.submit_request(
+        request("a.test", "/x"),
+        exchange(headers()),
+        Part::Whole,
+        None,
+    );
     assert_eq!(of(&first.decision), (Verdict::Rewrite, "strip"));
     assert_eq!(first.rewrites.len(), 1);
-    let again = place
-        .guard
-        .submit_request(request("a.test", "/x"), headers(), Some("strip"));
+    let again = place.guard.submit_request(
+        request("a.test", "/x"),
+        exchange(headers()),
+        Part::Whole,
+        Some("strip"),
+    );
     assert!(again.decision.is_allow() && again.rewrites.is_empty());
     // A boundary that cannot change anything refuses.
     let decision = place.guard.submit(request("a.test", "/x"));
@@ -297,7 +315,12 @@ fn a_changed_request_is_asked_about_by_all_other_rules() {
         let act = request("a.test", path);
         place
             .guard
-            .submit_request(act, Headers(Vec::new()), Some("a-strip"))
+            .submit_request(
+                act,
+                exchange(Headers(Vec::new())),
+                Part::Whole,
+                Some("a-strip"),
+            )
             .decision
     };
     assert_eq!(of(&again("/x")), (Verdict::Deny, "no-x"));
@@ -306,7 +329,12 @@ fn a_changed_request_is_asked_about_by_all_other_rules() {
     let act = request("a.test", "/");
     let second = place
         .guard
-        .submit_request(act, Headers(Vec::new()), Some("a-strip"))
+        .submit_request(
+            act,
+            exchange(Headers(Vec::new())),
+            Part::Whole,
+            Some("a-strip"),
+        )
         .decision;
     assert_eq!(of(&second), (Verdict::Deny, "b-strip"));
     assert!(second.reason.contains("at most once"), "{second:?}");
@@ -340,9 +368,10 @@ fn why_a_condition_failed_quotes_no_value() {
         "int(http.request.header('authorization')) > 0",
     )]);
     let headers = Headers(vec![("authorization".into(), "Bearer s3cr3t".into())]);
-    let submitted = place
-        .guard
-        .submit_request(request("a.test", "/"), headers, None);
+    let submitted =
+        place
+            .guard
+            .submit_request(request("a.test", "/"), exchange(headers), Part::Whole, None);
     assert_eq!(of(&submitted.decision), (Verdict::Deny, "int"));
     assert!(!format!("{:?}", place.rows()).contains("s3cr3t"));
     for when in [
@@ -356,9 +385,12 @@ fn why_a_condition_failed_quotes_no_value() {
     ] {
         let place = self::place(vec![deny("no", when)]);
         let headers = Headers(vec![("authorization".into(), "Bearer s3cr3t".into())]);
-        let submitted = place
-            .guard
-            .submit_request(request("a.test", "/"), headers, None);
+        let submitted = place.guard.submit_request(
+            request("a.test", "/"),
+            exchange(headers),
+            Part::Whole,
+            None,
+        );
         assert_eq!(submitted.decision.verdict, Verdict::Deny, "{when}");
         assert!(!format!("{:?}", place.rows()).contains("s3cr3t"), "{when}");
     }

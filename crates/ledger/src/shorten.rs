@@ -60,6 +60,20 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 text(field, limit);
             }
         }
+        Act::HttpResponse {
+            method,
+            host,
+            connected,
+            path,
+            content_type,
+            problem,
+            ..
+        } => {
+            let all = [method, host, connected, path];
+            for field in all.into_iter().chain(content_type).chain(problem) {
+                text(field, limit);
+            }
+        }
         Act::Write { operation, path } => {
             string(operation, limit);
             text(path, limit);

@@ -23,8 +23,9 @@ type Item<'a> = Spanned<DeValue<'a>>;
 
 /// The events that a boundary asks rules about. A rule of a policy's own about another would hold
 /// nothing back, and is refused; a pack, which is for other versions and backends too, may have it.
-const ASKED: [EventType; 4] = [
+const ASKED: [EventType; 5] = [
     EventType::HttpRequest,
+    EventType::HttpResponse,
     EventType::DnsRequest,
     EventType::Socket,
     EventType::ProcessExec,
@@ -247,15 +248,16 @@ impl Reader<'_> {
             Kind::HttpRules => self.http_rules(key, item),
             Kind::Rules => self.rules(key, RuleKind::Rule, item),
             Kind::Detections => self.rules(key, RuleKind::Detection, item),
-            Kind::Bytes | Kind::Count | Kind::Cpus | Kind::Time | Kind::Protection => {
-                match read::scalar(key.kind, item.get_ref()) {
-                    Ok(Some(value)) => self.push(key, value, item.span()),
-                    Ok(None) => self.wrong_type(key, item),
-                    Err(why) => {
-                        self.error(item.span(), format!("`{}`: {}", key.path, why.0), why.1)
-                    }
-                }
-            }
+            Kind::Bytes
+            | Kind::Count
+            | Kind::Cpus
+            | Kind::Time
+            | Kind::Protection
+            | Kind::Beyond => match read::scalar(key.kind, item.get_ref()) {
+                Ok(Some(value)) => self.push(key, value, item.span()),
+                Ok(None) => self.wrong_type(key, item),
+                Err(why) => self.error(item.span(), format!("`{}`: {}", key.path, why.0), why.1),
+            },
             kind => {
                 for (text, span) in self.texts(key, item) {
                     match read::text(kind, &text) {

@@ -42,6 +42,8 @@ deny = ["evil.example"]
 publish = ["127.0.0.1:3000:3000"]
 inspect = { "*" = "auto", "pinned.test" = "never" }
 roots = ["~/company-ca.pem"]
+body_limit = "4MiB"
+body_beyond = "allow"
 [network.hosts]
 "pypi.test" = "127.0.0.1:8443"
 [[network.http]]

@@ -202,6 +202,12 @@ pub struct NetworkPolicy {
     /// `roots`: files of authorities, in PEM, that the gate trusts beside the machine's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<Sourced<PathBuf>>,
+    /// Bytes of a body that are held back for a rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_limit: Option<Sourced<u64>>,
+    /// What happens to a message whose body is larger.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_beyond: Option<Sourced<Beyond>>,
     /// Ports of the host that lead to a port of the sandbox's loopback.
     pub publish: Vec<Sourced<Publish>>,
     /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may
@@ -212,7 +218,40 @@ pub struct NetworkPolicy {
     pub default_origin: Option<Origin>,
 }
 
-/// A plain HTTP request that may be sent. A machine that has at least one such rule is allowed
+/// What happens to a message whose body is larger than what is held back of it, where a rule decides
+/// by it; the strictest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Beyond {
+    /// It is refused.
+    Deny,
+    /// What was seen of it decides.
+    Allow,
+}
+
+impl Beyond {
+    const ALL: [(Self, &str); 2] = [(Self::Deny, "deny"), (Self::Allow, "allow")];
+
+    /// That of a name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, n)| *n == name);
+        found.map(|(beyond, _)| *beyond)
+    }
+
+    /// That of a place in the order.
+    pub(crate) fn at(place: u64) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(b, _)| *b as u64 == place);
+        found.map(|(beyond, _)| *beyond)
+    }
+
+    /// Its name in a policy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+}
+
+/// An HTTP request that may be sent. A machine that has at least one such rule is allowed
 /// (at the rule's ports) and may be sent only what one of its rules covers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpRule {

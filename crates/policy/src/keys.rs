@@ -22,6 +22,8 @@ pub(crate) enum KeyId {
     Http,
     Inspect,
     Roots,
+    BodyLimit,
+    BodyBeyond,
     Pass,
     Set,
     Memory,
@@ -86,6 +88,8 @@ pub(crate) enum Kind {
     Keys,
     /// A way of protecting names.
     Protection,
+    /// What happens beyond a limit.
+    Beyond,
     /// Names of layers.
     Layers,
 }
@@ -115,6 +119,7 @@ impl Kind {
             Self::Time => "a length of time",
             Self::Keys => "a list of keys",
             Self::Protection => "enforce, sweep or off",
+            Self::Beyond => "deny or allow",
             Self::Layers => "a list of layers",
         }
     }
@@ -358,6 +363,24 @@ pub(crate) const KEYS: &[Key] = &[
         "none",
         r#"["~/company-ca.pem"]"#,
         "Files of certificates, in PEM, that servers whose TLS is looked into may be certified by, beside those that this machine trusts. Not in a project's policy."
+    ),
+    key!(
+        BodyLimit,
+        "network.body_limit",
+        Kind::Bytes,
+        Limits,
+        "1MiB",
+        r#""4MiB""#,
+        "How much of a body the gate holds back where a rule must see it before it passes."
+    ),
+    key!(
+        BodyBeyond,
+        "network.body_beyond",
+        Kind::Beyond,
+        Limits,
+        "deny",
+        r#""allow""#,
+        "What happens to a message whose body is larger than `body_limit`, where a rule decides by it: `deny`, or `allow` by what was seen of it."
     ),
     key!(
         Pass,

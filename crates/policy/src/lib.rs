@@ -50,8 +50,8 @@ mod workspace;
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;
 pub use effective::{
-    Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits, NetworkPolicy,
-    PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
+    Beyond, Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits,
+    NetworkPolicy, PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
 };
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};

@@ -8,7 +8,7 @@ use crate::keys::{Effect, KeyId};
 use crate::paths::{Bases, expand};
 use crate::sets::SetName;
 use crate::stack::Layer;
-use crate::{Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
+use crate::{Beyond, Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
 use bailiwick_event::{HostPattern, Origin};
 use bailiwick_rules::{Action, Rule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -387,6 +387,14 @@ impl Merge {
             let way = ProtectAbsent::at(*place);
             self.effective.filesystem.protect_absent = way.map(|way| sourced(&way, origin));
             return;
+        }
+        let network = &mut self.effective.network;
+        match (&wish.value, key) {
+            (Value::Number(n), KeyId::BodyLimit) => network.body_limit = Some(sourced(n, origin)),
+            (Value::Number(n), KeyId::BodyBeyond) => {
+                network.body_beyond = Beyond::at(*n).map(|beyond| sourced(&beyond, origin));
+            }
+            _ => {}
         }
         let limits = &mut self.effective.limits;
         match (&wish.value, key) {

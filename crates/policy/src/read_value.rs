@@ -6,7 +6,7 @@ use crate::keys::{KEYS, Kind};
 use crate::paths;
 use crate::quantity;
 use crate::sets::SetName;
-use crate::{HostMapping, Inspect, InspectRule, LAYERS, ProtectAbsent, Publish};
+use crate::{Beyond, HostMapping, Inspect, InspectRule, LAYERS, ProtectAbsent, Publish};
 use bailiwick_event::{Host, HostPattern, Text, closest};
 use bailiwick_rules::pack::is_public_key;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -309,6 +309,13 @@ pub(crate) fn scalar(kind: Kind, value: &DeValue<'_>) -> Result<Option<Value>, W
                     Text::from(text.as_ref())
                 ),
                 "write \"enforce\", \"sweep\" or \"off\"",
+            )),
+        },
+        (Kind::Beyond, DeValue::String(text)) => match Beyond::parse(text) {
+            Some(beyond) => Ok(Some(Value::Number(beyond as u64))),
+            None => Err(why(
+                format!("\"{}\" is not what can happen", Text::from(text.as_ref())),
+                "write \"deny\" or \"allow\"",
             )),
         },
         (Kind::Count, value) => match whole(value) {

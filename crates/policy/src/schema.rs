@@ -85,6 +85,7 @@ fn property(key: &Key) -> Value {
             schema
         }
         Kind::Protection => json!({ "enum": ["enforce", "sweep", "off"] }),
+        Kind::Beyond => json!({ "enum": ["deny", "allow"] }),
         Kind::Bytes => {
             json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([kKMGT]B|[KMGT]iB|B)\s*$" })
         }

@@ -102,6 +102,12 @@ pub fn render_show(loaded: &Loaded) -> String {
         KeyId::Roots,
         texts(&network.roots, |path| path.display().to_string()),
     );
+    page.limit(KeyId::BodyLimit, network.body_limit.as_ref(), |n| {
+        quote(&show_size(*n))
+    });
+    page.limit(KeyId::BodyBeyond, network.body_beyond.as_ref(), |beyond| {
+        quote(beyond.name())
+    });
     page.list(
         KeyId::Pass,
         texts(&effective.environment.pass, Clone::clone),

@@ -20,4 +20,4 @@ pub use rule::{
     Action, Compiled, Confidence, Counters, Effect, Example, LESS_MEMORY, MAX_MEMORY,
     MAX_SESSION_MEMORY, Memory, Rewrite, RewriteError, RewriteTarget, Rule, RuleError, Severity,
 };
-pub use set::{Decided, Edit, Finding, Listed, Match, Registry, RuleSet, masked};
+pub use set::{Decided, Edit, Finding, Listed, Match, Need, Part, Registry, RuleSet, masked};

@@ -14,6 +14,7 @@ mod bad_places;
 mod bare;
 mod bare_network;
 mod bench;
+mod bodies;
 mod bombs;
 mod broker;
 mod command;

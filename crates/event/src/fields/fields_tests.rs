@@ -244,6 +244,10 @@ fn what_a_boundary_tells_is_not_said_to_be_never_told() {
     assert!(asked > 15, "{asked}");
     assert!(Projection::never_tells(
         EventType::HttpRequest,
+        Field::CommonPid
+    ));
+    assert!(!Projection::never_tells(
+        EventType::HttpRequest,
         Field::HttpBodyText
     ));
     assert!(!Projection::never_tells(

@@ -10,6 +10,7 @@
 
 mod headers;
 mod keys;
+mod message;
 mod projection;
 mod record;
 mod schema;
@@ -18,6 +19,7 @@ mod subject;
 mod table;
 
 pub use headers::Headers;
+pub use message::{BodyState, Completed, Exchange, Message, SeenBody};
 pub use projection::{Projection, entropy};
 pub use record::{Record, RecordError, RecordReader};
 pub use schema::record_schema;

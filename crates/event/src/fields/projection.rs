@@ -3,8 +3,8 @@
 //! it.
 
 use super::{
-    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, ProcessExec, SocketUse, Subject,
-    Time,
+    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, HttpResponse, ProcessExec,
+    SocketUse, Subject, Time,
 };
 use crate::{Act, Event, Scheme, Text, Transport};
 use std::borrow::Cow;
@@ -20,6 +20,7 @@ pub struct Projection<'a> {
 #[derive(Clone, Debug)]
 enum Seen<'a> {
     Http(HttpRequest<'a>),
+    Answer(HttpRequest<'a>, HttpResponse<'a>),
     Dns(DnsRequest<'a>),
     Exec(ProcessExec<'a>),
     File(FileAccess<'a>),
@@ -60,6 +61,7 @@ impl<'a> Projection<'a> {
     pub fn event_type(act: &Act) -> Option<EventType> {
         match act {
             Act::Http { .. } => Some(EventType::HttpRequest),
+            Act::HttpResponse { .. } => Some(EventType::HttpResponse),
             Act::Dns { .. } => Some(EventType::DnsRequest),
             Act::Connect { .. } => Some(EventType::Socket),
             Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
@@ -90,6 +92,24 @@ impl<'a> Projection<'a> {
                 scheme,
                 ..
             } => Seen::Http(http(method, host, *port, path, *scheme)),
+            Act::HttpResponse {
+                method,
+                host,
+                port,
+                path,
+                scheme,
+                status,
+                content_type,
+                ..
+            } => {
+                let answer = HttpResponse {
+                    status: Some(i64::from(*status)),
+                    body_type: content_type.as_ref().map(media_type),
+                    body_state: Some(Cow::Borrowed("unseen")),
+                    ..HttpResponse::EMPTY
+                };
+                Seen::Answer(http(method, host, *port, path, *scheme), answer)
+            }
             Act::Dns {
                 qname,
                 qtype,
@@ -124,6 +144,7 @@ impl<'a> Projection<'a> {
         let told = matches!(
             on,
             EventType::HttpRequest
+                | EventType::HttpResponse
                 | EventType::DnsRequest
                 | EventType::Socket
                 | EventType::ProcessExec
@@ -137,10 +158,6 @@ impl<'a> Projection<'a> {
                 | Field::CommonArgv
                 | Field::CommonCwd
                 | Field::CommonLabels
-                | Field::HttpBodyText
-                | Field::HttpBodyType
-                | Field::HttpBodySize
-                | Field::HttpBodyTruncated
                 | Field::ExecParent
                 | Field::FileSize
         )
@@ -167,6 +184,11 @@ impl<'a> Projection<'a> {
             Seen::Http(http) => Subject {
                 http_request: Some(http),
                 ..of(EventType::HttpRequest)
+            },
+            Seen::Answer(request, response) => Subject {
+                http_request: Some(request),
+                http_response: Some(response),
+                ..of(EventType::HttpResponse)
             },
             Seen::Dns(dns) => Subject {
                 dns_request: Some(dns),
@@ -242,6 +264,18 @@ fn http<'a>(
         body_state: Some(Cow::Borrowed("unseen")),
         ..HttpRequest::EMPTY
     }
+}
+
+/// A media type without its parameters, in lower case (RFC 9110 §8.3.1).
+fn media_type(value: &Text) -> Cow<'_, str> {
+    match lower(text(value)) {
+        Cow::Borrowed(value) => Cow::Borrowed(essence(value)),
+        Cow::Owned(value) => Cow::Owned(essence(&value).to_owned()),
+    }
+}
+
+fn essence(value: &str) -> &str {
+    value.split(';').next().unwrap_or_default().trim()
 }
 
 fn dns<'a>(qname: &'a Text, qtype: &'a str, by: Transport) -> DnsRequest<'a> {

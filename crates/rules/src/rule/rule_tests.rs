@@ -128,10 +128,10 @@ fn what_a_rule_that_stops_hardly_means_is_told() {
         ),
         ""
     );
-    let body = "has(http.request.body.text) && http.request.body.text.contains('x')";
-    let said = told(body, Action::Deny);
+    let untold = "has(common.process.executable) && common.process.executable.contains('x')";
+    let said = told(untold, Action::Deny);
     assert_eq!(
         said,
-        "no event of a run has `http.request.body.text` yet; the rule is for recorded events and for boundaries to come"
+        "no event of a run has `common.process.executable` yet; the rule is for recorded events and for boundaries to come"
     );
 }

@@ -74,6 +74,8 @@ pub(super) fn show_values(field: Field, parts: &[(String, bool)]) -> Option<Stri
                 .collect();
             format!("[{}]", all.join(", "))
         }
+        // A body is kept by who asks for that, and not by who asks about it.
+        _ if is_body(field) => sizes(parts.first()?),
         _ => value(parts.first()?),
     };
     (!parts.is_empty()).then(|| short(&shown))
@@ -93,6 +95,23 @@ pub(crate) fn show_value(value: &Value<'_>) -> String {
         Value::Text(text) => short(&masked(text)),
         value => short(&masked(&value.to_json().to_string())),
     }
+}
+
+/// How much a text is, and of which kinds the credentials in it are.
+fn sizes((text, cut): &(String, bool)) -> String {
+    let more = if *cut { "more than " } else { "" };
+    match secrets::find(text) {
+        kinds if kinds.is_empty() => format!("({more}{} bytes)", text.len()),
+        kinds => format!("({more}{} bytes with {})", text.len(), kinds.join(", ")),
+    }
+}
+
+/// Whether a field is what a message carries.
+fn is_body(field: Field) -> bool {
+    matches!(
+        field,
+        Field::HttpBodyText | Field::HttpResponseText | Field::ModelText | Field::ModelResponseText
+    )
 }
 
 fn is_plain(field: Field, name: &str) -> bool {

@@ -15,7 +15,7 @@ pub(crate) use capture::{Asked, hex, matched, show, signature_of};
 pub use finding::{Finding, masked};
 pub(crate) use finding::{is_secret_header, show_value};
 pub use registry::{Edit, Listed, Registry};
-pub use rule_set::{Decided, RuleSet};
+pub use rule_set::{Decided, Need, Part, RuleSet};
 pub(crate) use table::Table;
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{Match, Table};
 use crate::eval::Steps;
 use crate::lower::Outcome;
-use crate::rule::{Action, Compiled, Effect};
+use crate::rule::{Action, Compiled, Effect, Rewrite, RewriteTarget};
 use bailiwick_event::fields::{EventType, Field, Subject};
 use std::sync::Arc;
 
@@ -37,6 +37,59 @@ impl Accounts {
     #[inline]
     fn of(&self, rule: &Compiled) -> &Steps {
         &self.0[usize::from(rule.rule().untrusted)]
+    }
+}
+
+/// The fields that are known when a message's body has come.
+const BODY: [Field; 8] = [
+    Field::HttpBodyState,
+    Field::HttpBodyText,
+    Field::HttpBodySize,
+    Field::HttpBodyTruncated,
+    Field::HttpResponseState,
+    Field::HttpResponseText,
+    Field::HttpResponseSize,
+    Field::HttpResponseTruncated,
+];
+
+/// Whether a rule asks about what a body holds, or changes it.
+fn asks_body(rule: &Compiled) -> bool {
+    let changes = |rewrite: &Rewrite| matches!(rewrite, Rewrite::Replace { target, .. } if *target == RewriteTarget::Body);
+    let effect = &rule.rule().effect;
+    rule.fields().iter().any(|field| BODY.contains(field))
+        || matches!(effect, Effect::Enforce { rewrites, .. } if rewrites.iter().any(changes))
+}
+
+/// What rules need of a message's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Need {
+    /// Nothing: no rule about it could be true.
+    Nothing,
+    /// It is looked at as it passes: only detections are about it.
+    Watching,
+    /// It is waited for: a rule decides by it.
+    Deciding,
+}
+
+/// The part of an event that detections are asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// All of it.
+    Whole,
+    /// What comes before a body.
+    Head,
+    /// The body, the rest having been asked about.
+    Body,
+}
+
+impl Part {
+    #[inline]
+    fn has(self, rule: &Compiled) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Head => !asks_body(rule),
+            Self::Body => asks_body(rule),
+        }
     }
 }
 
@@ -122,6 +175,34 @@ impl RuleSet {
         self.asked & (1 << on as usize) != 0
     }
 
+    /// What the rules need of a message's body, where the other fields of the event are known.
+    #[must_use]
+    pub fn need(&self, known: &Subject<'_>) -> Need {
+        let place = known.event_type as usize;
+        let asks = |rule: &Arc<Compiled>| asks_body(rule).then_some(());
+        let any = |table: &Table| table.rules().find_map(asks).is_some();
+        if !any(&self.enforcement[place]) && !any(&self.detection[place]) {
+            return Need::Nothing;
+        }
+        let families = known.event_type.families();
+        let head: Vec<Field> = Field::ALL
+            .iter()
+            .filter(|info| families.contains(&info.family) && !BODY.contains(&info.field))
+            .map(|info| info.field)
+            .collect();
+        let could = |rule: &Arc<Compiled>| {
+            let asks = asks_body(rule) && rule.program().is_possible(known, &head);
+            asks.then_some(())
+        };
+        if self.enforcement[place].candidates(known, could).is_some() {
+            return Need::Deciding;
+        }
+        match self.detection[place].candidates(known, could) {
+            Some(()) => Need::Watching,
+            None => Need::Nothing,
+        }
+    }
+
     /// Whether any rule could be true, or without a value, of an event that has these values in the
     /// fields that are named, and anything in the others.
     #[must_use]
@@ -195,13 +276,25 @@ impl RuleSet {
         &self,
         subject: &Subject<'_>,
         now: i64,
+        each: impl FnMut(&Arc<Compiled>),
+    ) -> Option<Arc<Compiled>> {
+        self.detect_part(subject, now, Part::Whole, each)
+    }
+
+    /// The same of those detections that are about a part of the event.
+    #[inline]
+    pub fn detect_part(
+        &self,
+        subject: &Subject<'_>,
+        now: i64,
+        part: Part,
         mut each: impl FnMut(&Arc<Compiled>),
     ) -> Option<Arc<Compiled>> {
         let accounts = Accounts::new();
         let mut unasked = None;
         let table = &self.detection[subject.event_type as usize];
         table.candidates(subject, |rule| {
-            if rule.rule().is_over(now) {
+            if rule.rule().is_over(now) || !part.has(rule) {
                 return None::<()>;
             }
             let steps = accounts.of(rule);

@@ -1,0 +1,228 @@
+//! Bodies on their way. Decision: bytes are looked at as they pass and never collected to be passed
+//! on later; where a rule must see them first, no more than the policy's limit is held back.
+
+use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
+use hyper::header::HeaderMap;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How long is waited for a body that a rule must see. A program that says the rest only when it has
+/// heard something would wait for ever.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How a body ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All of it came.
+    Whole,
+    /// Its sender broke off.
+    Broken(String),
+    /// Whoever it was for did not want the rest.
+    Dropped,
+}
+
+/// What looks at a body as it passes.
+pub(crate) trait Tap: Send {
+    /// A part of it.
+    fn data(&mut self, data: &[u8]);
+    /// It ended; nothing comes after that.
+    fn end(&mut self, end: &End);
+}
+
+/// The body of a message that the gate passes on or writes.
+pub(crate) enum Body {
+    /// The gate's own.
+    Own(Option<Bytes>),
+    /// Another's, looked at as it passes.
+    Passing(Box<Passing>),
+}
+
+/// A body that passes.
+pub(crate) struct Passing {
+    /// What was held back.
+    ahead: VecDeque<Bytes>,
+    rest: Option<Incoming>,
+    /// What came behind what was held back.
+    trailers: Option<HeaderMap>,
+    taps: Vec<Box<dyn Tap>>,
+    ended: bool,
+}
+
+impl Body {
+    /// Another's body, with what looks at it.
+    pub(crate) fn passing(held: Held, taps: Vec<Box<dyn Tap>>) -> Self {
+        Self::Passing(Box::new(Passing {
+            ahead: held.parts.into(),
+            rest: held.rest,
+            trailers: held.trailers,
+            taps,
+            ended: false,
+        }))
+    }
+}
+
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self::Own(Some(bytes).filter(|bytes| !bytes.is_empty()))
+    }
+}
+
+impl Passing {
+    fn tell_end(&mut self, end: &End) {
+        if !std::mem::replace(&mut self.ended, true) {
+            self.taps.iter_mut().for_each(|tap| tap.end(end));
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.ahead.is_empty()
+            && self.trailers.is_none()
+            && self.rest.as_ref().is_none_or(Incoming::is_end_stream)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        let frame = match self.ahead.pop_front() {
+            Some(part) => Some(Ok(Frame::data(part))),
+            None => match &mut self.rest {
+                None => self
+                    .trailers
+                    .take()
+                    .map(|trailers| Ok(Frame::trailers(trailers))),
+                Some(rest) => match Pin::new(rest).poll_frame(cx) {
+                    Poll::Ready(frame) => frame,
+                    Poll::Pending => return Poll::Pending,
+                },
+            },
+        };
+        match &frame {
+            Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    self.taps.iter_mut().for_each(|tap| tap.data(data));
+                }
+            }
+            Some(Err(error)) => self.tell_end(&End::Broken(error.to_string())),
+            None => self.tell_end(&End::Whole),
+        }
+        Poll::Ready(frame)
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // Whoever knows how long it is does not ask for its end.
+        let end = match self.is_over() {
+            true => End::Whole,
+            false => End::Dropped,
+        };
+        self.tell_end(&end);
+    }
+}
+
+impl hyper::body::Body for Body {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self.get_mut() {
+            Self::Own(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Passing(passing) => passing.poll(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Own(bytes) => bytes.is_none(),
+            Self::Passing(passing) => passing.is_over(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Own(bytes) => {
+                SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
+            }
+            Self::Passing(passing) => {
+                let ahead: u64 = passing.ahead.iter().map(|part| part.len() as u64).sum();
+                let rest = passing.rest.as_ref();
+                let rest = rest.map_or(SizeHint::with_exact(0), Incoming::size_hint);
+                let mut hint = SizeHint::new();
+                hint.set_lower(ahead.saturating_add(rest.lower()));
+                if let Some(upper) = rest.upper() {
+                    hint.set_upper(ahead.saturating_add(upper));
+                }
+                hint
+            }
+        }
+    }
+}
+
+/// The beginning of a body, held back, and the rest of it.
+pub(crate) struct Held {
+    pub(crate) parts: Vec<Bytes>,
+    /// None where all of it is held.
+    pub(crate) rest: Option<Incoming>,
+    pub(crate) trailers: Option<HeaderMap>,
+}
+
+impl Held {
+    /// Nothing is held back.
+    pub(crate) fn nothing(body: Incoming) -> Self {
+        Self {
+            rest: Some(body),
+            ..Self::none()
+        }
+    }
+
+    /// There is nothing.
+    pub(crate) fn none() -> Self {
+        Self {
+            parts: Vec::new(),
+            rest: None,
+            trailers: None,
+        }
+    }
+
+    /// Holds a body back until it has come whole, or `limit` bytes of it have.
+    pub(crate) async fn of(mut body: Incoming, limit: usize) -> hyper::Result<Self> {
+        use http_body_util::BodyExt as _;
+        let until = Instant::now() + PATIENCE;
+        let (mut held, mut length) = (Self::none(), 0);
+        while !body.is_end_stream() {
+            match timeout_at(until, body.frame()).await {
+                // What is behind trailers is nothing.
+                Ok(None) => break,
+                Ok(Some(Err(error))) => return Err(error),
+                Ok(Some(Ok(frame))) => match frame.into_data() {
+                    Ok(data) => {
+                        length += data.len();
+                        held.parts.push(data);
+                    }
+                    Err(frame) => held.trailers = frame.into_trailers().ok(),
+                },
+                Err(_) => {
+                    held.rest = Some(body);
+                    return Ok(held);
+                }
+            }
+            if length > limit {
+                held.rest = Some(body);
+                return Ok(held);
+            }
+        }
+        Ok(held)
+    }
+
+    /// What is held, in one piece.
+    pub(crate) fn bytes(&self) -> Bytes {
+        match &self.parts[..] {
+            [one] => one.clone(),
+            all => Bytes::from(all.concat()),
+        }
+    }
+}

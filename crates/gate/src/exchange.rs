@@ -1,0 +1,332 @@
+//! One request and its answer: decided, sent, decided again, and recorded when all of it has come.
+//!
+//! Decision: what a rule must see is held back, and nothing else is; the answer's row is written when
+//! its last byte has passed, so that it says what really came.
+
+use crate::body::{Body, Held, Tap};
+use crate::context::Context;
+use crate::decider::Decider;
+use crate::destination::Destination;
+use crate::http_asked::Asked;
+use crate::looked::{Looked, message, unseen};
+use crate::refusal::Refusal;
+use crate::rewriting::{self, Changed};
+use crate::taps::{Count, Row, Watch};
+use bailiwick_event::fields::{BodyState, EventType, Exchange};
+use bailiwick_event::{Act, Decision, Host, RuleRef, Text, Verdict};
+use bailiwick_rules::{Need, Part};
+use hyper::body::{Body as _, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use hyper::{Request, Response};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+/// A request that was allowed, on its way to its answer.
+pub(crate) struct Sent {
+    decider: Arc<dyn Decider>,
+    /// What was decided.
+    act: Act,
+    /// By which rule.
+    rule: RuleRef,
+    /// The number of its row.
+    row: u64,
+    since: Instant,
+    /// The request's headers, for rules about the answer.
+    headers: HeaderMap,
+    /// Bytes of its body that have passed.
+    sent: Arc<AtomicU64>,
+}
+
+/// Decides a request, and changes it where a rule says so: then it is decided again, and not
+/// changed a second time.
+pub(crate) async fn decide(
+    context: &Context,
+    to: &Destination,
+    host: &Host,
+    request: Request<Incoming>,
+    asked: &mut Asked,
+) -> Result<(Request<Body>, Sent), Answered> {
+    let decider = &context.decider;
+    let (mut head, body) = request.into_parts();
+    let state = unseen(body.is_end_stream());
+    let mut looked = None;
+    let mut need = Need::Nothing;
+    let mut rest = Some(body);
+    if state != BodyState::None {
+        let act = to.http(head.method.as_str(), host, &asked.path);
+        need = decider.need(&act, &|| Exchange {
+            request: message(&head.headers, None, state),
+            ..Exchange::default()
+        });
+    }
+    if need == Need::Deciding
+        && let Some(body) = rest.take()
+    {
+        let limit = decider.body_limit();
+        let at = Looked::at(body, &head.headers, limit).await;
+        looked = Some(at.map_err(|error| Answered::Broken(error.to_string()))?);
+    }
+    let part = match need {
+        Need::Watching => Part::Head,
+        Need::Nothing | Need::Deciding => Part::Whole,
+    };
+    let mut rewritten: Option<String> = None;
+    let (act, submitted) = loop {
+        let act = to.http(head.method.as_str(), host, &asked.path);
+        let cut = looked
+            .as_ref()
+            .is_some_and(|looked| looked.state == BodyState::Truncated);
+        if cut && let Some(decision) = decider.beyond() {
+            decider.refuse(act.clone(), decision.clone());
+            return Err(Answered::refused(&act, decision));
+        }
+        let exchange = || Exchange {
+            request: message(&head.headers, looked.as_ref(), state),
+            ..Exchange::default()
+        };
+        let submitted = decider.submit_request(&act, &exchange, part, rewritten.as_deref());
+        let decision = &submitted.decision;
+        if decision.is_allow() {
+            break (act, submitted);
+        }
+        if decision.verdict != Verdict::Rewrite || rewritten.is_some() {
+            return Err(Answered::refused(&act, submitted.decision));
+        }
+        let mut changed = Changed {
+            headers: &mut head.headers,
+            asked: Some(asked),
+            body: looked.as_mut().and_then(Looked::text),
+        };
+        match rewriting::apply(&submitted.rewrites, &mut changed) {
+            Ok(false) => {}
+            Ok(true) => {
+                // What was coded is sent as it was decided: in the clear, and of that length.
+                let text = looked.as_ref().map(|looked| looked.text.clone());
+                looked = text.map(Looked::changed);
+            }
+            Err(why) => {
+                let denied = cannot(decision, &why);
+                decider.refuse(act.clone(), denied.clone());
+                return Err(Answered::refused(&act, denied));
+            }
+        }
+        rewritten = Some(submitted.decision.rule.id);
+    };
+    let sent = Arc::new(AtomicU64::new(0));
+    let mut taps: Vec<Box<dyn Tap>> = vec![Box::new(Count(sent.clone()))];
+    if need == Need::Watching {
+        taps.push(Box::new(Watch::new(decider, &act, &head.headers, None)));
+    }
+    let held = match (looked, rest) {
+        (Some(looked), _) => looked.held,
+        (None, Some(body)) => Held::nothing(body),
+        (None, None) => Held::none(),
+    };
+    let sent = Sent {
+        decider: decider.clone(),
+        act,
+        rule: submitted.decision.rule,
+        row: submitted.id,
+        since: Instant::now(),
+        headers: match decider.asks(EventType::HttpResponse) {
+            true => head.headers.clone(),
+            false => HeaderMap::new(),
+        },
+        sent,
+    };
+    let body = Body::passing(held, taps);
+    Ok((Request::from_parts(head, body), sent))
+}
+
+/// The refusal where what a rule wants cannot be sent.
+fn cannot(decision: &Decision, why: &str) -> Decision {
+    Decision {
+        verdict: Verdict::Deny,
+        reason: format!("{}; it cannot be rewritten: {why}", decision.reason),
+        ..decision.clone()
+    }
+}
+
+/// Why a message is not passed on.
+pub(crate) enum Answered {
+    Refused(Box<Refusal>),
+    /// It did not come whole.
+    Broken(String),
+}
+
+impl Answered {
+    fn refused(act: &Act, decision: Decision) -> Self {
+        Self::Refused(Box::new(Refusal::new(act, decision)))
+    }
+}
+
+impl Sent {
+    /// When it was allowed.
+    pub(crate) fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// Bytes of its body that have passed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Records what came of it.
+    pub(crate) fn note(&self, act: Act) {
+        self.decider.note(act, Decision::allow(self.rule.clone()));
+    }
+
+    /// The answer's row, as far as it is known at its head.
+    fn answer(&self, status: u16, headers: &HeaderMap) -> Act {
+        let (method, host, connected, port, path, scheme) = match &self.act {
+            Act::Http {
+                method,
+                host,
+                connected,
+                port,
+                path,
+                scheme,
+                ..
+            } => (method, host, connected, *port, path, *scheme),
+            _ => return self.act.clone(),
+        };
+        let kind = headers.get(CONTENT_TYPE);
+        Act::HttpResponse {
+            request: self.row,
+            method: method.clone(),
+            host: host.clone(),
+            connected: connected.clone(),
+            port,
+            path: path.clone(),
+            scheme,
+            status,
+            content_type: kind.map(|kind| Text::from(kind.as_bytes().to_vec())),
+            sent: self.bytes(),
+            received: 0,
+            first_ns: nanoseconds(self.since),
+            duration_ns: nanoseconds(self.since),
+            problem: None,
+        }
+    }
+
+    /// Records that no answer came.
+    pub(crate) fn failed(&self, why: &str) {
+        let mut act = self.answer(0, &HeaderMap::new());
+        if let Act::HttpResponse { problem, .. } = &mut act {
+            *problem = Some(Text::from(why));
+        }
+        self.note(act);
+    }
+
+    /// Records an answer after which the connection carries something else.
+    pub(crate) fn upgraded(&self, response: &Response<Incoming>) {
+        let act = self.answer(response.status().as_u16(), response.headers());
+        self.note(act);
+    }
+
+    /// Decides the answer; what is passed on of it is recorded at its end.
+    pub(crate) async fn decide(
+        self,
+        response: Response<Incoming>,
+    ) -> Result<Response<Body>, Answered> {
+        let decider = Arc::clone(&self.decider);
+        let (mut head, body) = response.into_parts();
+        let act = self.answer(head.status.as_u16(), &head.headers);
+        let state = unseen(body.is_end_stream());
+        let need = match state {
+            BodyState::None => Need::Nothing,
+            _ => decider.need(&act, &|| both(&self.headers, &head.headers, None, state)),
+        };
+        let (mut looked, mut rest) = (None, Some(body));
+        if need == Need::Deciding
+            && let Some(body) = rest.take()
+        {
+            let at = Looked::at(body, &head.headers, decider.body_limit()).await;
+            match at {
+                Ok(at) => looked = Some(at),
+                Err(error) => {
+                    self.failed(&error.to_string());
+                    return Err(Answered::Broken(error.to_string()));
+                }
+            }
+        }
+        let part = match need {
+            Need::Watching => Part::Head,
+            Need::Nothing | Need::Deciding => Part::Whole,
+        };
+        let mut rewritten: Option<String> = None;
+        loop {
+            let cut = looked
+                .as_ref()
+                .is_some_and(|l: &Looked| l.state == BodyState::Truncated);
+            if cut && let Some(decision) = decider.beyond() {
+                decider.refuse(act.clone(), decision.clone());
+                return Err(Answered::refused(&act, decision));
+            }
+            let seen = || both(&self.headers, &head.headers, looked.as_ref(), state);
+            let rule = self.rule.clone();
+            let submitted = decider.submit_response(&act, rule, &seen, part, rewritten.as_deref());
+            let decision = submitted.decision;
+            if decision.is_allow() {
+                break;
+            }
+            if decision.verdict != Verdict::Rewrite || rewritten.is_some() {
+                return Err(Answered::refused(&act, decision));
+            }
+            let mut changed = Changed {
+                headers: &mut head.headers,
+                asked: None,
+                body: looked.as_mut().and_then(Looked::text),
+            };
+            match rewriting::apply(&submitted.rewrites, &mut changed) {
+                Ok(false) => {}
+                Ok(true) => {
+                    let text = looked.as_ref().map(|looked| looked.text.clone());
+                    looked = text.map(Looked::changed);
+                }
+                Err(why) => {
+                    let denied = cannot(&decision, &why);
+                    decider.refuse(act.clone(), denied.clone());
+                    return Err(Answered::refused(&act, denied));
+                }
+            }
+            rewritten = Some(decision.rule.id);
+        }
+        let mut taps: Vec<Box<dyn Tap>> = Vec::new();
+        if need == Need::Watching {
+            let response = Some(&head.headers);
+            taps.push(Box::new(Watch::new(
+                &decider,
+                &act,
+                &self.headers,
+                response,
+            )));
+        }
+        let held = match (looked, rest) {
+            (Some(looked), _) => looked.held,
+            (None, Some(body)) => Held::nothing(body),
+            (None, None) => Held::none(),
+        };
+        taps.push(Box::new(Row::new(self, act)));
+        Ok(Response::from_parts(head, Body::passing(held, taps)))
+    }
+}
+
+/// A request and its answer.
+fn both<'a>(
+    request: &'a HeaderMap,
+    headers: &'a HeaderMap,
+    looked: Option<&'a Looked>,
+    state: BodyState,
+) -> Exchange<'a> {
+    Exchange {
+        request: message(request, None, BodyState::Unseen),
+        response: message(headers, looked, state),
+    }
+}
+
+/// Nanoseconds since then.
+pub(crate) fn nanoseconds(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

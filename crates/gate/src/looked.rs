@@ -1,0 +1,118 @@
+//! Messages as rules see them: what of a body was held back, as text, with its codings undone.
+
+use crate::body::Held;
+use crate::decode::{Coding, Decoder};
+use crate::rewriting;
+use bailiwick_event::fields::{BodyState, Message, SeenBody};
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderMap};
+use std::borrow::Cow;
+
+/// What of a message's body was held back for a rule.
+pub(crate) struct Looked {
+    pub(crate) held: Held,
+    pub(crate) state: BodyState,
+    pub(crate) text: String,
+    /// Bytes as they came.
+    pub(crate) size: Option<i64>,
+}
+
+/// Bytes as what is decoded of them.
+fn decode(coding: Coding, bytes: &[u8], limit: usize) -> (String, bool) {
+    let mut decoder = Decoder::new(coding, limit);
+    let mut text = decoder.decode(bytes);
+    text.extend(decoder.finish());
+    let text = String::from_utf8(text);
+    let text = text.unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+    (text, decoder.is_cut())
+}
+
+impl Looked {
+    /// Holds a body back, as far as the policy lets it.
+    pub(crate) async fn at(
+        body: Incoming,
+        headers: &HeaderMap,
+        limit: usize,
+    ) -> hyper::Result<Self> {
+        let held = Held::of(body, limit).await?;
+        let bytes = held.bytes();
+        let seen = &bytes[..bytes.len().min(limit)];
+        let (text, cut) = decode(Coding::of(headers), seen, limit);
+        let whole = held.rest.is_none() && !cut;
+        Ok(Self {
+            state: match whole {
+                true => BodyState::Captured,
+                false => BodyState::Truncated,
+            },
+            size: held
+                .rest
+                .is_none()
+                .then(|| i64::try_from(bytes.len()).unwrap_or(i64::MAX)),
+            held,
+            text,
+        })
+    }
+
+    fn seen(&self) -> SeenBody<'_> {
+        SeenBody {
+            state: self.state,
+            text: Cow::Borrowed(&self.text),
+            content_type: None,
+            size: self.size,
+        }
+    }
+}
+
+/// The media type that headers name, without its parameters, in lower case.
+fn media_type(headers: &HeaderMap) -> Option<Cow<'static, str>> {
+    let value = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let essence = value.split(';').next().unwrap_or_default().trim();
+    Some(Cow::Owned(essence.to_ascii_lowercase()))
+}
+
+/// A message as rules see it.
+pub(crate) fn message<'a>(
+    headers: &'a HeaderMap,
+    looked: Option<&'a Looked>,
+    state: BodyState,
+) -> Message<'a> {
+    let body = looked.map(Looked::seen).unwrap_or_else(|| SeenBody {
+        state,
+        ..SeenBody::default()
+    });
+    Message {
+        headers: Some(rewriting::seen(headers)),
+        body: SeenBody {
+            content_type: media_type(headers),
+            ..body
+        },
+    }
+}
+
+/// What is known of a body that nobody has looked at.
+pub(crate) fn unseen(is_end: bool) -> BodyState {
+    match is_end {
+        true => BodyState::None,
+        false => BodyState::Unseen,
+    }
+}
+
+impl Looked {
+    /// What can be changed of it: all of it, or nothing.
+    pub(crate) fn text(&mut self) -> Option<&mut String> {
+        (self.state == BodyState::Captured).then_some(&mut self.text)
+    }
+
+    /// A body that a rule has changed.
+    pub(crate) fn changed(text: String) -> Self {
+        Self {
+            size: Some(i64::try_from(text.len()).unwrap_or(i64::MAX)),
+            held: Held {
+                parts: vec![text.clone().into()],
+                ..Held::none()
+            },
+            state: BodyState::Captured,
+            text,
+        }
+    }
+}
