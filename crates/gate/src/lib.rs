@@ -36,7 +36,7 @@ mod http_serve;
 mod intercept;
 mod looked;
 #[cfg_attr(
-    not(any(test, feature = "fuzzing")),
+    not(test),
     allow(dead_code, reason = "the gate does not read the bodies of calls yet")
 )]
 mod model;

@@ -5,9 +5,11 @@
 
 mod dns;
 mod http;
+mod model;
 
 pub use dns::{Dns, dns};
 pub use http::{Request, http};
+pub use model::{Answer, Question, answer, question, sse};
 
 use crate::client_hello;
 use crate::opening::{self, Opening};
