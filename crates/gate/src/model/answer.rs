@@ -7,7 +7,7 @@ use super::usage::{Told, Usage};
 /// The most calls of one answer.
 const MAX_CALLS: usize = 1024;
 
-/// A call of a tool that the model asks for.
+/// A call of one of the program's tools; the provider's own, which it calls itself, are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ToolCall {
     /// Its id; the result in the next request has the same.

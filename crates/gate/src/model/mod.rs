@@ -13,6 +13,7 @@ mod answers;
 mod documents;
 mod each;
 mod figure;
+mod keys;
 mod price;
 mod provider;
 mod request;

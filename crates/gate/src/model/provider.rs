@@ -45,7 +45,7 @@ pub(crate) struct ModelCall {
 }
 
 /// Known hosts and whose models they serve; a star stands for one or more characters.
-const KNOWN: [(&str, &str); 36] = [
+const KNOWN: [(&str, &str); 37] = [
     ("api.anthropic.com", "anthropic"),
     ("api.openai.com", "openai"),
     ("*.api.openai.com", "openai"),
@@ -53,6 +53,7 @@ const KNOWN: [(&str, &str); 36] = [
     ("generativelanguage.googleapis.com", "google"),
     ("aiplatform.googleapis.com", "google"),
     ("*-aiplatform.googleapis.com", "google"),
+    ("cloudcode-pa.googleapis.com", "google"),
     ("ollama.com", "ollama"),
     ("*.openai.azure.com", "azure"),
     ("*.services.ai.azure.com", "azure"),
@@ -148,15 +149,25 @@ fn by_path(parts: &[&str]) -> Option<(Api, Option<String>, Option<bool>)> {
         [.., "openai" | "codex", "responses"] => Some((Api::Responses, None, None)),
         [.., version, "responses"] if is_version(version) => Some((Api::Responses, None, None)),
         [.., "models" | "tunedModels" | "endpoints", last] => {
-            let (model, action) = last.rsplit_once(':')?;
-            let streaming = match action {
-                "generateContent" => false,
-                "streamGenerateContent" => true,
-                _ => return None,
-            };
+            let (model, streaming) = generates(last)?;
             let model = (!model.is_empty()).then(|| model.to_owned());
             Some((Api::Gemini, model, Some(streaming)))
         }
+        // Code Assist's, with the model in the body.
+        [last] => match generates(last)? {
+            ("v1internal", streaming) => Some((Api::Gemini, None, Some(streaming))),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What stands before the name of one of Gemini's two methods, and whether it is the streaming one.
+fn generates(part: &str) -> Option<(&str, bool)> {
+    let (before, method) = part.rsplit_once(':')?;
+    match method {
+        "generateContent" => Some((before, false)),
+        "streamGenerateContent" => Some((before, true)),
         _ => None,
     }
 }

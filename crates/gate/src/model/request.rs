@@ -72,6 +72,8 @@ enum Field {
     /// An object that holds [`Self::MaxTokens`].
     Options,
     Conversation,
+    /// An object that holds the others.
+    Request,
 }
 
 /// The field that a key is in an API's body.
@@ -96,6 +98,7 @@ fn field(api: Api) -> fn(&str) -> Option<Field> {
         Api::Gemini => |key| match key {
             "generationConfig" | "generation_config" => Some(Field::Options),
             "contents" => Some(Field::Conversation),
+            "request" => Some(Field::Request),
             _ => common(key),
         },
         Api::Ollama => |key| match key {
@@ -118,7 +121,7 @@ fn common(key: &str) -> Option<Field> {
 #[derive(Debug, Default)]
 struct Found {
     /// How often each field is there.
-    seen: [u8; 6],
+    seen: [u8; 7],
     model: Option<Tree>,
     stream: Option<Tree>,
     most_tokens: Option<Tree>,
@@ -160,7 +163,7 @@ impl Found {
                     self.most_tokens = Some(inner.clone());
                 }
             }
-            Field::Tools | Field::Conversation => {}
+            Field::Tools | Field::Conversation | Field::Request => {}
         }
     }
 
@@ -194,8 +197,8 @@ impl Found {
         };
         let by_path = call.model.clone().filter(|name| name.len() <= MAX_NAME);
         let model = match sure(Field::Model, &self.model) {
-            // In Gemini's API the path is what counts.
-            _ if call.api == Api::Gemini => by_path,
+            // Where Gemini's path names one, that is what counts.
+            _ if call.api == Api::Gemini && call.model.is_some() => by_path,
             Some(model) => model.as_name().map(str::to_owned),
             None if self.times(Field::Model) > 0 => None,
             None => by_path,
@@ -254,11 +257,11 @@ impl<'de> Visitor<'de> for Top<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { found, field } = self;
+        let found = self.found;
         // A value is whole when something follows it.
         let mut last = None;
         loop {
-            let key = map.next_key_seed(Key(field))?;
+            let key = map.next_key_seed(Key(self.field))?;
             if let Some((field, value)) = last.take() {
                 found.tell(field, value);
             }
@@ -271,6 +274,10 @@ impl<'de> Visitor<'de> for Top<'_> {
             };
             found.sees(field);
             match field {
+                Field::Request => map.next_value_seed(Top {
+                    found: &mut *found,
+                    field: self.field,
+                })?,
                 Field::Tools => map.next_value_seed(Each(&mut |tool, budget| {
                     found.read_with(budget);
                     found.offer(tool);

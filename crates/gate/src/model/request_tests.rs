@@ -2,11 +2,11 @@ use super::*;
 use crate::model::provider::recognise;
 use proptest::prelude::*;
 
-const MESSAGES: &str = include_str!("fixtures/messages-request.json");
-const CHAT: &str = include_str!("fixtures/chat-request.json");
-const RESPONSES: &str = include_str!("fixtures/responses-request.json");
-const GEMINI: &str = include_str!("fixtures/gemini-request.json");
-const OLLAMA: &str = include_str!("fixtures/ollama-request.json");
+const MESSAGES: &str = include_str!("../../tests-data/model/messages-request.json");
+const CHAT: &str = include_str!("../../tests-data/model/chat-request.json");
+const RESPONSES: &str = include_str!("../../tests-data/model/responses-request.json");
+const GEMINI: &str = include_str!("../../tests-data/model/gemini-request.json");
+const OLLAMA: &str = include_str!("../../tests-data/model/ollama-request.json");
 
 const PATHS: [(&str, &str); 5] = [
     ("/v1/messages", MESSAGES),
@@ -135,6 +135,17 @@ fn geminis_request_is_read_in_both_spellings() {
         Some("gemini-2.5-pro"),
         "the path counts"
     );
+}
+
+#[test]
+fn code_assist_wraps_geminis_request() {
+    let wrapped = format!(r#"{{"model":"gemini-2.5-pro","project":"p","request":{GEMINI}}}"#);
+    let asked = ask("/v1internal:streamGenerateContent?alt=sse", wrapped);
+    assert_eq!(asked, ask(PATHS[3].0, GEMINI));
+    let twice = r#"{"model":"a","request":{"contents":[]},"request":{"contents":[]}}"#;
+    assert!(ask("/v1internal:generateContent", twice).malformed);
+    let nested = r#"{"request":{"request":"#.repeat(1000);
+    assert!(ask("/v1internal:generateContent", nested).malformed);
 }
 
 #[test]

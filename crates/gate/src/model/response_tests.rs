@@ -9,39 +9,75 @@ const LINES: &str = "application/x-ndjson";
 
 /// An answer of each API in each form, by its file.
 const ANSWERS: [(Api, &str, &str); 14] = [
-    (Api::Messages, SSE, include_str!("fixtures/messages.sse")),
-    (Api::Messages, JSON, include_str!("fixtures/messages.json")),
     (
         Api::Messages,
         SSE,
-        include_str!("fixtures/messages-error.sse"),
+        include_str!("../../tests-data/model/messages.sse"),
     ),
-    (Api::Chat, SSE, include_str!("fixtures/chat.sse")),
-    (Api::Chat, JSON, include_str!("fixtures/chat.json")),
-    (Api::Responses, SSE, include_str!("fixtures/responses.sse")),
     (
-        Api::Responses,
+        Api::Messages,
         JSON,
-        include_str!("fixtures/responses.json"),
+        include_str!("../../tests-data/model/messages.json"),
+    ),
+    (
+        Api::Messages,
+        SSE,
+        include_str!("../../tests-data/model/messages-error.sse"),
+    ),
+    (
+        Api::Chat,
+        SSE,
+        include_str!("../../tests-data/model/chat.sse"),
+    ),
+    (
+        Api::Chat,
+        JSON,
+        include_str!("../../tests-data/model/chat.json"),
     ),
     (
         Api::Responses,
         SSE,
-        include_str!("fixtures/responses-failed.sse"),
+        include_str!("../../tests-data/model/responses.sse"),
     ),
-    (Api::Gemini, SSE, include_str!("fixtures/gemini.sse")),
+    (
+        Api::Responses,
+        JSON,
+        include_str!("../../tests-data/model/responses.json"),
+    ),
+    (
+        Api::Responses,
+        SSE,
+        include_str!("../../tests-data/model/responses-failed.sse"),
+    ),
+    (
+        Api::Gemini,
+        SSE,
+        include_str!("../../tests-data/model/gemini.sse"),
+    ),
     (
         Api::Gemini,
         JSON,
-        include_str!("fixtures/gemini-stream.json"),
+        include_str!("../../tests-data/model/gemini-stream.json"),
     ),
-    (Api::Gemini, JSON, include_str!("fixtures/gemini.json")),
-    (Api::Ollama, LINES, include_str!("fixtures/ollama.ndjson")),
-    (Api::Ollama, JSON, include_str!("fixtures/ollama.json")),
+    (
+        Api::Gemini,
+        JSON,
+        include_str!("../../tests-data/model/gemini.json"),
+    ),
     (
         Api::Ollama,
         LINES,
-        include_str!("fixtures/ollama-generate.ndjson"),
+        include_str!("../../tests-data/model/ollama.ndjson"),
+    ),
+    (
+        Api::Ollama,
+        JSON,
+        include_str!("../../tests-data/model/ollama.json"),
+    ),
+    (
+        Api::Ollama,
+        LINES,
+        include_str!("../../tests-data/model/ollama-generate.ndjson"),
     ),
 ];
 
@@ -57,7 +93,7 @@ fn fixture(api: Api, name: &str) -> Answer {
         Some("ndjson") => LINES,
         _ => JSON,
     };
-    let path = format!("{}/src/model/fixtures/{name}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/tests-data/model/{name}", env!("CARGO_MANIFEST_DIR"));
     read(api, form, std::fs::read(path).unwrap())
 }
 
@@ -148,6 +184,30 @@ fn a_chat_stream_without_figures_has_none() {
 }
 
 #[test]
+fn figures_that_were_told_before_more_was_written_are_not_those_of_all() {
+    let chunk = |content: &str, rest: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{content}\"}}{rest}\n\n"
+        )
+    };
+    let told = "}],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":1}}";
+    let end = ",\"finish_reason\":\"stop\"}]}";
+    let last = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2}}\n\n";
+    let stream = chunk("a", told) + &chunk("b", end);
+    let answer = read(Api::Chat, SSE, &stream);
+    assert_eq!((answer.usage.input, answer.usage.output), (Some(9), None));
+    assert_eq!(
+        read(Api::Chat, SSE, stream + last).usage,
+        usage(9, 2, None, None)
+    );
+
+    let parts = r#"[{"candidates":[{}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":1}},
+        {"candidates":[{"finishReason":"STOP"}]}]"#;
+    let answer = read(Api::Gemini, JSON, parts);
+    assert_eq!((answer.usage.input, answer.usage.output), (Some(9), None));
+}
+
+#[test]
 fn servers_that_differ_from_openai_are_read() {
     let groq = "data: {\"model\":\"llama\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\
                 \"x_groq\":{\"id\":\"r\",\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":2}}}\n\n";
@@ -232,6 +292,9 @@ fn geminis_answers_are_read_in_all_three_forms() {
     assert!(!streamed.truncated && !streamed.malformed);
     assert_eq!(fixture(Api::Gemini, "gemini-stream.json"), streamed);
     assert_eq!(fixture(Api::Gemini, "gemini.json"), streamed);
+
+    let wrapped = format!(r#"{{"response":{},"traceId":"t"}}"#, ANSWERS[10].2);
+    assert_eq!(read(Api::Gemini, JSON, wrapped), streamed);
 
     let blocked = r#"{"promptFeedback":{"blockReason":"SAFETY"},
         "usageMetadata":{"promptTokenCount":8,"totalTokenCount":8}}"#;

@@ -5,6 +5,7 @@
 //! twice has no value: two readers could take either. Depth is bounded by `serde_json`, which
 //! refuses more than 128 levels.
 
+use super::keys::known;
 use super::text::{MAX_NAME, beginning};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
@@ -54,109 +55,6 @@ impl Default for Budget {
             over: false,
         }
     }
-}
-
-/// Keys with a reader, in the one spelling that the readers use; Gemini's API takes both.
-macro_rules! keys {
-    ($($key:literal $(| $alias:literal)*,)*) => {
-        /// The readers' spelling of a key that they ask about.
-        fn known(key: &str) -> Option<&'static str> {
-            match key {
-                $($key $(| $alias)* => Some($key),)*
-                _ => None,
-            }
-        }
-    };
-}
-
-keys! {
-    "audio_tokens",
-    "block_reason" | "blockReason",
-    "cache_creation",
-    "cache_creation_input_tokens",
-    "cache_read_input_tokens",
-    "cache_write_tokens",
-    "cached_content_token_count" | "cachedContentTokenCount",
-    "cached_tokens",
-    "call_id",
-    "candidates",
-    "candidates_token_count" | "candidatesTokenCount",
-    "choices",
-    "code",
-    "code_execution" | "codeExecution",
-    "completion_tokens",
-    "completion_tokens_details",
-    "content",
-    "content_block",
-    "custom",
-    "delta",
-    "done",
-    "done_reason",
-    "ephemeral_1h_input_tokens",
-    "error",
-    "eval_count",
-    "finish_reason" | "finishReason",
-    "function",
-    "function_call" | "functionCall",
-    "function_declarations" | "functionDeclarations",
-    "function_response" | "functionResponse",
-    "google_search" | "googleSearch",
-    "id",
-    "incomplete_details",
-    "index",
-    "inference_geo",
-    "input_tokens",
-    "input_tokens_details",
-    "is_error",
-    "item",
-    "max_output_tokens" | "maxOutputTokens",
-    "message",
-    "modality",
-    "model",
-    "model_version" | "modelVersion",
-    "name",
-    "num_predict",
-    "output",
-    "output_index",
-    "output_tokens",
-    "output_tokens_details",
-    "parts",
-    "prompt_cache_hit_tokens",
-    "prompt_eval_count",
-    "prompt_feedback" | "promptFeedback",
-    "prompt_token_count" | "promptTokenCount",
-    "prompt_tokens",
-    "prompt_tokens_details" | "promptTokensDetails",
-    "reason",
-    "reasoning",
-    "reasoning_content",
-    "reasoning_tokens",
-    "refusal",
-    "response",
-    "role",
-    "server_tool_use",
-    "service_tier",
-    "speed",
-    "status",
-    "stop_reason",
-    "text",
-    "thinking",
-    "thought",
-    "thoughts_token_count" | "thoughtsTokenCount",
-    "token_count" | "tokenCount",
-    "tool_call_id",
-    "tool_calls",
-    "tool_name",
-    "tool_use_id",
-    "tool_use_prompt_token_count" | "toolUsePromptTokenCount",
-    "total_token_count" | "totalTokenCount",
-    "total_tokens",
-    "type",
-    "url_context" | "urlContext",
-    "usage",
-    "usage_metadata" | "usageMetadata",
-    "web_search_requests",
-    "x_groq",
 }
 
 impl Tree {

@@ -148,6 +148,11 @@ impl Told {
         self.off_list |= has_sound(read);
     }
 
+    /// More was written after the figures were told.
+    pub(super) fn more_written(&mut self) {
+        self.output = Figure::Untold;
+    }
+
     /// OpenAI's answers say beside the usage how they were served.
     pub(super) fn served(&mut self, answer: &Tree) {
         self.off_list |= is_off_list_tier(answer);

@@ -11,8 +11,10 @@ pub(super) fn take(gathered: &mut Gathered, chunk: &Tree) {
     gathered.model(chunk, "model");
     gathered.usage.served(chunk);
     let groq = chunk.get("x_groq").and_then(|groq| groq.get("usage"));
-    if let Some(usage) = chunk.get("usage").or(groq) {
-        gathered.usage.chat(usage);
+    match chunk.get("usage").or(groq) {
+        Some(usage) => gathered.usage.chat(usage),
+        None if !chunk.list("choices").is_empty() => gathered.usage.more_written(),
+        None => {}
     }
     for (place, choice) in (0..).zip(chunk.list("choices")) {
         let choice_index = choice.number("index").unwrap_or(place);

@@ -5,12 +5,16 @@ use crate::model::answer::{Gathered, Key};
 use crate::model::tree::Tree;
 
 pub(super) fn take(gathered: &mut Gathered, part: &Tree) {
+    // Code Assist wraps it.
+    let part = part.get("response").unwrap_or(part);
     if let Some(error) = part.get("error") {
         gathered.error(error, &["status", "code"]);
     }
     gathered.model(part, "model_version");
-    if let Some(usage) = part.get("usage_metadata") {
-        gathered.usage.gemini(usage);
+    match part.get("usage_metadata") {
+        Some(usage) => gathered.usage.gemini(usage),
+        None if !part.list("candidates").is_empty() => gathered.usage.more_written(),
+        None => {}
     }
     for (place, candidate) in (0..).zip(part.list("candidates")) {
         let index = candidate.number("index").unwrap_or(place);
