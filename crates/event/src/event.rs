@@ -1,7 +1,7 @@
 //! One act at a boundary. What the sandboxed program chose is [`Text`], because it is hostile;
 //! what the product measured is a number.
 
-use crate::{Boundary, Decision, Host, Text, Verdict};
+use crate::{Boundary, Decision, Host, ModelAnswer, ModelCall, Text, Verdict};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -255,6 +255,10 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<Text>,
     },
+    /// A language model is called.
+    ModelRequest(ModelCall),
+    /// A language model answered.
+    ModelResponse(ModelAnswer),
     /// A file would have been created, written, moved or linked.
     Write {
         /// The kind of call: `open`, `rename`, `mkdir`, …
@@ -309,6 +313,7 @@ impl Act {
             Self::Dns { .. } => Boundary::Dns,
             Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
             Self::Http { .. } | Self::HttpResponse { .. } => Boundary::Http,
+            Self::ModelRequest(_) | Self::ModelResponse(_) => Boundary::Model,
             Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
             Self::Finding { at, .. } => *at,
@@ -395,6 +400,12 @@ impl Act {
                     (status, None) => format!("{status} to {what}, {received} bytes"),
                 }
             }
+            Self::ModelRequest(call) => {
+                let model = call.model.as_ref();
+                let model = model.map_or("a model".into(), Text::to_string);
+                format!("{} {model}", call.provider)
+            }
+            Self::ModelResponse(answer) => answer.shown(),
             Self::Write { operation, path } => format!("{operation} {path}"),
             Self::Rules { change, rule } => format!("rule {rule} {change}"),
             Self::Finding {

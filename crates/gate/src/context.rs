@@ -3,6 +3,7 @@
 
 use crate::decider::Decider;
 use crate::destination::Destination;
+use crate::model_calls::Models;
 use crate::names::{Bound, Names};
 use crate::secure::{Inspection, Tls};
 use crate::sockets::Inside;
@@ -22,6 +23,8 @@ pub(crate) struct Context {
     /// By what TLS is looked into; none where programs inside trust nobody for that.
     pub(crate) inspection: Option<Inspection>,
     tls: OnceLock<Result<Tls, String>>,
+    /// What language models were used for.
+    pub(crate) models: Models,
     /// Connections to servers that nobody uses at the moment.
     pub(crate) pool: Arc<Pool>,
 }
@@ -41,6 +44,7 @@ impl Context {
             loopback,
             inspection,
             tls: OnceLock::new(),
+            models: Models::default(),
             pool: Arc::default(),
         }
     }

@@ -73,8 +73,21 @@ pub(crate) trait Decider: Send + Sync {
     fn reads_requests(&self, host: &Host, port: u16) -> bool {
         self.http_only(host, port)
     }
-    /// Whether the gate looks into a TLS connection to this machine, whose hello asks for `named`.
-    fn inspects(&self, _host: &Host, _named: Option<&Host>, _port: u16) -> bool {
+    /// Whether the gate looks into a TLS connection to this machine, which has a language model or
+    /// has not.
+    fn inspects(&self, _host: &Host, _port: u16, _model: bool) -> bool {
+        false
+    }
+    /// Decides about a call to a language model, or its answer, and records both.
+    fn submit_model(&self, act: Act, _text: Option<&str>) -> Submitted {
+        Submitted {
+            id: 0,
+            decision: self.submit(act),
+            rewrites: Vec::new(),
+        }
+    }
+    /// Whether the answers of language models are held back for a rule.
+    fn holds_model_answers(&self) -> bool {
         false
     }
     /// The one address that the policy gives this name.
@@ -159,8 +172,16 @@ impl Decider for Guard {
         Self::reads_requests(self, host, port)
     }
 
-    fn inspects(&self, host: &Host, named: Option<&Host>, port: u16) -> bool {
-        Self::inspects(self, host, named, port)
+    fn inspects(&self, host: &Host, port: u16, model: bool) -> bool {
+        Self::inspects(self, host, port, model)
+    }
+
+    fn submit_model(&self, act: Act, text: Option<&str>) -> Submitted {
+        Self::submit_model(self, act, text)
+    }
+
+    fn holds_model_answers(&self) -> bool {
+        Self::holds_model_answers(self)
     }
 
     fn mapping(&self, host: &Host) -> Option<SocketAddr> {

@@ -9,6 +9,8 @@ use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::http_asked::Asked;
 use crate::looked::{Looked, message, unseen};
+use crate::model;
+use crate::model_calls::Call;
 use crate::refusal::Refusal;
 use crate::rewriting::{self, Changed};
 use crate::taps::{Count, Row, Watch};
@@ -31,6 +33,8 @@ pub(crate) struct Sent {
     rule: RuleRef,
     /// The number of its row.
     row: u64,
+    /// What it asks of a language model.
+    call: Option<Call>,
     since: Instant,
     /// The request's headers, for rules about the answer.
     headers: HeaderMap,
@@ -41,7 +45,7 @@ pub(crate) struct Sent {
 /// Decides a request, and changes it where a rule says so: then it is decided again, and not
 /// changed a second time.
 pub(crate) async fn decide(
-    context: &Context,
+    context: &Arc<Context>,
     to: &Destination,
     host: &Host,
     request: Request<Incoming>,
@@ -60,7 +64,11 @@ pub(crate) async fn decide(
             ..Exchange::default()
         });
     }
-    if need == Need::Deciding
+    let called = model::recognise(&host.to_string(), head.method.as_str(), &asked.path);
+    let called = called.filter(|_| state != BodyState::None);
+    // A rule about calls decides by what the body says.
+    let of_model = called.is_some() && decider.asks(EventType::ModelRequest);
+    if (need == Need::Deciding || of_model)
         && let Some(body) = rest.take()
     {
         let limit = decider.body_limit();
@@ -113,10 +121,26 @@ pub(crate) async fn decide(
         }
         rewritten = Some(submitted.decision.rule.id);
     };
+    let rule = &submitted.decision.rule;
+    let mut call = called.map(|called| Call::new(context, called, rule, submitted.id));
+    if let (Some(calling), Some(looked)) = (&call, &looked)
+        && of_model
+    {
+        match calling.decide(&looked.text) {
+            Some((_, decision)) if decision.is_allow() => {}
+            Some((act, decision)) => return Err(Answered::refused(&act, decision)),
+            None => call = None,
+        }
+    }
     let sent = Arc::new(AtomicU64::new(0));
     let mut taps: Vec<Box<dyn Tap>> = vec![Box::new(Count(sent.clone()))];
     if need == Need::Watching {
         taps.push(Box::new(Watch::new(decider, &act, &head.headers, None)));
+    }
+    if let Some(call) = &call
+        && !of_model
+    {
+        taps.push(call.question_tap(&head.headers));
     }
     let held = match (looked, rest) {
         (Some(looked), _) => looked.held,
@@ -128,6 +152,7 @@ pub(crate) async fn decide(
         act,
         rule: submitted.decision.rule,
         row: submitted.id,
+        call,
         since: Instant::now(),
         headers: match decider.asks(EventType::HttpResponse) {
             true => head.headers.clone(),
@@ -239,7 +264,8 @@ impl Sent {
             _ => decider.need(&act, &|| both(&self.headers, &head.headers, None, state)),
         };
         let (mut looked, mut rest) = (None, Some(body));
-        if need == Need::Deciding
+        let of_model = self.call.is_some() && decider.holds_model_answers();
+        if (need == Need::Deciding || of_model)
             && let Some(body) = rest.take()
         {
             let at = Looked::at(body, &head.headers, decider.body_limit()).await;
@@ -294,6 +320,16 @@ impl Sent {
             rewritten = Some(decision.rule.id);
         }
         let mut taps: Vec<Box<dyn Tap>> = Vec::new();
+        match (&self.call, &looked) {
+            (Some(call), Some(looked)) if of_model => {
+                let (act, decision) = call.decide_answer(&head.headers, &looked.text);
+                if !decision.is_allow() {
+                    return Err(Answered::refused(&act, decision));
+                }
+            }
+            (Some(call), _) => taps.push(call.answer_tap(&head.headers)),
+            (None, _) => {}
+        }
         if need == Need::Watching {
             let response = Some(&head.headers);
             taps.push(Box::new(Watch::new(
@@ -323,6 +359,7 @@ fn both<'a>(
     Exchange {
         request: message(request, None, BodyState::Unseen),
         response: message(headers, looked, state),
+        ..Exchange::default()
     }
 }
 

@@ -143,6 +143,7 @@ impl Tap for Watch {
             Some(response) => Exchange {
                 request: message(&self.request, None, unseen),
                 response: message(response, Some(&looked), unseen),
+                ..Exchange::default()
             },
         };
         self.decider.watched(&self.act, exchange);

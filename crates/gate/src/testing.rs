@@ -167,7 +167,7 @@ impl Decider for Script {
         self.http_only
     }
 
-    fn inspects(&self, _: &Host, _: Option<&Host>, _: u16) -> bool {
+    fn inspects(&self, _: &Host, _: u16, _: bool) -> bool {
         self.inspects
     }
 

@@ -3,10 +3,12 @@
 //! before its first bytes were read and decided: TLS by the name in it, HTTP by each request.
 
 use crate::context::Context;
+use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
 use crate::http_serve::{self, Mode};
 use crate::intercept::{self, Below};
+use crate::model;
 use crate::opening::{self, MAX_OPENING, Opening, Reading};
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
@@ -102,7 +104,7 @@ pub(crate) async fn run(
         Opening::Tls(sni) => {
             let name = named(sni.as_deref(), &to);
             // TLS within TLS is not looked into a second time.
-            if to.secure.is_none() && decider.inspects(&to.host, name.as_ref(), to.port) {
+            if to.secure.is_none() && is_inspected(decider, &to, name.as_ref()) {
                 let below = match server {
                     Server::Waiting if !early => Below::Nothing,
                     Server::Waiting => Below::Dialling(dial),
@@ -168,6 +170,16 @@ pub(crate) async fn run(
         Ok(server) => relay::run(client, server).await,
         Err(_) => client.reset_on_close(),
     }
+}
+
+/// Whether the TLS of a connection is looked into. A program chooses the name that it asks for: what
+/// either of the two needs is done.
+fn is_inspected(decider: &Arc<dyn Decider>, to: &Destination, named: Option<&Host>) -> bool {
+    let both = [Some(&to.host), named].into_iter().flatten();
+    both.into_iter().any(|host| {
+        let model = model::has_model(&host.to_string());
+        decider.inspects(host, to.port, model)
+    })
 }
 
 /// The machine that a hello asks for: without a name the one that the connection goes to.

@@ -19,6 +19,8 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Finding { .. }
         | Act::Rules { .. }
         | Act::HttpResponse { .. }
+        | Act::ModelRequest(_)
+        | Act::ModelResponse(_)
         | Act::Leave { .. } => Decision::allow(built_in("run")),
         Act::Dns { qname, .. } => name::lookup(network, qname),
         Act::Connect {

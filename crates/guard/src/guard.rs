@@ -7,12 +7,13 @@ use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Exchange, Projection};
 use bailiwick_event::{Act, Decision, Event, Host, Origin, RuleRef};
 use bailiwick_ledger::{Ledger, LedgerError};
-use bailiwick_policy::inspection::{inspect, may_inspect};
+use bailiwick_policy::inspection::{WITHIN, inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
 use bailiwick_policy::{Beyond, Effective, Inspect};
-use bailiwick_rules::{Need, Part, Registry, Rewrite};
+use bailiwick_rules::{Action, Need, Part, Registry, Rewrite};
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of a body that are held back where the policy says nothing, and whatever it says.
 const BODY_LIMIT: u64 = 1024 * 1024;
@@ -30,6 +31,8 @@ pub struct Guard {
     rules: Rules,
     /// Whether programs trust the authority in whose name TLS is looked into.
     opens_tls: bool,
+    /// What ends the session.
+    stop: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
 /// What a boundary was told about a request that it can change.
@@ -55,6 +58,7 @@ impl Guard {
             ledger,
             observer,
             rules,
+            stop: OnceLock::new(),
         })
     }
 
@@ -190,7 +194,45 @@ impl Guard {
         }
     }
 
+    /// Says what is to be done where a rule ends the session; the first time counts.
+    pub fn on_stop(&self, stop: impl Fn() + Send + Sync + 'static) {
+        let _ = self.stop.set(Box::new(stop));
+    }
+
     fn record(&self, act: Act, judged: Judged) -> Submitted {
+        let stops = judged.stops;
+        let submitted = self.record_only(act, judged);
+        if stops && let Some(stop) = self.stop.get() {
+            stop();
+        }
+        submitted
+    }
+
+    /// Decides about a call to a language model, or its answer, of which the boundary sees the text,
+    /// and records both. What an answer's refusal can still stop is the boundary's to know.
+    pub fn submit_model(&self, act: Act, text: Option<&str>) -> Submitted {
+        let exchange = Some(Exchange {
+            model_text: text.map(Cow::Borrowed),
+            ..Exchange::default()
+        });
+        let part = Part::Whole;
+        let judged = self.judge(&act, &Seen { exchange, part }, None).unchanged();
+        self.record(act, judged)
+    }
+
+    /// Whether the answers of language models are held back for a rule: there is one that could
+    /// refuse one, and not only end the session after it.
+    #[must_use]
+    pub fn holds_model_answers(&self) -> bool {
+        let set = self.rules.registry().current();
+        let holds = |action| !matches!(action, Action::Allow | Action::Observe | Action::Stop);
+        set.rules().any(|rule| {
+            let rule = rule.rule();
+            rule.on == EventType::ModelResponse && rule.effect.action().is_some_and(holds)
+        })
+    }
+
+    fn record_only(&self, act: Act, judged: Judged) -> Submitted {
         let copy = self.observer.is_some().then(|| act.clone());
         let (id, decision) = match self.ledger.record(act, judged.decision) {
             Ok(event) => {
@@ -300,25 +342,25 @@ impl Guard {
     /// the policy names which may be sent there, or a rule is about requests.
     #[must_use]
     pub fn reads_requests(&self, host: &Host, port: u16) -> bool {
-        self.http_only(host, port) || self.rules().current().has(EventType::HttpRequest)
+        let set = self.rules.registry().current();
+        self.http_only(host, port) || WITHIN.iter().any(|on| set.has(*on))
     }
 
-    /// Whether the gate looks into a TLS connection to this machine, whose hello asks for `named`. A
-    /// program chooses what it asks for: what either of the two names needs is done.
+    /// Whether the gate looks into a TLS connection to this machine, which has a language model or
+    /// has not.
     #[must_use]
-    pub fn inspects(&self, host: &Host, named: Option<&Host>, port: u16) -> bool {
-        self.opens_tls
-            && [Some(host), named]
-                .into_iter()
-                .flatten()
-                .any(|host| self.wants_inside(host, port))
-    }
-
-    fn wants_inside(&self, host: &Host, port: u16) -> bool {
+    pub fn inspects(&self, host: &Host, port: u16, model: bool) -> bool {
+        if !self.opens_tls {
+            return false;
+        }
         match inspect(&self.policy.network, host, port) {
             Inspect::Always => true,
             Inspect::Never => false,
-            Inspect::Auto => self.http_only(host, port) || self.rules.could_ask(host, port),
+            Inspect::Auto => {
+                self.http_only(host, port)
+                    || self.rules.could_ask(host, port)
+                    || model && self.rules.ask_models()
+            }
         }
     }
 

@@ -5,9 +5,8 @@
 //! what was tried is what they are there to report.
 
 use crate::refusal::built_in;
-use bailiwick_event::fields::{Exchange, Field, HttpRequest, Projection, Subject, Time};
+use bailiwick_event::fields::{EventType, Exchange, Field, HttpRequest, Projection, Subject, Time};
 use bailiwick_event::{Act, Decision, Host, RuleRef, Scheme, Text, Verdict};
-use bailiwick_policy::inspection::WITHIN;
 use bailiwick_rules::eval::{ErrorKind, MAX_EVENT_STEPS, Steps};
 use bailiwick_rules::{
     Action, Compiled, Decided, Effect, Match, Need, Outcome, Part, Registry, Rewrite, Rule, masked,
@@ -48,6 +47,8 @@ pub(crate) struct Judged {
     pub(crate) rewrites: Vec<Rewrite>,
     /// What is to be recorded besides.
     pub(crate) rows: Vec<(Act, Decision)>,
+    /// Whether the session is to be ended.
+    pub(crate) stops: bool,
 }
 
 impl Judged {
@@ -56,6 +57,7 @@ impl Judged {
             decision,
             rewrites: Vec::new(),
             rows: Vec::new(),
+            stops: false,
         }
     }
 
@@ -95,13 +97,16 @@ impl Rules {
         }
     }
 
+    /// Whether any rule is about calls to language models.
+    pub(crate) fn ask_models(&self) -> bool {
+        let set = self.registry.current();
+        set.has(EventType::ModelRequest) || set.has(EventType::ModelResponse)
+    }
+
     /// Whether any rule could ask about a request to this machine within TLS, or about what comes of
     /// it.
     pub(crate) fn could_ask(&self, host: &Host, port: u16) -> bool {
         let set = self.registry.current();
-        if !WITHIN.iter().any(|on| set.has(*on)) {
-            return false;
-        }
         let request = HttpRequest {
             scheme: Some(Cow::Borrowed(Scheme::Https.name())),
             host: Some(Cow::Owned(host.to_string())),
@@ -109,13 +114,15 @@ impl Rules {
             ..HttpRequest::EMPTY
         };
         let known = [Field::HttpScheme, Field::HttpHost, Field::HttpPort];
-        WITHIN.into_iter().any(|on| {
-            let subject = Subject {
-                http_request: Some(&request),
-                ..Subject::new(on)
-            };
-            set.could_ask(&subject, &known)
-        })
+        [EventType::HttpRequest, EventType::HttpResponse]
+            .into_iter()
+            .any(|on| {
+                let subject = Subject {
+                    http_request: Some(&request),
+                    ..Subject::new(on)
+                };
+                set.could_ask(&subject, &known)
+            })
     }
 
     /// What the rules need of a message's body, where its head is known.
@@ -272,6 +279,7 @@ impl Rules {
         };
         let (decision, rewrites) = by_rule(&decided, &subject, decision, rewritten.is_some());
         Judged {
+            stops: decided.action == Action::Stop && !decided.failed,
             decision,
             rewrites,
             rows,
@@ -419,6 +427,13 @@ fn by_rule(
             with(Verdict::Rewrite, reason, or(&remedy, &change)),
             rewrites,
         ),
+        Action::Stop => {
+            let reason = format!("{reason}; the session is ended");
+            (
+                with(Verdict::Deny, reason, or(&remedy, &change)),
+                Vec::new(),
+            )
+        }
         Action::Observe => (allowed, Vec::new()),
     }
 }

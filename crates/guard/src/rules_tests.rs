@@ -452,27 +452,25 @@ fn detections_that_could_not_be_asked_are_told() {
 #[test]
 fn what_needs_to_be_seen_inside_is_looked_into_and_nothing_else() {
     let host = |name: &str| bailiwick_event::Host::parse(name).unwrap();
-    let inspects = |place: &Place, to: &str, named: Option<&str>, port: u16| {
-        place
-            .guard
-            .inspects(&host(to), named.map(host).as_ref(), port)
-    };
+    let inspects =
+        |place: &Place, to: &str, port: u16| place.guard.inspects(&host(to), port, false);
     let none = place(Vec::new());
-    assert!(!inspects(&none, "a.test", None, 443));
+    assert!(!inspects(&none, "a.test", 443));
     let about = deny(
         "a",
         r#"http.request.host == "a.test" && http.request.method == "POST""#,
     );
     let some = place(vec![about]);
-    assert!(inspects(&some, "a.test", None, 443));
-    assert!(!inspects(&some, "b.test", None, 443));
-    // The name that a program asks for is its own choice.
-    assert!(inspects(&some, "b.test", Some("a.test"), 443));
-    assert!(inspects(&some, "a.test", Some("b.test"), 443));
+    assert!(inspects(&some, "a.test", 443));
+    assert!(!inspects(&some, "b.test", 443));
     let all = place(vec![deny("b", r#"http.request.path.startsWith("/admin")"#)]);
-    assert!(inspects(&all, "b.test", None, 8443));
+    assert!(inspects(&all, "b.test", 8443));
+    let calls = Rule::enforcement("m", EventType::ModelRequest, "true", Action::Deny);
+    let models = place(vec![calls]);
+    assert!(!inspects(&models, "a.test", 443));
+    assert!(models.guard.inspects(&host("a.test"), 443, true));
     let clear = place(vec![deny("c", r#"http.request.scheme == "http""#)]);
-    assert!(!inspects(&clear, "b.test", None, 443));
+    assert!(!inspects(&clear, "b.test", 443));
 }
 
 #[test]
@@ -507,7 +505,7 @@ fn an_entry_says_what_is_looked_into_before_any_rule_does() {
         let ledger = Ledger::create(&state, &new).unwrap();
         (Guard::new(Arc::new(policy), ledger, None), folder)
     };
-    let inspects = |guard: &Guard, name: &str| guard.inspects(&host(name), None, 443);
+    let inspects = |guard: &Guard, name: &str| guard.inspects(&host(name), 443, false);
     let (guard, _folder) = with(&[], Vec::new());
     assert!(inspects(&guard, "http.test") && !inspects(&guard, "a.test"));
     let never = [("*:*", Inspect::Never)];
@@ -526,5 +524,5 @@ fn a_rule_that_comes_where_nobody_trusts_the_authority_does_not_break_what_works
     let mut edit = place.guard.rules().edit();
     edit.put(deny("late", "true")).unwrap();
     edit.finish();
-    assert!(!place.guard.inspects(&host, None, 443));
+    assert!(!place.guard.inspects(&host, 443, false));
 }

@@ -2,7 +2,7 @@
 //! fill the journal with a single act and keep what follows from being recorded. What is cut is
 //! marked in the text itself: a shortened name never looks like a whole one.
 
-use bailiwick_event::{Act, Event, Text};
+use bailiwick_event::{Act, Event, Text, ToolUse};
 
 /// Words of a command line, or addresses of a name, that are kept at the least.
 const FEWEST: usize = 4;
@@ -74,6 +74,24 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 text(field, limit);
             }
         }
+        Act::ModelRequest(call) => {
+            string(&mut call.provider, limit);
+            call.model.iter_mut().for_each(|model| text(model, limit));
+            cut_items = call.tools.len().saturating_sub(items);
+            call.tools.truncate(items);
+            call.tools
+                .iter_mut()
+                .for_each(|tool| text(tool, limit / items));
+            cut_items += tool_uses(&mut call.results, limit, items);
+        }
+        Act::ModelResponse(answer) => {
+            string(&mut answer.provider, limit);
+            let all = [&mut answer.model, &mut answer.stop, &mut answer.error];
+            all.into_iter()
+                .flatten()
+                .for_each(|field| text(field, limit));
+            cut_items = tool_uses(&mut answer.tools, limit, items);
+        }
         Act::Write { operation, path } => {
             string(operation, limit);
             text(path, limit);
@@ -114,6 +132,18 @@ pub(crate) fn shorten_argv(argv: &mut Vec<Text>, limit: usize) {
     for word in argv {
         text(word, each);
     }
+}
+
+/// Cuts uses of tools; gives how many were left out.
+fn tool_uses(uses: &mut Vec<ToolUse>, limit: usize, items: usize) -> usize {
+    let cut = uses.len().saturating_sub(items);
+    uses.truncate(items);
+    for tool in uses {
+        for field in [&mut tool.id, &mut tool.name].into_iter().flatten() {
+            text(field, limit / items);
+        }
+    }
+    cut
 }
 
 fn text(text: &mut Text, limit: usize) {

@@ -13,8 +13,8 @@ use crate::switches::without_limits;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
 use bailiwick_gate::{Gate, Inside, Inspection, Sockets};
 use bailiwick_guard::Guard;
-use rustix::event::{PollFd, PollFlags};
-use rustix::fd::AsFd;
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
+use rustix::fd::{AsFd, OwnedFd};
 use signal_hook::consts::signal::{SIGCONT, SIGXFSZ};
 use std::ffi::OsString;
 use std::path::Path;
@@ -37,8 +37,10 @@ pub(crate) struct Supervisor {
     door: Option<Door>,
     /// What the command says, where that is limited.
     pub(crate) output: Option<Output>,
-    /// Whether a limit has ended the run.
+    /// Whether a limit or a rule has ended the run.
     reached: bool,
+    /// Readable when a rule ends the run.
+    stopped: Option<Arc<OwnedFd>>,
     sockets: Option<Sockets>,
     inside: Arc<dyn Inside>,
     /// By what the gate looks into TLS.
@@ -68,6 +70,7 @@ impl Supervisor {
     ) -> Self {
         Self {
             running: started.running,
+            stopped: stopper(&guard),
             guard,
             front: None,
             door,
@@ -116,6 +119,11 @@ impl Supervisor {
             if let Some(said) = self.said() {
                 self.reached = true;
                 self.limit(LimitKind::Output, said);
+                self.running.kill();
+            }
+            if ready.stopped {
+                self.stopped = None;
+                self.reached = true;
                 self.running.kill();
             }
             if let Some(door) = &mut self.door {
@@ -271,6 +279,9 @@ impl Supervisor {
         let output = self.output.as_ref().and_then(Output::fd);
         fds.extend(output.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         let output = fds.len();
+        let stopped = self.stopped.as_ref();
+        fds.extend(stopped.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
+        let stop = fds.len();
         if let Some(s) = &self.sockets {
             let published = s.publish.iter().map(|(socket, _)| socket);
             let all = [&s.tcp, &s.dns, &s.udp, &s.proxy, &s.loopback];
@@ -287,7 +298,8 @@ impl Supervisor {
             door: ready[front..door].to_vec(),
             output: ready[door..output].contains(&true),
             // Where the other side is gone nobody waits for an answer.
-            network: fds[output..].iter().any(|fd| {
+            stopped: ready[output..stop].contains(&true),
+            network: fds[stop..].iter().any(|fd| {
                 let events = fd.revents();
                 !events.is_empty() && !events.contains(PollFlags::HUP)
             }),
@@ -296,6 +308,7 @@ impl Supervisor {
 }
 
 struct Ready {
+    stopped: bool,
     news: bool,
     front: Vec<bool>,
     door: Vec<bool>,
@@ -322,6 +335,19 @@ pub(crate) fn not_executed(name: &Text, errno: i32, outside: Option<&Path>) -> (
         std::io::ErrorKind::NotFound => (127, format!("{name}: not found in the sandbox{hint}")),
         _ => (126, format!("{name}: cannot be executed: {error}")),
     }
+}
+
+/// What becomes readable when a rule ends the session; none where the machine has no room for it,
+/// and then what the rule is about is refused all the same.
+fn stopper(guard: &Arc<Guard>) -> Option<Arc<OwnedFd>> {
+    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+    let fd = Arc::new(eventfd(0, flags).ok()?);
+    let told = Arc::clone(&fd);
+    guard.on_stop(move || {
+        // It is read once; that it is full already says the same.
+        let _ = rustix::io::write(&*told, &1_u64.to_ne_bytes());
+    });
+    Some(fd)
 }
 
 /// The decision of rows that only say what happened.

@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A server of the host that gives each request the same answer and keeps what it was sent.
-struct Server {
+pub(crate) struct Server {
     port: u16,
     heard: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    fn start(answer: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn start(answer: impl Into<Vec<u8>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -29,12 +29,12 @@ impl Server {
     }
 
     /// Every request, head and body.
-    fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()
     }
 
     /// A sandbox that may reach it as `a.test`, with these keys of `[network]` and these rules.
-    fn sandbox(&self, network: &str, rules: &str) -> Sandbox {
+    pub(crate) fn sandbox(&self, network: &str, rules: &str) -> Sandbox {
         let port = self.port;
         Sandbox::new().policy(&format!(
             "extends = [\"default\"]\n[network]\n{network}\n\

@@ -28,6 +28,7 @@ mod full_disk;
 mod import;
 mod inspect;
 mod limits;
+mod models;
 mod network;
 mod policy;
 mod record;

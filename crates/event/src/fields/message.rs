@@ -1,7 +1,7 @@
 //! What a boundary sees of an HTTP message beside what it records. Headers and bodies hold
 //! credentials: rules are asked about them, and no row keeps them.
 
-use super::{Headers, HttpRequest, HttpResponse, Subject};
+use super::{Headers, HttpRequest, HttpResponse, ModelRequest, ModelResponse, Subject};
 use std::borrow::Cow;
 
 /// How much of a body was looked at.
@@ -60,6 +60,8 @@ pub struct Exchange<'a> {
     pub request: Message<'a>,
     /// The answer; empty where there is none yet.
     pub response: Message<'a>,
+    /// The text of a call to a language model, or of its answer.
+    pub model_text: Option<Cow<'a, str>>,
 }
 
 /// The families of an exchange with what was seen of it.
@@ -67,6 +69,8 @@ pub struct Exchange<'a> {
 pub struct Completed<'a> {
     request: Option<HttpRequest<'a>>,
     response: Option<HttpResponse<'a>>,
+    call: Option<ModelRequest<'a>>,
+    answer: Option<ModelResponse<'a>>,
 }
 
 impl<'a> Exchange<'a> {
@@ -97,7 +101,24 @@ impl<'a> Exchange<'a> {
                 ..response.clone()
             }
         });
-        Completed { request, response }
+        let (of_call, of_answer) = match subject.model_response {
+            Some(_) => (None, self.model_text),
+            None => (self.model_text, None),
+        };
+        let call = subject.model_request.map(|call| ModelRequest {
+            text: of_call,
+            ..call.clone()
+        });
+        let answer = subject.model_response.map(|answer| ModelResponse {
+            text: of_answer,
+            ..answer.clone()
+        });
+        Completed {
+            request,
+            response,
+            call,
+            answer,
+        }
     }
 }
 
@@ -108,6 +129,8 @@ impl Completed<'_> {
         Subject {
             http_request: self.request.as_ref().or(subject.http_request),
             http_response: self.response.as_ref().or(subject.http_response),
+            model_request: self.call.as_ref().or(subject.model_request),
+            model_response: self.answer.as_ref().or(subject.model_response),
             ..*subject
         }
     }

@@ -27,8 +27,8 @@ pub use slot::{FieldType, Slot};
 pub use subject::Subject;
 pub use table::{
     Common, DnsRequest, DnsResponse, EventType, Family, Field, FieldInfo, FileAccess, HttpRequest,
-    HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ProcessExec, SocketUse,
-    Time,
+    HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ModelSession, ProcessExec,
+    SocketUse, Time,
 };
 
 #[cfg(test)]

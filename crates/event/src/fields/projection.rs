@@ -3,10 +3,10 @@
 //! it.
 
 use super::{
-    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, HttpResponse, ProcessExec,
-    SocketUse, Subject, Time,
+    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, HttpResponse, ModelRequest,
+    ModelResponse, ModelSession, ProcessExec, SocketUse, Subject, Time,
 };
-use crate::{Act, Event, Scheme, Text, Transport};
+use crate::{Act, Event, ModelTotals, Scheme, Text, Transport};
 use std::borrow::Cow;
 
 /// An act's fields.
@@ -21,6 +21,8 @@ pub struct Projection<'a> {
 enum Seen<'a> {
     Http(HttpRequest<'a>),
     Answer(HttpRequest<'a>, HttpResponse<'a>),
+    Call(ModelSession<'a>, ModelRequest<'a>),
+    Said(ModelSession<'a>, ModelRequest<'a>, ModelResponse<'a>),
     Dns(DnsRequest<'a>),
     Exec(ProcessExec<'a>),
     File(FileAccess<'a>),
@@ -62,6 +64,8 @@ impl<'a> Projection<'a> {
         match act {
             Act::Http { .. } => Some(EventType::HttpRequest),
             Act::HttpResponse { .. } => Some(EventType::HttpResponse),
+            Act::ModelRequest(_) => Some(EventType::ModelRequest),
+            Act::ModelResponse(_) => Some(EventType::ModelResponse),
             Act::Dns { .. } => Some(EventType::DnsRequest),
             Act::Connect { .. } => Some(EventType::Socket),
             Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
@@ -110,6 +114,35 @@ impl<'a> Projection<'a> {
                 };
                 Seen::Answer(http(method, host, *port, path, *scheme), answer)
             }
+            Act::ModelRequest(call) => {
+                let request = ModelRequest {
+                    provider: Some(Cow::Borrowed(&call.provider)),
+                    model: call.model.as_ref().map(text),
+                    tools: Some(call.tools.iter().map(text).collect()),
+                    tokens: number(call.most_tokens),
+                    text: None,
+                };
+                Seen::Call(session(&call.session), request)
+            }
+            Act::ModelResponse(answer) => {
+                let request = ModelRequest {
+                    provider: Some(Cow::Borrowed(&answer.provider)),
+                    model: answer.model.as_ref().map(text),
+                    ..ModelRequest::EMPTY
+                };
+                let names = answer.tools.iter().filter_map(|tool| tool.name.as_ref());
+                let response = ModelResponse {
+                    model: answer.model.as_ref().map(text),
+                    tools: Some(names.map(text).collect()),
+                    input_tokens: number(answer.input),
+                    output_tokens: number(answer.output),
+                    cached_tokens: number(answer.cached),
+                    cost: answer.cost_nanousd.map(dollars),
+                    stop_reason: answer.stop.as_ref().map(text),
+                    text: None,
+                };
+                Seen::Said(session(&answer.session), request, response)
+            }
             Act::Dns {
                 qname,
                 qtype,
@@ -145,6 +178,8 @@ impl<'a> Projection<'a> {
             on,
             EventType::HttpRequest
                 | EventType::HttpResponse
+                | EventType::ModelRequest
+                | EventType::ModelResponse
                 | EventType::DnsRequest
                 | EventType::Socket
                 | EventType::ProcessExec
@@ -189,6 +224,17 @@ impl<'a> Projection<'a> {
                 http_request: Some(request),
                 http_response: Some(response),
                 ..of(EventType::HttpResponse)
+            },
+            Seen::Call(session, request) => Subject {
+                model_session: Some(session),
+                model_request: Some(request),
+                ..of(EventType::ModelRequest)
+            },
+            Seen::Said(session, request, response) => Subject {
+                model_session: Some(session),
+                model_request: Some(request),
+                model_response: Some(response),
+                ..of(EventType::ModelResponse)
             },
             Seen::Dns(dns) => Subject {
                 dns_request: Some(dns),
@@ -263,6 +309,27 @@ fn http<'a>(
         query,
         body_state: Some(Cow::Borrowed("unseen")),
         ..HttpRequest::EMPTY
+    }
+}
+
+fn number(of: Option<u64>) -> Option<i64> {
+    of.map(|n| i64::try_from(n).unwrap_or(i64::MAX))
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "nobody pays so much that a billionth of a dollar of it counts"
+)]
+fn dollars(nanousd: u64) -> f64 {
+    nanousd as f64 / 1e9
+}
+
+fn session(totals: &ModelTotals) -> ModelSession<'_> {
+    ModelSession {
+        cost: Some(dollars(totals.cost_nanousd)),
+        calls: number(Some(totals.calls)),
+        tokens: number(Some(totals.tokens)),
+        model: totals.model.as_ref().map(text),
     }
 }
 

@@ -7,8 +7,8 @@ use super::keys::{self, keys};
 use super::table::Time;
 use super::{
     Common, DnsRequest, DnsResponse, EventType, Family, Field, FileAccess, Headers, HttpRequest,
-    HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ProcessExec, Slot,
-    SocketUse, Subject,
+    HttpResponse, McpRequest, McpResponse, ModelRequest, ModelResponse, ModelSession, ProcessExec,
+    Slot, SocketUse, Subject,
 };
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -27,6 +27,7 @@ pub struct Record<'a> {
     pub dns_response: DnsResponse<'a>,
     pub mcp_request: McpRequest<'a>,
     pub mcp_response: McpResponse<'a>,
+    pub model_session: ModelSession<'a>,
     pub model_request: ModelRequest<'a>,
     pub model_response: ModelResponse<'a>,
     pub process_exec: ProcessExec<'a>,
@@ -94,6 +95,7 @@ impl<'a> Record<'a> {
                 Family::DnsResponse => subject.dns_response = Some(&self.dns_response),
                 Family::McpRequest => subject.mcp_request = Some(&self.mcp_request),
                 Family::McpResponse => subject.mcp_response = Some(&self.mcp_response),
+                Family::ModelSession => subject.model_session = Some(&self.model_session),
                 Family::ModelRequest => subject.model_request = Some(&self.model_request),
                 Family::ModelResponse => subject.model_response = Some(&self.model_response),
                 Family::ProcessExec => subject.process_exec = Some(&self.process_exec),

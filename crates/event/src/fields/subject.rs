@@ -2,7 +2,7 @@
 
 use super::{
     Common, DnsRequest, DnsResponse, EventType, FileAccess, HttpRequest, HttpResponse, McpRequest,
-    McpResponse, ModelRequest, ModelResponse, ProcessExec, SocketUse,
+    McpResponse, ModelRequest, ModelResponse, ModelSession, ProcessExec, SocketUse,
 };
 
 /// An event's families. What the event does not have is none, and each of its fields is absent.
@@ -17,6 +17,7 @@ pub struct Subject<'a> {
     pub dns_response: Option<&'a DnsResponse<'a>>,
     pub mcp_request: Option<&'a McpRequest<'a>>,
     pub mcp_response: Option<&'a McpResponse<'a>>,
+    pub model_session: Option<&'a ModelSession<'a>>,
     pub model_request: Option<&'a ModelRequest<'a>>,
     pub model_response: Option<&'a ModelResponse<'a>>,
     pub process_exec: Option<&'a ProcessExec<'a>>,
@@ -37,6 +38,7 @@ impl Subject<'_> {
             dns_response: None,
             mcp_request: None,
             mcp_response: None,
+            model_session: None,
             model_request: None,
             model_response: None,
             process_exec: None,

@@ -241,6 +241,13 @@ families! {
         McpText text "text" maybe Text "The texts of the result, one after the other.";
         McpResult result "result" maybe Tree "The whole result.";
     }
+    /// What the session has used of language models so far: before a call, and with its answer.
+    ModelSession model_session "model.session" {
+        SessionCost cost "cost" always Double "What the calls have cost, in US dollars, as far as their prices are known.";
+        SessionCalls calls "calls" always Int "Answers that have come.";
+        SessionModel model "model" maybe Text "The model that answered last.";
+        SessionTokens tokens "tokens" always Int "Tokens that were read and written, as far as they were told.";
+    }
     /// A call to a language model.
     ModelRequest model_request "model.request" {
         ModelProvider provider "provider" always Text "Whose model it is: `anthropic`, `openai`, …";
@@ -330,8 +337,13 @@ impl EventType {
             Self::DnsResponse => &[Family::Common, Family::DnsRequest, Family::DnsResponse],
             Self::McpRequest => &[Family::Common, Family::McpRequest],
             Self::McpResponse => &[Family::Common, Family::McpRequest, Family::McpResponse],
-            Self::ModelRequest => &[Family::Common, Family::ModelRequest],
-            Self::ModelResponse => &[Family::Common, Family::ModelRequest, Family::ModelResponse],
+            Self::ModelRequest => &[Family::Common, Family::ModelSession, Family::ModelRequest],
+            Self::ModelResponse => &[
+                Family::Common,
+                Family::ModelSession,
+                Family::ModelRequest,
+                Family::ModelResponse,
+            ],
             Self::ProcessExec => &[Family::Common, Family::ProcessExec],
             Self::File => &[Family::Common, Family::FileAccess],
             Self::Socket => &[Family::Common, Family::SocketUse],

@@ -36,12 +36,13 @@ pub fn dns(message: &[u8], transport: Transport, allows: fn(&[u8]) -> bool) -> D
         allows,
         told: Mutex::default(),
     });
-    let context = Arc::new(Context {
-        decider: guard.clone(),
-        inside: Arc::new(Nothing),
-        names: Names::new(),
-        loopback: HashSet::new(),
-    });
+    let context = Arc::new(Context::new(
+        guard.clone(),
+        Arc::new(Nothing),
+        Names::new(),
+        HashSet::new(),
+        None,
+    ));
     // An address that is bound to a name, so that a question about it has an answer.
     let _ = context.names.bind("bound.test");
     let answer = crate::dns::answer(&context, message, transport);
@@ -75,6 +76,8 @@ impl Decider for Function {
             false => Decision::deny(rule, "the function says so", "ask for another"),
         }
     }
+
+    fn note(&self, _: Act, _: Decision) {}
 
     fn refuse(&self, _: Act, _: Decision) {}
 

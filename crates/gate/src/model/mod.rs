@@ -24,17 +24,12 @@ mod tree;
 mod turn;
 mod usage;
 
-#[allow(
-    unused_imports,
-    reason = "the gate does not read the bodies of calls yet"
-)]
+#[cfg(feature = "fuzzing")]
+pub(crate) use sse::{Event, Sse};
 pub(crate) use {
-    answer::{Answer, ToolCall},
+    answer::Answer,
     price::{cost, prices_date},
-    provider::{Api, HOSTS, ModelCall, recognise},
+    provider::{ModelCall, has_model, recognise},
     request::{Question, read},
     response::Reader,
-    sse::{Event, Sse},
-    turn::ToolResult,
-    usage::Usage,
 };

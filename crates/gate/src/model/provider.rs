@@ -85,17 +85,9 @@ const KNOWN: [(&str, &str); 37] = [
     ("dashscope-intl.aliyuncs.com", "alibaba"),
 ];
 
-/// The known hosts of model APIs; a star stands for one or more characters.
-pub(crate) const HOSTS: &[&str] = &hosts();
-
-const fn hosts() -> [&'static str; KNOWN.len()] {
-    let mut hosts = [""; KNOWN.len()];
-    let mut at = 0;
-    while at < hosts.len() {
-        hosts[at] = KNOWN[at].0;
-        at += 1;
-    }
-    hosts
+/// Whether a host is known to serve models.
+pub(crate) fn has_model(host: &str) -> bool {
+    provider_of(host).is_some()
 }
 
 /// Whose models a host serves.

@@ -98,7 +98,7 @@ pub const RULE_KEYS: &[RuleKey] = &[
         "a text",
         true,
         r#""deny""#,
-        "What happens to an event that the condition is true of: `allow`, `deny`, `ask`, `rewrite` or `observe`.",
+        "What happens to an event that the condition is true of: `allow`, `deny`, `ask`, `rewrite`, `observe` or `stop` (it does not happen, and the session is ended).",
     ),
     key(
         "priority",

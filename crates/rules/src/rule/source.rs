@@ -21,16 +21,19 @@ pub enum Action {
     Rewrite,
     /// It is recorded, and the rules after this one decide.
     Observe,
+    /// It does not happen, and the session is ended.
+    Stop,
 }
 
 impl Action {
     /// Every action and its name.
-    pub const ALL: [(Self, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str); 6] = [
         (Self::Allow, "allow"),
         (Self::Deny, "deny"),
         (Self::Ask, "ask"),
         (Self::Rewrite, "rewrite"),
         (Self::Observe, "observe"),
+        (Self::Stop, "stop"),
     ];
 
     /// Its name.
@@ -43,7 +46,7 @@ impl Action {
     /// and what the rule would then have stopped or changed must not pass.
     #[must_use]
     pub fn fails_closed(self) -> bool {
-        matches!(self, Self::Deny | Self::Ask | Self::Rewrite)
+        matches!(self, Self::Deny | Self::Ask | Self::Rewrite | Self::Stop)
     }
 }
 
