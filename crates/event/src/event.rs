@@ -67,6 +67,11 @@ impl Scheme {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(of: &u64) -> bool {
+    *of == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_false(of: &bool) -> bool {
     !of
 }
@@ -251,9 +256,25 @@ pub enum Act {
         first_ns: u64,
         /// Wall-clock nanoseconds from the decision about the request to the end of the answer.
         duration_ns: u64,
+        /// How often a secret stood in the answer, and was taken out of it.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        masked: u64,
         /// Why the answer did not come whole.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<Text>,
+    },
+    /// A secret was put into a request.
+    SecretUsed {
+        /// The number of the request's row; 0 where it has none.
+        request: u64,
+        /// Its name.
+        name: Text,
+        /// The machine that it was shown to.
+        host: Text,
+        /// The port.
+        port: u16,
+        /// Where in the request: `header`, `query` or `body`.
+        place: String,
     },
     /// A language model is called.
     ModelRequest(ModelCall),
@@ -312,7 +333,9 @@ impl Act {
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } => Boundary::Dns,
             Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
-            Self::Http { .. } | Self::HttpResponse { .. } => Boundary::Http,
+            Self::Http { .. } | Self::HttpResponse { .. } | Self::SecretUsed { .. } => {
+                Boundary::Http
+            }
             Self::ModelRequest(_) | Self::ModelResponse(_) => Boundary::Model,
             Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
@@ -400,6 +423,13 @@ impl Act {
                     (status, None) => format!("{status} to {what}, {received} bytes"),
                 }
             }
+            Self::SecretUsed {
+                name,
+                host,
+                port,
+                place,
+                ..
+            } => format!("secret {name} in the {place} for {}", endpoint(host, *port)),
             Self::ModelRequest(call) => {
                 let model = call.model.as_ref();
                 let model = model.map_or("a model".into(), Text::to_string);

@@ -1,6 +1,7 @@
 //! Bodies on their way. Decision: bytes are looked at as they pass and never collected to be passed
 //! on later; where a rule must see them first, no more than the policy's limit is held back.
 
+use crate::filter::{BodyError, Filter, Filtered};
 use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::HeaderMap;
 use std::collections::VecDeque;
@@ -38,13 +39,65 @@ pub(crate) enum Body {
     Own(Option<Bytes>),
     /// Another's, looked at as it passes.
     Passing(Box<Passing>),
+    /// One that is changed after it was looked at.
+    Filtered(Box<Filtered<Self>>),
+}
+
+/// A body as it comes in.
+pub(crate) enum Source {
+    /// As it was sent.
+    Plain(Incoming),
+    /// Changed before anybody looks at it.
+    Filtered(Box<Filtered<Incoming>>),
+}
+
+impl Source {
+    /// The same, changed.
+    pub(crate) fn filtered(body: Incoming, filter: impl Filter + 'static) -> Self {
+        Self::Filtered(Box::new(Filtered::new(body, Box::new(filter))))
+    }
+}
+
+impl From<Incoming> for Source {
+    fn from(body: Incoming) -> Self {
+        Self::Plain(body)
+    }
+}
+
+impl hyper::body::Body for Source {
+    type Data = Bytes;
+    type Error = BodyError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        match self.get_mut() {
+            Self::Plain(body) => Pin::new(body).poll_frame(cx).map_err(BodyError::from),
+            Self::Filtered(body) => Pin::new(&mut **body).poll_frame(cx),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        match self {
+            Self::Plain(body) => body.is_end_stream(),
+            Self::Filtered(body) => body.is_end_stream(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Plain(body) => body.size_hint(),
+            Self::Filtered(body) => body.size_hint(),
+        }
+    }
 }
 
 /// A body that passes.
 pub(crate) struct Passing {
     /// What was held back.
     ahead: VecDeque<Bytes>,
-    rest: Option<Incoming>,
+    rest: Option<Source>,
     /// What came behind what was held back.
     trailers: Option<HeaderMap>,
     taps: Vec<Box<dyn Tap>>,
@@ -61,6 +114,11 @@ impl Body {
             taps,
             ended: false,
         }))
+    }
+
+    /// The same, changed on its way out.
+    pub(crate) fn filtered(self, filter: impl Filter + 'static) -> Self {
+        Self::Filtered(Box::new(Filtered::new(self, Box::new(filter))))
     }
 }
 
@@ -80,10 +138,10 @@ impl Passing {
     fn is_over(&self) -> bool {
         self.ahead.is_empty()
             && self.trailers.is_none()
-            && self.rest.as_ref().is_none_or(Incoming::is_end_stream)
+            && self.rest.as_ref().is_none_or(Source::is_end_stream)
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let frame = match self.ahead.pop_front() {
             Some(part) => Some(Ok(Frame::data(part))),
             None => match &mut self.rest {
@@ -123,15 +181,16 @@ impl Drop for Passing {
 
 impl hyper::body::Body for Body {
     type Data = Bytes;
-    type Error = hyper::Error;
+    type Error = BodyError;
 
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         match self.get_mut() {
             Self::Own(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
             Self::Passing(passing) => passing.poll(cx),
+            Self::Filtered(body) => Pin::new(&mut **body).poll_frame(cx),
         }
     }
 
@@ -139,6 +198,7 @@ impl hyper::body::Body for Body {
         match self {
             Self::Own(bytes) => bytes.is_none(),
             Self::Passing(passing) => passing.is_over(),
+            Self::Filtered(body) => body.is_end_stream(),
         }
     }
 
@@ -147,10 +207,11 @@ impl hyper::body::Body for Body {
             Self::Own(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
+            Self::Filtered(body) => body.size_hint(),
             Self::Passing(passing) => {
                 let ahead: u64 = passing.ahead.iter().map(|part| part.len() as u64).sum();
                 let rest = passing.rest.as_ref();
-                let rest = rest.map_or(SizeHint::with_exact(0), Incoming::size_hint);
+                let rest = rest.map_or(SizeHint::with_exact(0), Source::size_hint);
                 let mut hint = SizeHint::new();
                 hint.set_lower(ahead.saturating_add(rest.lower()));
                 if let Some(upper) = rest.upper() {
@@ -166,15 +227,15 @@ impl hyper::body::Body for Body {
 pub(crate) struct Held {
     pub(crate) parts: Vec<Bytes>,
     /// None where all of it is held.
-    pub(crate) rest: Option<Incoming>,
+    pub(crate) rest: Option<Source>,
     pub(crate) trailers: Option<HeaderMap>,
 }
 
 impl Held {
     /// Nothing is held back.
-    pub(crate) fn nothing(body: Incoming) -> Self {
+    pub(crate) fn nothing(body: impl Into<Source>) -> Self {
         Self {
-            rest: Some(body),
+            rest: Some(body.into()),
             ..Self::none()
         }
     }
@@ -189,7 +250,7 @@ impl Held {
     }
 
     /// Holds a body back until it has come whole, or `limit` bytes of it have.
-    pub(crate) async fn of(mut body: Incoming, limit: usize) -> hyper::Result<Self> {
+    pub(crate) async fn of(mut body: Source, limit: usize) -> Result<Self, BodyError> {
         use http_body_util::BodyExt as _;
         let until = Instant::now() + PATIENCE;
         let (mut held, mut length) = (Self::none(), 0);

@@ -1,3 +1,4 @@
+use crate::settings::Settings;
 use crate::sockets::{Call, Calls, Sockets, Source};
 use crate::testing::{Here, Script, echo, exchange, names};
 use crate::{Gate, PROXY_PORT};
@@ -55,8 +56,14 @@ impl Rig {
             }),
             ..Sockets::default()
         };
-        let gate =
-            Gate::start_with(sockets, script.clone(), Arc::new(Here), names(), None).unwrap();
+        let gate = Gate::start_with(
+            sockets,
+            script.clone(),
+            Arc::new(Here),
+            names(),
+            Settings::default(),
+        )
+        .unwrap();
         Self {
             script,
             calls,

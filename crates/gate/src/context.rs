@@ -5,7 +5,9 @@ use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::model_calls::Models;
 use crate::names::{Bound, Names};
+use crate::secrets::Secret;
 use crate::secure::{Inspection, Tls};
+use crate::settings::Settings;
 use crate::sockets::Inside;
 use crate::upstream::Pool;
 use bailiwick_event::Host;
@@ -23,6 +25,8 @@ pub(crate) struct Context {
     /// By what TLS is looked into; none where programs inside trust nobody for that.
     pub(crate) inspection: Option<Inspection>,
     tls: OnceLock<Result<Tls, String>>,
+    /// Secrets that programs use without having them.
+    pub(crate) secrets: Vec<Secret>,
     /// What language models were used for.
     pub(crate) models: Models,
     /// Connections to servers that nobody uses at the moment.
@@ -35,14 +39,15 @@ impl Context {
         inside: Arc<dyn Inside>,
         names: Names,
         loopback: HashSet<u16>,
-        inspection: Option<Inspection>,
+        settings: Settings,
     ) -> Self {
         Self {
             decider,
             inside,
             names,
             loopback,
-            inspection,
+            inspection: settings.inspection,
+            secrets: settings.secrets,
             tls: OnceLock::new(),
             models: Models::default(),
             pool: Arc::default(),

@@ -1,4 +1,5 @@
 use super::*;
+use crate::settings::Settings;
 use crate::testing::{Here, Script, names};
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -11,7 +12,7 @@ fn context(script: Script) -> (Context, Arc<Script>) {
         Arc::new(Here),
         names(),
         HashSet::new(),
-        None,
+        Settings::default(),
     );
     (context, script)
 }

@@ -13,6 +13,8 @@ use crate::model;
 use crate::model_calls::Call;
 use crate::refusal::Refusal;
 use crate::rewriting::{self, Changed};
+use crate::secret_use;
+use crate::secrets::Found;
 use crate::taps::{Count, Row, Watch};
 use bailiwick_event::fields::{BodyState, EventType, Exchange};
 use bailiwick_event::{Act, Decision, Host, RuleRef, Text, Verdict};
@@ -40,6 +42,10 @@ pub(crate) struct Sent {
     headers: HeaderMap,
     /// Bytes of its body that have passed.
     sent: Arc<AtomicU64>,
+    /// Secrets that were taken out of the answer.
+    masked: Arc<AtomicU64>,
+    /// The secret that its body carried, and may not.
+    found: Found,
 }
 
 /// Decides a request, and changes it where a rule says so: then it is decided again, and not
@@ -53,6 +59,10 @@ pub(crate) async fn decide(
 ) -> Result<(Request<Body>, Sent), Answered> {
     let decider = &context.decider;
     let (mut head, body) = request.into_parts();
+    if !context.secrets.is_empty() {
+        let act = to.http(head.method.as_str(), host, &asked.path);
+        secret_use::refuse(context, to, &act, &asked.path, &head.headers)?;
+    }
     let state = unseen(body.is_end_stream());
     let mut looked = None;
     let mut need = Need::Nothing;
@@ -72,7 +82,7 @@ pub(crate) async fn decide(
         && let Some(body) = rest.take()
     {
         let limit = decider.body_limit();
-        let at = Looked::at(body, &head.headers, limit).await;
+        let at = Looked::at(body.into(), &head.headers, limit).await;
         looked = Some(at.map_err(|error| Answered::Broken(error.to_string()))?);
     }
     let part = match need {
@@ -159,6 +169,8 @@ pub(crate) async fn decide(
             false => HeaderMap::new(),
         },
         sent,
+        masked: Arc::default(),
+        found: Found::default(),
     };
     let body = Body::passing(held, taps);
     Ok((Request::from_parts(head, body), sent))
@@ -181,7 +193,7 @@ pub(crate) enum Answered {
 }
 
 impl Answered {
-    fn refused(act: &Act, decision: Decision) -> Self {
+    pub(crate) fn refused(act: &Act, decision: Decision) -> Self {
         Self::Refused(Box::new(Refusal::new(act, decision)))
     }
 }
@@ -190,6 +202,26 @@ impl Sent {
     /// When it was allowed.
     pub(crate) fn since(&self) -> Instant {
         self.since
+    }
+
+    /// Secrets that were taken out of the answer.
+    pub(crate) fn masked(&self) -> u64 {
+        self.masked.load(Ordering::Relaxed)
+    }
+
+    /// Puts the secrets that a machine may have into the request.
+    pub(crate) fn show(
+        &self,
+        context: &Context,
+        to: &Destination,
+        request: Request<Body>,
+    ) -> Request<Body> {
+        secret_use::show(context, to, self.row, request, &self.found)
+    }
+
+    /// Why it was broken off, where its body carried what may not go there.
+    pub(crate) fn found(&self, context: &Context, to: &Destination) -> Option<Answered> {
+        secret_use::found(context, to, &self.act, &self.found)
     }
 
     /// Bytes of its body that have passed.
@@ -229,6 +261,7 @@ impl Sent {
             content_type: kind.map(|kind| Text::from(kind.as_bytes().to_vec())),
             sent: self.bytes(),
             received: 0,
+            masked: 0,
             first_ns: nanoseconds(self.since),
             duration_ns: nanoseconds(self.since),
             problem: None,
@@ -253,9 +286,12 @@ impl Sent {
     /// Decides the answer; what is passed on of it is recorded at its end.
     pub(crate) async fn decide(
         self,
+        context: &Context,
+        to: &Destination,
         response: Response<Incoming>,
     ) -> Result<Response<Body>, Answered> {
         let decider = Arc::clone(&self.decider);
+        let response = secret_use::mask(context, to, response, &self.masked);
         let (mut head, body) = response.into_parts();
         let act = self.answer(head.status.as_u16(), &head.headers);
         let state = unseen(body.is_end_stream());

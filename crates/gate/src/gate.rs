@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::expected::{Expected, Way};
 use crate::names::Names;
-use crate::secure::Inspection;
+use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
 use crate::{dns_serve, forward, proxy, transparent, udp};
 use bailiwick_guard::Guard;
@@ -44,7 +44,7 @@ impl Gate {
     /// Starts to serve; it has returned when every socket is served.
     ///
     /// Every act is submitted to `guard` on the gate's thread, before its answer leaves. TLS is looked
-    /// into where the guard asks for it; without `inspection` that is refused.
+    /// into where the guard asks for it; without an inspection that is refused.
     ///
     /// # Errors
     /// Where a descriptor is no socket of its kind, or the thread cannot be had.
@@ -52,9 +52,9 @@ impl Gate {
         sockets: Sockets,
         guard: Arc<Guard>,
         inside: Arc<dyn Inside>,
-        inspection: Option<Inspection>,
+        settings: Settings,
     ) -> io::Result<Self> {
-        Self::start_with(sockets, guard, inside, Names::new(), inspection)
+        Self::start_with(sockets, guard, inside, Names::new(), settings)
     }
 
     pub(crate) fn start_with(
@@ -62,13 +62,13 @@ impl Gate {
         decider: Arc<dyn Decider>,
         inside: Arc<dyn Inside>,
         names: Names,
-        inspection: Option<Inspection>,
+        settings: Settings,
     ) -> io::Result<Self> {
         let (calls, sockets) = (sockets.calls.take(), sockets);
         let mut listeners = Listeners::new(sockets)?;
         let mut loopback = listeners.loopback_ports()?;
         loopback.extend(calls.iter().flat_map(|calls| &calls.loopback));
-        let context = Context::new(decider, inside, names, loopback, inspection);
+        let context = Context::new(decider, inside, names, loopback, settings);
         let context = Arc::new(context);
         let callers = match calls {
             Some(calls) => Some(Callers::new(calls.source, &context, &mut listeners.doors)?),

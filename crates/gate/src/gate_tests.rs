@@ -1,5 +1,6 @@
 use super::*;
 use crate::datagram::tests::socket;
+use crate::settings::Settings;
 use crate::testing::{Here, Script, names};
 use bailiwick_event::{Act, Via};
 use hickory_proto::op::{Message, Query};
@@ -33,7 +34,14 @@ fn read_all(address: SocketAddr) -> String {
 
 fn start(sockets: Sockets, script: Script) -> (Gate, Arc<Script>) {
     let script = Arc::new(script);
-    let gate = Gate::start_with(sockets, script.clone(), Arc::new(Here), names(), None).unwrap();
+    let gate = Gate::start_with(
+        sockets,
+        script.clone(),
+        Arc::new(Here),
+        names(),
+        Settings::default(),
+    )
+    .unwrap();
     (gate, script)
 }
 
@@ -87,7 +95,7 @@ async fn names_are_looked_up_over_tcp_too() {
         Arc::new(Here),
         names(),
         HashSet::new(),
-        None,
+        Settings::default(),
     ));
     let (mut client, stream) = tokio::io::duplex(4096);
     tokio::spawn(dns_serve::tcp(context.clone(), stream));
@@ -225,5 +233,14 @@ fn a_descriptor_that_is_no_socket_is_an_error_at_the_start() {
         ..Sockets::default()
     };
     let script = Arc::new(Script::allowing());
-    assert!(Gate::start_with(sockets, script, Arc::new(Here), names(), None).is_err());
+    assert!(
+        Gate::start_with(
+            sockets,
+            script,
+            Arc::new(Here),
+            names(),
+            Settings::default()
+        )
+        .is_err()
+    );
 }

@@ -276,10 +276,16 @@ impl Session {
         };
         let proxied = matches!(self.mode, Mode::Proxy);
         let upgrades = rewrite(&mut request, &asked, &host, &to, proxied);
+        if let Some(sent) = &sent {
+            request = sent.show(&self.context, &to, request);
+        }
         let mut response = match self.upstream.send(&self.context, &to, request).await {
             Ok(response) => response,
             Err(error) => {
                 if let Some(sent) = sent {
+                    if let Some(Answered::Refused(refusal)) = sent.found(&self.context, &to) {
+                        return closing(refusal.response(&accept));
+                    }
                     sent.failed(&error.to_string());
                 }
                 return failed_with(&error, &accept);
@@ -304,7 +310,7 @@ impl Session {
         headers::clean_response(response.headers_mut(), proxied);
         match sent {
             None => response.map(|body| Body::passing(Held::nothing(body), Vec::new())),
-            Some(sent) => match sent.decide(response).await {
+            Some(sent) => match sent.decide(&self.context, &to, response).await {
                 Ok(response) => response,
                 Err(Answered::Refused(refusal)) => refusal.response(&accept).map(Body::from),
                 Err(Answered::Broken(why)) => {

@@ -24,6 +24,7 @@ mod dns_serve;
 mod doors;
 mod exchange;
 mod expected;
+mod filter;
 mod forward;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -44,7 +45,10 @@ mod proxy;
 mod refusal;
 mod relay;
 mod rewriting;
+mod secret_use;
+mod secrets;
 mod secure;
+mod settings;
 mod socket_address;
 mod sockets;
 mod socks;
@@ -60,5 +64,7 @@ mod testing;
 
 pub use gate::Gate;
 pub use names::{NAMESERVER_V4, NAMESERVER_V6};
+pub use secrets::Secret;
 pub use secure::Inspection;
+pub use settings::Settings;
 pub use sockets::{Call, Calls, Inside, PROXY_PORT, Sockets, Source};

@@ -1,10 +1,10 @@
 //! Messages as rules see them: what of a body was held back, as text, with its codings undone.
 
-use crate::body::Held;
+use crate::body::{Held, Source};
 use crate::decode::{Coding, Decoder};
+use crate::filter::BodyError;
 use crate::rewriting;
 use bailiwick_event::fields::{BodyState, Message, SeenBody};
-use hyper::body::Incoming;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use std::borrow::Cow;
 
@@ -30,10 +30,10 @@ fn decode(coding: Coding, bytes: &[u8], limit: usize) -> (String, bool) {
 impl Looked {
     /// Holds a body back, as far as the policy lets it.
     pub(crate) async fn at(
-        body: Incoming,
+        body: Source,
         headers: &HeaderMap,
         limit: usize,
-    ) -> hyper::Result<Self> {
+    ) -> Result<Self, BodyError> {
         let held = Held::of(body, limit).await?;
         let bytes = held.bytes();
         let seen = &bytes[..bytes.len().min(limit)];

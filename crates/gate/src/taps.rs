@@ -50,6 +50,7 @@ impl Tap for Row {
         if let Act::HttpResponse {
             sent,
             received,
+            masked,
             duration_ns,
             problem,
             ..
@@ -57,6 +58,7 @@ impl Tap for Row {
         {
             *sent = self.sent.bytes();
             *received = self.received;
+            *masked = self.sent.masked();
             *duration_ns = nanoseconds(self.sent.since());
             *problem = match end {
                 End::Whole => None,

@@ -4,7 +4,9 @@ use crate::accept;
 use crate::context::Context;
 use crate::decider::Decider;
 use crate::names::Names;
+use crate::secrets::Secret;
 use crate::secure::Inspection;
+use crate::settings::Settings;
 use crate::sockets::Inside;
 use crate::{proxy, transparent};
 use bailiwick_event::{Act, Decision, Host, RuleRef};
@@ -78,6 +80,7 @@ pub(crate) struct Script {
     usable: bool,
     inspects: bool,
     pub(crate) inspection: Option<Inspection>,
+    pub(crate) secrets: Vec<Secret>,
     told: Mutex<Vec<Act>>,
     noted: Mutex<Vec<Act>>,
 }
@@ -91,6 +94,7 @@ impl Script {
             usable: true,
             inspects: false,
             inspection: None,
+            secrets: Vec::new(),
             told: Mutex::default(),
             noted: Mutex::default(),
         }
@@ -214,7 +218,10 @@ impl Rig {
             Arc::new(Here),
             names(),
             HashSet::new(),
-            script.inspection.clone(),
+            Settings {
+                inspection: script.inspection.clone(),
+                secrets: script.secrets.clone(),
+            },
         );
         let context = Arc::new(context);
         let limit = Arc::new(Semaphore::new(50));

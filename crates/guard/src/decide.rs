@@ -19,6 +19,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Finding { .. }
         | Act::Rules { .. }
         | Act::HttpResponse { .. }
+        | Act::SecretUsed { .. }
         | Act::ModelRequest(_)
         | Act::ModelResponse(_)
         | Act::Leave { .. } => Decision::allow(built_in("run")),

@@ -5,7 +5,7 @@ use crate::refusal::built_in;
 use crate::rules::{Judged, Rules, Seen};
 use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Exchange, Projection};
-use bailiwick_event::{Act, Decision, Event, Host, Origin, RuleRef};
+use bailiwick_event::{Act, Decision, Event, Host, Origin, Ports, RuleRef};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::inspection::{WITHIN, inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
@@ -343,7 +343,9 @@ impl Guard {
     #[must_use]
     pub fn reads_requests(&self, host: &Host, port: u16) -> bool {
         let set = self.rules.registry().current();
-        self.http_only(host, port) || WITHIN.iter().any(|on| set.has(*on))
+        self.http_only(host, port)
+            || WITHIN.iter().any(|on| set.has(*on))
+            || self.has_secret(host, port)
     }
 
     /// Whether the gate looks into a TLS connection to this machine, which has a language model or
@@ -359,9 +361,27 @@ impl Guard {
             Inspect::Auto => {
                 self.http_only(host, port)
                     || self.rules.could_ask(host, port)
+                    || self.has_secret(host, port)
                     || model && self.rules.ask_models()
             }
         }
+    }
+
+    /// Whether a secret is for a machine, within TLS.
+    fn has_secret(&self, host: &Host, port: u16) -> bool {
+        let mut hosts = self
+            .policy
+            .secrets
+            .iter()
+            .flat_map(|secret| &secret.value.hosts);
+        hosts.any(|pattern| {
+            let port_fits = match pattern.ports {
+                Ports::Unsaid => port == 443,
+                Ports::One(one) => one == port,
+                Ports::All => true,
+            };
+            port_fits && pattern.covers(host)
+        })
     }
 
     /// Those of a host's addresses that may be dialled at this port: public ones, those that the

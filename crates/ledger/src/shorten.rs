@@ -74,6 +74,13 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 text(field, limit);
             }
         }
+        Act::SecretUsed {
+            name, host, place, ..
+        } => {
+            text(name, limit);
+            text(host, limit);
+            string(place, limit);
+        }
         Act::ModelRequest(call) => {
             string(&mut call.provider, limit);
             call.model.iter_mut().for_each(|model| text(model, limit));

@@ -115,6 +115,7 @@ fn identity(value: &Value) -> Option<String> {
         | Value::Number(_)
         | Value::Time(_) => None,
         Value::Inspect(rule) => Some(rule.host.to_string()),
+        Value::Secret(secret) => Some(secret.name.clone()),
     }
 }
 

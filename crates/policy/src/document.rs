@@ -7,6 +7,7 @@ use crate::entry::{Entry, Value};
 use crate::keys::{self, HTTP_KEYS, KEYS, Key, KeyId, Kind, SECTIONS};
 use crate::parsed;
 use crate::read_value as read;
+use crate::secrets;
 use crate::source_text::SourceText;
 use crate::{HttpRule, Severity};
 use bailiwick_event::closest;
@@ -248,6 +249,7 @@ impl Reader<'_> {
             Kind::Mappings | Kind::Variables => self.map(key, item),
             Kind::Inspections => self.inspections(key, item),
             Kind::HttpRules => self.http_rules(key, item),
+            Kind::Secrets => self.secrets(key, item),
             Kind::Rules => self.rules(key, RuleKind::Rule, item),
             Kind::Detections => self.rules(key, RuleKind::Detection, item),
             Kind::Bytes
@@ -353,6 +355,31 @@ impl Reader<'_> {
             match element.get_ref() {
                 DeValue::Table(table) => self.http_rule(key, table, element.span()),
                 _ => self.wrong_type(key, element),
+            }
+        }
+    }
+
+    fn secrets(&mut self, key: &'static Key, item: &Item<'_>) {
+        let DeValue::Array(array) = item.get_ref() else {
+            return self.wrong_type(key, item);
+        };
+        for element in array.iter() {
+            let DeValue::Table(table) = element.get_ref() else {
+                self.wrong_type(key, element);
+                continue;
+            };
+            let at = element.span();
+            let first_line = at.start..at.end.min(self.source.line_at(at.start).1.end);
+            match secrets::read(table, first_line) {
+                Ok(secret) => {
+                    let name = table.get("name").map_or(at, Spanned::span);
+                    self.push(key, Value::Secret(Box::new(secret)), name);
+                }
+                Err(found) => {
+                    for (span, message, help) in found {
+                        self.error(span, message, help);
+                    }
+                }
             }
         }
     }

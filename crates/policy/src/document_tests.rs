@@ -29,6 +29,10 @@ id = "b"
 on = "file"
 when = 'file.ext == "key"'
 severity = "low"
+[[secrets]]
+name = "KEY"
+from = "env"
+hosts = ["api.example.com"]
 [filesystem]
 read = ["/opt/toolchain"]
 write = [".", "~/.cache/pip"]
@@ -74,7 +78,7 @@ pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]
         assert!(document.of(key.id).count() > 0, "{}", key.path);
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
-    assert_eq!((allow.origin.line, allow.origin.column), (22, 10));
+    assert_eq!((allow.origin.line, allow.origin.column), (26, 10));
 }
 
 #[test]
@@ -111,6 +115,57 @@ fn what_is_looked_into_is_one_word_or_a_table_of_machines() {
 }
 
 #[test]
+fn a_secret_says_where_it_comes_from_and_whom_it_is_for() {
+    let read = |lines: &str| format!("[[secrets]]\nname = \"KEY\"\n{lines}\n");
+    for from in [
+        "\"env\"",
+        "{ env = \"OTHER\" }",
+        "{ file = \"~/k\" }",
+        "{ command = [\"pass\", \"k\"] }",
+    ] {
+        let text = read(&format!(
+            "from = {from}\nhosts = [\"a.test\", \"*.b.test:8443\"]\nin = [\"body\", \"header\"]"
+        ));
+        assert!(parse(&text).is_ok(), "{text}");
+    }
+    for (lines, said) in [
+        ("from = \"env\"", "a secret needs `hosts`"),
+        (
+            "from = \"env\"\nhosts = [\"*\"]",
+            "names no machine for a secret",
+        ),
+        (
+            "from = \"env\"\nhosts = [\"10.0.0.0/8\"]",
+            "names no machine for a secret",
+        ),
+        ("from = \"env\"\nhosts = [\"a.test:*\"]", "write the port"),
+        (
+            "from = \"vault\"\nhosts = [\"a.test\"]",
+            "one of env, file and command",
+        ),
+        (
+            "from = { env = \"A\", file = \"b\" }\nhosts = [\"a.test\"]",
+            "one of env, file and command",
+        ),
+        (
+            "from = \"env\"\nhosts = [\"a.test\"]\nin = [\"cookie\"]",
+            "a list of header, query and body",
+        ),
+        (
+            "from = \"env\"\nhots = [\"a.test\"]",
+            "did you mean `hosts`?",
+        ),
+        (
+            "from = \"env\"\nhosts = [\"a.test\"]\ngit_user = \"x'y\"",
+            "git_user",
+        ),
+    ] {
+        let text = error(&read(lines));
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
 fn an_unknown_key_is_shown_with_what_was_meant() {
     assert_eq!(
         error("[filesystem]\nraed = [\"/opt\"]\n"),
@@ -123,10 +178,9 @@ fn an_unknown_key_is_shown_with_what_was_meant() {
         error("[[network.http]]\nhost = \"a.test\"\nmethod = [\"GET\"]")
             .contains("did you mean `methods`?")
     );
-    assert!(
-        error("banana = 1")
-            .contains("known here: `extends`, `packs`, `rules`, `detections`, `filesystem`")
-    );
+    assert!(error("banana = 1").contains(
+        "known here: `extends`, `packs`, `rules`, `detections`, `secrets`, `filesystem`"
+    ));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The effective policy: what is left when every layer was read. It is the only form in which a
 //! policy is enforced, and the form that a session records.
 
-use crate::InspectRule;
+use crate::{InspectRule, SecretRule};
 use bailiwick_event::{Host, HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -39,6 +39,9 @@ pub struct Effective {
     /// `[require] layers`: the layers without which nothing is started. Empty: all of them.
     #[serde(default)]
     pub require: Vec<Sourced<String>>,
+    /// `[[secrets]]`, the stronger layer's first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<Sourced<SecretRule>>,
     /// `[[rules]]` and `[[detections]]`, those of packs too; the strongest layer's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,

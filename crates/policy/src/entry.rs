@@ -3,7 +3,7 @@
 
 use crate::keys::Key;
 use crate::sets::SetName;
-use crate::{HostMapping, HttpRule, InspectRule, Publish};
+use crate::{HostMapping, HttpRule, InspectRule, Publish, SecretRule};
 use bailiwick_event::{HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -25,6 +25,7 @@ pub(crate) enum Value {
     Time(Duration),
     Rule(Box<Rule>),
     Inspect(InspectRule),
+    Secret(Box<SecretRule>),
 }
 
 /// One entry and where it stands.

@@ -92,7 +92,9 @@ pub fn may_inspect(policy: &Effective) -> bool {
     let forbidden = |entry: &Sourced<InspectRule>| entry.value.inspect == Inspect::Never;
     let of_all = |entry: &&Sourced<InspectRule>| exactness(&entry.value) == (0, 0, false);
     let allowed = network.inspect.iter().any(|entry| !forbidden(entry));
-    let needed = !network.http.is_empty() || policy.rules.iter().any(|r| WITHIN.contains(&r.on));
+    let needed = !network.http.is_empty()
+        || !policy.secrets.is_empty()
+        || policy.rules.iter().any(|r| WITHIN.contains(&r.on));
     allowed || needed && !network.inspect.iter().find(of_all).is_some_and(forbidden)
 }
 

@@ -9,6 +9,7 @@ pub(crate) enum KeyId {
     Packs,
     Rules,
     Detections,
+    Secrets,
     Read,
     Write,
     Private,
@@ -62,6 +63,8 @@ pub(crate) enum Kind {
     Rules,
     /// An array of tables: rules that report.
     Detections,
+    /// An array of tables: secrets.
+    Secrets,
     /// Names of shipped packs and paths of pack files.
     Packs,
     /// Public keys of minisign.
@@ -105,7 +108,9 @@ impl Kind {
             Self::Mappings => "a table of names and addresses",
             Self::Inspections => "auto, always or never, or a table of hosts with one of them each",
             Self::Files => "a list of files",
-            Self::HttpRules | Self::Rules | Self::Detections => "an array of tables",
+            Self::HttpRules | Self::Rules | Self::Detections | Self::Secrets => {
+                "an array of tables"
+            }
             Self::Packs => "a list of packs",
             Self::PublicKeys => "a list of public keys",
             Self::Host => "a host",
@@ -246,6 +251,15 @@ pub(crate) const KEYS: &[Key] = &[
         "nothing",
         r#"[{ id = "long-names", on = "dns.request", when = "dns.request.label.length > 50", severity = "medium" }]"#,
         "Rules with a condition that only report: each event that one is true of is a finding in the record. See docs/rules.md."
+    ),
+    key!(
+        Secrets,
+        "secrets",
+        Kind::Secrets,
+        Widens,
+        "none",
+        r#"[{ name = "API_KEY", from = "env", hosts = ["api.example.com"] }]"#,
+        "Secrets that programs use without having them: inside, a text of the same shape stands for one, and the gate puts the secret in its place on the way to the machines that it is for. Not in a project's policy."
     ),
     key!(
         Read,

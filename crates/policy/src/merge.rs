@@ -8,7 +8,7 @@ use crate::keys::{Effect, KeyId};
 use crate::paths::{Bases, expand};
 use crate::sets::SetName;
 use crate::stack::Layer;
-use crate::{Beyond, Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
+use crate::{Beyond, Effective, PathEntry, PathPattern, ProtectAbsent, SecretSource, Sourced};
 use bailiwick_event::{HostPattern, Origin};
 use bailiwick_rules::{Action, Rule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -155,6 +155,9 @@ impl Merge {
             }
             Value::Http(rule) => self.network_grants(&rule.host),
             Value::Rule(rule) => self.effective.rules.iter().any(|r| same_rule(r, rule)),
+            Value::Secret(secret) => {
+                (self.effective.secrets.iter()).any(|known| known.value == **secret)
+            }
             Value::Inspect(rule) => network.inspect.iter().any(|r| r.value == *rule),
             Value::Number(_) | Value::Time(_) => true,
         }
@@ -206,6 +209,18 @@ impl Merge {
             (Value::Set(set), _) => self.sets.push((*set, giver.layer, origin.clone())),
             (Value::Host(host), KeyId::NetworkDeny) => once(&mut network.deny, host, origin),
             (Value::Host(host), _) => once(&mut network.allow, host, origin),
+            (Value::Secret(secret), _) => {
+                let mut secret = (**secret).clone();
+                if let SecretSource::File(path) = &secret.from
+                    && let PathPattern::Path(path) = expand(&path.to_string_lossy(), &giver.bases)
+                {
+                    secret.from = SecretSource::File(path);
+                }
+                let secrets = &mut self.effective.secrets;
+                if !secrets.iter().any(|known| known.value.name == secret.name) {
+                    secrets.push(sourced(&secret, origin));
+                }
+            }
             (Value::Inspect(rule), _) => {
                 if !network.inspect.iter().any(|r| r.value.host == rule.host) {
                     network.inspect.push(sourced(rule, origin));

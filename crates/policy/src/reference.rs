@@ -35,6 +35,15 @@ fn reference() -> String {
             &mut text,
             KEYS.iter().filter(|k| k.section() == *section).collect(),
         );
+        if *section == "filesystem" {
+            text.push_str("\n### `[[secrets]]`\n\nOne secret:\n");
+            for (name, example, doc) in crate::secrets::KEYS {
+                let _ = write!(
+                    text,
+                    "\n`{name}`: {doc}\n\n```toml\n{name} = {example}\n```\n"
+                );
+            }
+        }
         if *section == "network" {
             text.push_str("\n#### `[[network.http]]`\n\nOne rule:\n");
             rows(&mut text, HTTP_KEYS.iter().collect());

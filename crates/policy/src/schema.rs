@@ -1,8 +1,8 @@
 //! The JSON Schema of a policy file, for editors. It is made from the table of keys and says no
 //! more than the table; what only the loader can judge (a path, a host) is a plain string in it.
 
-use crate::Inspect;
 use crate::keys::{HTTP_KEYS, KEYS, Key, Kind, SECTIONS};
+use crate::{Inspect, SecretPlace};
 use bailiwick_event::fields::EventType;
 use bailiwick_rules::pack::{RuleKey, RuleKind};
 use bailiwick_rules::{Action, Confidence, Severity};
@@ -76,6 +76,7 @@ fn property(key: &Key) -> Value {
             rule["required"] = json!(["host"]);
             json!({ "type": "array", "items": rule })
         }
+        Kind::Secrets => secrets(),
         Kind::Rules => rules(RuleKind::Rule),
         Kind::Detections => rules(RuleKind::Detection),
         Kind::Host => json!({ "type": "string", "minLength": 1 }),
@@ -97,6 +98,37 @@ fn property(key: &Key) -> Value {
     };
     schema["description"] = json!(format!("{} Without it: {}.", key.doc, key.default));
     schema
+}
+
+/// The schema of `[[secrets]]`.
+fn secrets() -> Value {
+    let of = |(name, _, doc): &(&str, &str, &str)| {
+        let mut schema = match *name {
+            "hosts" => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
+            "in" => {
+                let places = SecretPlace::ALL.map(|(_, name)| name);
+                json!({ "type": "array", "items": { "enum": places } })
+            }
+            "from" => json!({ "oneOf": [
+                { "const": "env" },
+                { "type": "object", "minProperties": 1, "maxProperties": 1, "properties": {
+                    "env": { "type": "string" },
+                    "file": { "type": "string" },
+                    "command": { "type": "array", "items": { "type": "string" } },
+                }, "additionalProperties": false },
+            ] }),
+            _ => json!({ "type": "string", "minLength": 1 }),
+        };
+        schema["description"] = json!(doc);
+        ((*name).to_owned(), schema)
+    };
+    let properties: Map<String, Value> = crate::secrets::KEYS.iter().map(of).collect();
+    json!({ "type": "array", "items": {
+        "type": "object",
+        "additionalProperties": false,
+        "properties": properties,
+        "required": ["name", "from", "hosts"],
+    } })
 }
 
 /// The schema of `[[rules]]` or `[[detections]]`, from the engine's own table of keys.

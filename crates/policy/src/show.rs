@@ -6,7 +6,7 @@ use crate::keys::{self, KeyId};
 use crate::load::Loaded;
 use crate::quantity::{show_size, show_time};
 use crate::show_rules;
-use crate::{PathEntry, Sourced};
+use crate::{PathEntry, SecretRule, SecretSource, Sourced};
 use bailiwick_event::{Origin, Text};
 use std::fmt::Write;
 
@@ -50,6 +50,9 @@ pub fn render_show(loaded: &Loaded) -> String {
         let shown = of_key.map(|rule| (show_rules::rule(rule), rule.origin.clone()));
         page.list(key, shown.collect());
     }
+    let secrets = effective.secrets.iter();
+    let secrets = secrets.map(|entry| (secret(&entry.value), entry.origin.clone()));
+    page.list(KeyId::Secrets, secrets.collect());
     let files = &effective.filesystem;
     let shown = |list: &[PathEntry]| {
         list.iter()
@@ -170,6 +173,27 @@ fn texts<T>(list: &[Sourced<T>], show: impl Fn(&T) -> String) -> Vec<(String, Or
     list.iter()
         .map(|e| (quote(&show(&e.value)), e.origin.clone()))
         .collect()
+}
+
+/// A secret, as a policy has it: where it comes from, and never what it is.
+fn secret(secret: &SecretRule) -> String {
+    let list = |texts: &mut dyn Iterator<Item = String>| {
+        let all: Vec<_> = texts.map(|text| quote(&text)).collect();
+        format!("[{}]", all.join(", "))
+    };
+    let from = match &secret.from {
+        SecretSource::Env(name) => format!("env = {}", quote(name)),
+        SecretSource::File(path) => format!("file = {}", quote(&path.to_string_lossy())),
+        SecretSource::Command(words) => format!("command = {}", list(&mut words.iter().cloned())),
+    };
+    let hosts = list(&mut secret.hosts.iter().map(ToString::to_string));
+    let places = list(&mut secret.places.iter().map(|place| place.name().to_owned()));
+    let git = secret.git_user.as_ref();
+    let git = git.map_or(String::new(), |user| {
+        format!(", git_user = {}", quote(user))
+    });
+    let name = quote(&secret.name);
+    format!("{{ name = {name}, from = {{ {from} }}, hosts = {hosts}, in = {places}{git} }}")
 }
 
 fn http(rule: &crate::HttpRule) -> String {

@@ -341,6 +341,10 @@ fn no_place(entry: &Entry, layer: Layer, template: bool) -> Option<(&'static str
             "`network.hosts` has no place in a project's policy",
             "write it in your own policy, or give the file by --policy",
         )),
+        KeyId::Secrets if template || layer == Layer::Project => Some((
+            "`secrets` have no place in a project's policy",
+            "write them in your own policy, or give the file by --policy",
+        )),
         KeyId::Roots if template || layer == Layer::Project => Some((
             "`network.roots` has no place in a project's policy",
             "write it in your own policy, or give the file by --policy",

@@ -59,6 +59,7 @@ impl World {
             limits: Limits::default(),
             require: Vec::new(),
             rules: Vec::new(),
+            secrets: Vec::new(),
             rule_locks: Default::default(),
         };
         Plan::new(&policy, &self.top().join("private"), false, None)

@@ -29,7 +29,14 @@ pub(crate) struct Door {
     /// None where nobody else may come.
     listener: Option<OwnedFd>,
     guests: Vec<Guest>,
-    next: u32,
+    next: Next,
+}
+
+/// What the next command gets.
+struct Next {
+    number: u32,
+    /// Variables of what stands for secrets.
+    secrets: Vec<(OsString, OsString)>,
 }
 
 /// A client.
@@ -52,12 +59,15 @@ struct Visit {
 }
 
 impl Door {
-    /// A door at which `listener` hears.
-    pub(crate) fn new(listener: Option<OwnedFd>) -> Self {
+    /// A door at which `listener` hears; `secrets` are variables that every command gets.
+    pub(crate) fn new(listener: Option<OwnedFd>, secrets: Vec<(OsString, OsString)>) -> Self {
         Self {
             listener,
             guests: Vec::new(),
-            next: OWN + 1,
+            next: Next {
+                number: OWN + 1,
+                secrets,
+            },
         }
     }
 
@@ -83,17 +93,15 @@ impl Door {
     pub(crate) fn serve(&mut self, ready: &[bool], running: &mut dyn Running, guard: &Guard) {
         let mut ready = ready.iter().copied();
         let knocks = self.listener.is_some() && ready.next() == Some(true);
-        let mut next = self.next;
         for guest in self
             .guests
             .iter_mut()
             .filter(|guest| guest.socket.is_some())
         {
             if ready.next() == Some(true) {
-                guest.listen(&mut next, running, guard);
+                guest.listen(&mut self.next, running, guard);
             }
         }
-        self.next = next;
         self.guests
             .retain(|guest| guest.socket.is_some() || guest.visit.is_some());
         if knocks
@@ -193,7 +201,7 @@ impl Guest {
     }
 
     /// Does what the client asks for.
-    fn listen(&mut self, next: &mut u32, running: &mut dyn Running, guard: &Guard) {
+    fn listen(&mut self, next: &mut Next, running: &mut dyn Running, guard: &Guard) {
         let Some(socket) = &self.socket else { return };
         match receive::<Ask>(socket) {
             Ok(Some((Ask::Terminal, _))) => give_terminal(socket, running),
@@ -204,11 +212,11 @@ impl Guest {
             }
             Ok(Some((Ask::Rules, descriptors))) => rules::serve(socket, descriptors, guard),
             Ok(Some((Ask::Enter, descriptors))) if self.visit.is_none() => {
-                match enter(socket, descriptors, *next, running, guard) {
+                match enter(socket, descriptors, next, running, guard) {
                     Some(visit) => self.visit = Some(visit),
                     None => self.socket = None,
                 }
-                *next += 1;
+                next.number += 1;
             }
             _ => self.end(running),
         }
@@ -225,10 +233,11 @@ pub(crate) fn give_terminal(socket: &OwnedFd, running: &mut dyn Running) {
 fn enter(
     socket: &OwnedFd,
     descriptors: Vec<OwnedFd>,
-    job: u32,
+    next: &Next,
     running: &mut dyn Running,
     guard: &Guard,
 ) -> Option<Visit> {
+    let job = next.number;
     let (wanted, streams) = unpack_command::<Wanted>(descriptors)?;
     if wanted.argv.is_empty() {
         return None;
@@ -237,7 +246,7 @@ fn enter(
     let policy = guard.policy();
     let cwd = start_folder(policy, &wanted.cwd);
     let caller = wanted.caller.iter().cloned().collect();
-    let environment = environment::build(policy, &caller, &wanted.added, &cwd);
+    let environment = environment::build(policy, &caller, &next.secrets, &wanted.added, &cwd);
     let refusals = guard.ledger().counts().refusals;
     let act = Act::Enter {
         job,

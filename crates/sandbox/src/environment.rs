@@ -39,10 +39,11 @@ pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
 }
 
 /// The whole environment of the command: the base, what the policy passes, the proxy, the authorities, what the
-/// policy sets, what the caller adds; later ones win.
+/// policy sets, what stands for secrets, what the caller adds; later ones win.
 pub(crate) fn build(
     policy: &Effective,
     caller: &BTreeMap<OsString, OsString>,
+    secrets: &[(OsString, OsString)],
     added: &[(OsString, OsString)],
     cwd: &Path,
 ) -> Vec<(OsString, OsString)> {
@@ -74,6 +75,7 @@ pub(crate) fn build(
     for (name, entry) in &policy.environment.set {
         variables.insert(name.into(), entry.value.clone().into());
     }
+    variables.extend(secrets.iter().cloned());
     variables.extend(added.iter().cloned());
     variables.into_iter().collect()
 }

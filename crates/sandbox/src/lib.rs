@@ -19,6 +19,7 @@ mod protocol;
 mod ready;
 mod record;
 mod rules;
+mod secrets;
 mod serve;
 mod session;
 mod signals;

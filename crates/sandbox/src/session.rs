@@ -8,6 +8,7 @@ use crate::environment;
 use crate::front::Front;
 use crate::output::Output;
 use crate::record::{Beginning, Record};
+use crate::secrets;
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
 use crate::supervisor::Supervisor;
@@ -16,6 +17,7 @@ use crate::terminal::Terminal;
 use crate::trust::Trust;
 use crate::warm;
 use bailiwick_event::Failure;
+use bailiwick_gate::Settings;
 use bailiwick_ledger::StateDir;
 use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
@@ -82,7 +84,9 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let policy = Arc::new(effective);
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
-    let variables = environment::build(&policy, caller, &request.environment, &cwd);
+    let secrets = secrets::of(&policy, caller)?;
+    let given = secrets::variables(&secrets);
+    let variables = environment::build(&policy, caller, &given, &request.environment, &cwd);
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let private = private_folder(&state, &policy);
     let limited = policy.limits.output.as_ref().map(|limit| limit.value);
@@ -126,7 +130,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     })?;
     let failed = |failure| record.fail(Duration::ZERO, failure);
     let door = match request.name {
-        Some(_) => Some(Door::new(Some(record.open_door().map_err(failed)?))),
+        Some(_) => Some(Door::new(Some(record.open_door().map_err(failed)?), given)),
         None => None,
     };
     // What is recorded may run: the command starts when the last layer is in force. Where the
@@ -154,8 +158,11 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         ),
         _ => None,
     };
-    let inspection = trust.map(|trust| trust.inspection);
-    let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door, inspection);
+    let settings = Settings {
+        inspection: trust.map(|trust| trust.inspection),
+        secrets,
+    };
+    let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door, settings);
     supervisor.front = Some(Front::new(terminal, signals));
     supervisor.output = output;
     let end = supervisor.watch();

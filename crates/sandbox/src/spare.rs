@@ -11,11 +11,13 @@ use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
 use crate::ready::ready;
 use crate::record::{Beginning, Record};
+use crate::secrets;
 use crate::serve::{READY, ServeRequest, TAKEN};
 use crate::session::{make_own_folders, private_folder, publish, say, start_folder};
 use crate::supervisor::Supervisor;
 use crate::trust::Trust;
 use bailiwick_event::Failure;
+use bailiwick_gate::Settings;
 use bailiwick_ledger::{Blank, StateDir};
 use bailiwick_policy::{Effective, Loaded, Request};
 use rustix::event::{PollFd, PollFlags};
@@ -282,7 +284,20 @@ impl Waiting<'_> {
         let notices = self.started.notices.iter();
         notices.for_each(|notice| tell_caller(wanted, notice));
         let caller = wanted.caller.iter().cloned().collect();
-        let environment = environment::build(policy, &caller, &wanted.added, &cwd);
+        let secrets = match secrets::of(policy, &caller) {
+            Ok(secrets) => secrets,
+            Err(failure) => {
+                let failure = record.fail(Duration::ZERO, failure);
+                let say = Say::Ended {
+                    code: failure.exit_code(),
+                    line: Some(format!("bailiwick: {failure}")),
+                };
+                let _ = tell(&guest, &say);
+                return Ok(0);
+            }
+        };
+        let given = secrets::variables(&secrets);
+        let environment = environment::build(policy, &caller, &given, &wanted.added, &cwd);
         let entry = Entry {
             job: OWN,
             command: Invocation {
@@ -309,15 +324,18 @@ impl Waiting<'_> {
             .keep_policy()
             .map_err(|failure| record.fail(Duration::ZERO, failure))?;
         drop(streams);
-        let mut door = Door::new(listener);
+        let mut door = Door::new(listener, given);
         door.host(guest, wanted);
         let started = Started {
             running,
             ..self.started
         };
-        let inspection = self.trust.map(|trust| trust.inspection);
+        let settings = Settings {
+            inspection: self.trust.map(|trust| trust.inspection),
+            secrets,
+        };
         let mut supervisor =
-            Supervisor::new(started, Arc::clone(&record.guard), Some(door), inspection);
+            Supervisor::new(started, Arc::clone(&record.guard), Some(door), settings);
         let end = supervisor.watch();
         pass(Place::Ended);
         let path = wanted.variable("PATH");

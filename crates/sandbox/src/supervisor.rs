@@ -11,7 +11,7 @@ use crate::record::Record;
 use crate::session::Finished;
 use crate::switches::without_limits;
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Text};
-use bailiwick_gate::{Gate, Inside, Inspection, Sockets};
+use bailiwick_gate::{Gate, Inside, Settings, Sockets};
 use bailiwick_guard::Guard;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
@@ -43,8 +43,8 @@ pub(crate) struct Supervisor {
     stopped: Option<Arc<OwnedFd>>,
     sockets: Option<Sockets>,
     inside: Arc<dyn Inside>,
-    /// By what the gate looks into TLS.
-    inspection: Option<Inspection>,
+    /// What the gate is told.
+    settings: Settings,
     gate: Option<Gate>,
     started: Instant,
     writing: bool,
@@ -66,7 +66,7 @@ impl Supervisor {
         started: Started,
         guard: Arc<Guard>,
         door: Option<Door>,
-        inspection: Option<Inspection>,
+        settings: Settings,
     ) -> Self {
         Self {
             running: started.running,
@@ -78,7 +78,7 @@ impl Supervisor {
             reached: false,
             sockets: Some(started.sockets),
             inside: started.inside,
-            inspection,
+            settings,
             gate: None,
             started: Instant::now(),
             writing: false,
@@ -262,7 +262,7 @@ impl Supervisor {
             return Ok(());
         };
         let (guard, inside) = (Arc::clone(&self.guard), Arc::clone(&self.inside));
-        let gate = Gate::start(sockets, guard, inside, self.inspection.clone())
+        let gate = Gate::start(sockets, guard, inside, self.settings.clone())
             .map_err(|e| Failure::fault(format!("the gate cannot be started: {e}")))?;
         self.gate = Some(gate);
         Ok(())

@@ -28,6 +28,10 @@ impl Server {
         Self { port, heard }
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Every request, head and body.
     pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap().clone()

@@ -36,6 +36,7 @@ mod repositories;
 mod rules;
 mod rules_held;
 mod rules_live;
+mod secrets;
 mod setup;
 mod stages;
 mod stages_entering;

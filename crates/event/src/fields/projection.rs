@@ -75,6 +75,7 @@ impl<'a> Projection<'a> {
             | Act::Overflow { .. }
             | Act::ExecExit { .. }
             | Act::Leave { .. }
+            | Act::SecretUsed { .. }
             | Act::Resolved { .. }
             | Act::Tls { .. }
             | Act::Finding { .. }

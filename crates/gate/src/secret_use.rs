@@ -1,0 +1,153 @@
+//! What secrets have to do with one exchange.
+
+use crate::body::{Body, Source};
+use crate::context::Context;
+use crate::decode::{Coding, Decoder};
+use crate::destination::Destination;
+use crate::exchange::Answered;
+use crate::secrets::{self, Found, Inject, Mask, Refuse, Secret};
+use bailiwick_event::{Act, Boundary, Decision, RuleRef, Text};
+use bailiwick_policy::SecretPlace;
+use hyper::body::Incoming;
+use hyper::header::{
+    ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE,
+};
+use hyper::{Request, Response};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, PoisonError};
+
+/// Bytes of an answer whose coding is undone to look for secrets.
+const MAX_CODED: usize = 1024 * 1024 * 1024;
+
+/// Refuses a request whose head carries what stands for a secret to a machine that may not have it.
+pub(crate) fn refuse(
+    context: &Context,
+    to: &Destination,
+    act: &Act,
+    path: &str,
+    headers: &HeaderMap,
+) -> Result<(), Answered> {
+    match secrets::misplaced(&context.secrets, to, path, headers) {
+        None => Ok(()),
+        Some(secret) => Err(refused(context, to, act, secret)),
+    }
+}
+
+/// Records the refusal, and the finding that it is.
+fn refused(context: &Context, to: &Destination, act: &Act, secret: &Secret) -> Answered {
+    let decision = secret.refusal(&to.host);
+    let decider = &context.decider;
+    decider.refuse(act.clone(), decision.clone());
+    let finding = Act::Finding {
+        at: Boundary::Http,
+        about: Text::from(format!("the secret {} for {}", secret.name(), to.shown())),
+        severity: "high".to_owned(),
+        confidence: "high".to_owned(),
+        signature: String::new(),
+    };
+    decider.note(finding, Decision::allow(secret.reference()));
+    Answered::refused(act, decision)
+}
+
+/// The body of a request that was found to carry what it may not.
+pub(crate) fn found(
+    context: &Context,
+    to: &Destination,
+    act: &Act,
+    found: &Found,
+) -> Option<Answered> {
+    let secret = found
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .take()?;
+    Some(refused(context, to, act, &secret))
+}
+
+/// Puts the secrets that a machine may have into a request that was allowed; each is recorded.
+/// What may not go there breaks the request off, and is found in `found`.
+pub(crate) fn show(
+    context: &Context,
+    to: &Destination,
+    row: u64,
+    mut request: Request<Body>,
+    found: &Found,
+) -> Request<Body> {
+    let all = &context.secrets;
+    if all.is_empty() {
+        return request;
+    }
+    let used = secrets::inject(all, to, &mut request);
+    let bound: Vec<&Secret> = secrets::bound(all, to).collect();
+    let strange = all.iter().filter(|secret| !bound.contains(secret));
+    let strange: Vec<_> = strange.cloned().collect();
+    if !bound.is_empty() {
+        // What is coded, or comes in parts of the program's choosing, hides what stands in it.
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        headers.remove(RANGE);
+    }
+    let in_body = bound
+        .into_iter()
+        .filter(|s| s.rule().places.contains(&SecretPlace::Body));
+    let in_body: Vec<&Secret> = in_body.collect();
+    if !strange.is_empty() {
+        request = request.map(|body| body.filtered(Refuse::new(strange, found)));
+    }
+    if !in_body.is_empty() {
+        let rows = in_body
+            .iter()
+            .map(|s| used_row(row, to, s, SecretPlace::Body));
+        let rows: Vec<_> = rows.collect();
+        let decider = context.decider.clone();
+        let used = move |at: usize| {
+            let (act, rule): &(Act, RuleRef) = &rows[at];
+            decider.note(act.clone(), Decision::allow(rule.clone()));
+        };
+        request = request.map(|body| body.filtered(Inject::new(&in_body, used)));
+    }
+    for (secret, place) in used {
+        let (act, rule) = used_row(row, to, secret, place);
+        context.decider.note(act, Decision::allow(rule));
+    }
+    request
+}
+
+/// The row that says that a secret was put into a request.
+fn used_row(row: u64, to: &Destination, secret: &Secret, place: SecretPlace) -> (Act, RuleRef) {
+    let act = Act::SecretUsed {
+        request: row,
+        name: Text::from(secret.name()),
+        host: Text::from(&to.host),
+        port: to.port,
+        place: place.name().to_owned(),
+    };
+    (act, secret.reference())
+}
+
+/// Takes the secrets out of an answer from a machine that may have them.
+pub(crate) fn mask(
+    context: &Context,
+    to: &Destination,
+    response: Response<Incoming>,
+    masked: &Arc<AtomicU64>,
+) -> Response<Source> {
+    let all = &context.secrets;
+    let bound: Vec<&Secret> = match all.is_empty() {
+        true => Vec::new(),
+        false => secrets::bound(all, to).collect(),
+    };
+    if bound.is_empty() {
+        return response.map(Source::from);
+    }
+    let (mut head, body) = response.into_parts();
+    let n = secrets::mask_headers(all, to, &mut head.headers);
+    masked.fetch_add(n as u64, std::sync::atomic::Ordering::Relaxed);
+    let coding = Coding::of(&head.headers);
+    let decoder = (coding != Coding::Identity).then(|| {
+        head.headers.remove(CONTENT_ENCODING);
+        head.headers.remove(CONTENT_LENGTH);
+        Decoder::new(coding, MAX_CODED)
+    });
+    let body = Source::filtered(body, Mask::new(bound, decoder, masked));
+    Response::from_parts(head, body)
+}

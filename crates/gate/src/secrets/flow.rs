@@ -1,0 +1,165 @@
+//! Secrets in bodies.
+
+use super::{Replacer, Secret};
+use crate::decode::Decoder;
+use crate::filter::Filter;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// The secret that a body was found to carry, and may not.
+pub(crate) type Found = Arc<Mutex<Option<Secret>>>;
+
+/// Puts secrets into a body.
+pub(crate) struct Inject {
+    replacer: Replacer,
+    /// Told the place of each that is used, when it is used first.
+    used: Box<dyn FnMut(usize) + Send>,
+    told: Vec<bool>,
+}
+
+impl Inject {
+    pub(crate) fn new(secrets: &[&Secret], used: impl FnMut(usize) + Send + 'static) -> Self {
+        let pairs = secrets
+            .iter()
+            .map(|s| (s.stand_in.as_str(), s.value.as_str()));
+        Self {
+            replacer: Replacer::new(pairs),
+            used: Box::new(used),
+            told: vec![false; secrets.len()],
+        }
+    }
+}
+
+impl Filter for Inject {
+    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+        let out = self.replacer.part(part);
+        for (at, n) in self.replacer.replaced.iter().enumerate() {
+            if *n > 0 && !std::mem::replace(&mut self.told[at], true) {
+                (self.used)(at);
+            }
+        }
+        Ok(out)
+    }
+
+    fn end(&mut self) -> Result<Vec<u8>, String> {
+        Ok(self.replacer.end())
+    }
+
+    fn waiting(&self) -> Option<usize> {
+        Some(self.replacer.waiting())
+    }
+}
+
+/// Breaks a body off that carries what stands for a secret to a machine that may not have it.
+pub(crate) struct Refuse {
+    secrets: Vec<Secret>,
+    /// Replaces each by itself, and counts.
+    replacer: Replacer,
+    found: Found,
+}
+
+impl Refuse {
+    pub(crate) fn new(secrets: Vec<Secret>, found: &Found) -> Self {
+        let pairs = secrets
+            .iter()
+            .map(|s| (s.stand_in.as_str(), s.stand_in.as_str()));
+        Self {
+            replacer: Replacer::new(pairs),
+            secrets,
+            found: Arc::clone(found),
+        }
+    }
+}
+
+impl Filter for Refuse {
+    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+        let out = self.replacer.part(part);
+        match self.replacer.replaced.iter().position(|n| *n > 0) {
+            None => Ok(out),
+            Some(at) => {
+                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                *found = self.secrets.get(at).cloned();
+                Err("it carries what stands for a secret".to_owned())
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<Vec<u8>, String> {
+        Ok(self.replacer.end())
+    }
+
+    fn waiting(&self) -> Option<usize> {
+        Some(self.replacer.waiting())
+    }
+}
+
+/// Takes secrets out of an answer.
+pub(crate) struct Mask {
+    replacer: Replacer,
+    /// Undoes the answer's coding, where it has one: a secret cannot be found in what is coded.
+    decoder: Option<Decoder>,
+    /// How many were taken out.
+    masked: Arc<AtomicU64>,
+}
+
+impl Mask {
+    pub(crate) fn new<'s>(
+        secrets: impl IntoIterator<Item = &'s Secret>,
+        decoder: Option<Decoder>,
+        masked: &Arc<AtomicU64>,
+    ) -> Self {
+        let pairs = secrets
+            .into_iter()
+            .map(|s| (s.value.as_str(), s.stand_in.as_str()));
+        Self {
+            replacer: Replacer::new(pairs),
+            decoder,
+            masked: Arc::clone(masked),
+        }
+    }
+
+    fn count(&mut self) {
+        let n: usize = self.replacer.replaced.iter_mut().map(std::mem::take).sum();
+        self.masked.fetch_add(n as u64, Ordering::Relaxed);
+    }
+}
+
+impl Filter for Mask {
+    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+        let out = match &mut self.decoder {
+            None => self.replacer.part(part),
+            Some(decoder) => {
+                let decoded = decoder.decode(part);
+                if decoder.is_cut() {
+                    return Err(
+                        "its coding cannot be undone, so that a secret could stand in it".into(),
+                    );
+                }
+                self.replacer.part(&decoded)
+            }
+        };
+        self.count();
+        Ok(out)
+    }
+
+    fn end(&mut self) -> Result<Vec<u8>, String> {
+        let mut out = Vec::new();
+        if let Some(decoder) = &mut self.decoder {
+            let rest = decoder.finish();
+            if decoder.is_cut() {
+                return Err(
+                    "its coding cannot be undone, so that a secret could stand in it".into(),
+                );
+            }
+            out = self.replacer.part(&rest);
+        }
+        out.extend(self.replacer.end());
+        self.count();
+        Ok(out)
+    }
+
+    fn waiting(&self) -> Option<usize> {
+        self.decoder.is_none().then(|| self.replacer.waiting())
+    }
+}

@@ -1,0 +1,13 @@
+//! What a sandbox's gate is told beside its guard.
+
+use crate::secrets::Secret;
+use crate::secure::Inspection;
+
+/// What a gate needs for one session.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// By what it looks into TLS; none where programs trust nobody for that.
+    pub inspection: Option<Inspection>,
+    /// Secrets that programs use without having them.
+    pub secrets: Vec<Secret>,
+}
