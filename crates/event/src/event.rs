@@ -263,6 +263,17 @@ pub enum Act {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<Text>,
     },
+    /// A person was asked about an act, and answered or did not.
+    Answered {
+        /// The number of the act's row.
+        row: u64,
+        /// The boundary of the act.
+        at: Boundary,
+        /// `once`, `always`, `deny`, `timeout` or `nobody`.
+        answer: String,
+        /// What the act was about.
+        about: Text,
+    },
     /// A secret was put into a request.
     SecretUsed {
         /// The number of the request's row; 0 where it has none.
@@ -339,7 +350,7 @@ impl Act {
             Self::ModelRequest(_) | Self::ModelResponse(_) => Boundary::Model,
             Self::Write { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
-            Self::Finding { at, .. } => *at,
+            Self::Finding { at, .. } | Self::Answered { at, .. } => *at,
         }
     }
 
@@ -423,6 +434,7 @@ impl Act {
                     (status, None) => format!("{status} to {what}, {received} bytes"),
                 }
             }
+            Self::Answered { answer, about, .. } => format!("answer {answer}: {about}"),
             Self::SecretUsed {
                 name,
                 host,

@@ -2,10 +2,11 @@
 //! that they prove what the gate does with a decision, not which decision a policy makes.
 
 use bailiwick_event::fields::{EventType, Exchange};
-use bailiwick_event::{Act, Decision, Host, RuleRef};
+use bailiwick_event::{Act, Decision, Host, RuleRef, Verdict};
 use bailiwick_guard::{Guard, Submitted};
 use bailiwick_rules::{Need, Part};
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// What is seen of an exchange, made where a rule asks for it.
 pub(crate) type Seen<'s, 'e> = &'s (dyn Fn() -> Exchange<'e> + 's);
@@ -64,6 +65,21 @@ pub(crate) trait Decider: Send + Sync {
     fn watched(&self, _act: &Act, _seen: Exchange<'_>) {}
     /// Records what happened.
     fn note(&self, act: Act, decision: Decision);
+    /// The same as [`Decider::submit`], at a boundary that can wait for a person.
+    fn submit_asking(&self, act: Act) -> Submitted {
+        Submitted {
+            id: 0,
+            decision: self.submit(act),
+            rewrites: Vec::new(),
+        }
+    }
+    /// Asks a person; `tell` gets the decision.
+    fn ask(&self, _act: &Act, asked: &Submitted, tell: Box<dyn FnOnce(Decision) + Send>) {
+        tell(Decision {
+            verdict: Verdict::Deny,
+            ..asked.decision.clone()
+        });
+    }
     /// Records a refusal of the gate's own.
     fn refuse(&self, act: Act, decision: Decision);
     /// Whether a connection may carry nothing but HTTP requests in the clear.
@@ -96,9 +112,10 @@ pub(crate) trait Decider: Send + Sync {
     fn usable_addresses(&self, host: &Host, port: u16, addresses: &[IpAddr]) -> Vec<IpAddr>;
 }
 
-impl Decider for Guard {
+/// A guard that can hand itself to whoever is asked.
+impl Decider for Arc<Guard> {
     fn submit(&self, act: Act) -> Decision {
-        Self::submit(self, act)
+        Guard::submit(self, act)
     }
 
     fn asks(&self, on: EventType) -> bool {
@@ -107,17 +124,17 @@ impl Decider for Guard {
 
     fn need(&self, act: &Act, seen: Seen<'_, '_>) -> Need {
         match self.is_asked(act) {
-            true => Self::need(self, act, &seen()),
+            true => Guard::need(self, act, &seen()),
             false => Need::Nothing,
         }
     }
 
     fn body_limit(&self) -> usize {
-        Self::body_limit(self)
+        Guard::body_limit(self)
     }
 
     fn beyond(&self) -> Option<Decision> {
-        Self::beyond(self)
+        Guard::beyond(self)
     }
 
     fn submit_request(
@@ -131,7 +148,7 @@ impl Decider for Guard {
             true => seen(),
             false => Exchange::default(),
         };
-        Self::submit_request(self, act.clone(), exchange, part, rewritten)
+        Guard::submit_request(self, act.clone(), exchange, part, rewritten)
     }
 
     fn submit_response(
@@ -143,7 +160,7 @@ impl Decider for Guard {
         rewritten: Option<&str>,
     ) -> Submitted {
         match self.is_asked(act) {
-            true => Self::submit_response(self, act.clone(), rule, seen(), part, rewritten),
+            true => Guard::submit_response(self, act.clone(), rule, seen(), part, rewritten),
             false => Submitted {
                 id: 0,
                 decision: Decision::allow(rule),
@@ -153,42 +170,50 @@ impl Decider for Guard {
     }
 
     fn watched(&self, act: &Act, seen: Exchange<'_>) {
-        Self::watched(self, act, seen);
+        Guard::watched(self, act, seen);
     }
 
     fn note(&self, act: Act, decision: Decision) {
-        Self::note(self, act, decision);
+        Guard::note(self, act, decision);
+    }
+
+    fn submit_asking(&self, act: Act) -> Submitted {
+        Guard::submit_asking(self, act)
+    }
+
+    fn ask(&self, act: &Act, asked: &Submitted, tell: Box<dyn FnOnce(Decision) + Send>) {
+        Guard::ask(self, act, asked, tell);
     }
 
     fn refuse(&self, act: Act, decision: Decision) {
-        Self::refuse(self, act, decision);
+        Guard::refuse(self, act, decision);
     }
 
     fn http_only(&self, host: &Host, port: u16) -> bool {
-        Self::http_only(self, host, port)
+        Guard::http_only(self, host, port)
     }
 
     fn reads_requests(&self, host: &Host, port: u16) -> bool {
-        Self::reads_requests(self, host, port)
+        Guard::reads_requests(self, host, port)
     }
 
     fn inspects(&self, host: &Host, port: u16, model: bool) -> bool {
-        Self::inspects(self, host, port, model)
+        Guard::inspects(self, host, port, model)
     }
 
     fn submit_model(&self, act: Act, text: Option<&str>) -> Submitted {
-        Self::submit_model(self, act, text)
+        Guard::submit_model(self, act, text)
     }
 
     fn holds_model_answers(&self) -> bool {
-        Self::holds_model_answers(self)
+        Guard::holds_model_answers(self)
     }
 
     fn mapping(&self, host: &Host) -> Option<SocketAddr> {
-        Self::mapping(self, host)
+        Guard::mapping(self, host)
     }
 
     fn usable_addresses(&self, host: &Host, port: u16, addresses: &[IpAddr]) -> Vec<IpAddr> {
-        Self::usable_addresses(self, host, port, addresses)
+        Guard::usable_addresses(self, host, port, addresses)
     }
 }

@@ -3,6 +3,7 @@
 //! Decision: what a rule must see is held back, and nothing else is; the answer's row is written when
 //! its last byte has passed, so that it says what really came.
 
+use crate::asking;
 use crate::body::{Body, Held, Tap};
 use crate::context::Context;
 use crate::decider::Decider;
@@ -99,11 +100,17 @@ pub(crate) async fn decide(
             decider.refuse(act.clone(), decision.clone());
             return Err(Answered::refused(&act, decision));
         }
-        let exchange = || Exchange {
-            request: message(&head.headers, looked.as_ref(), state),
-            ..Exchange::default()
+        let mut submitted = {
+            let exchange = || Exchange {
+                request: message(&head.headers, looked.as_ref(), state),
+                ..Exchange::default()
+            };
+            decider.submit_request(&act, &exchange, part, rewritten.as_deref())
         };
-        let submitted = decider.submit_request(&act, &exchange, part, rewritten.as_deref());
+        if submitted.decision.verdict == Verdict::Ask {
+            let decision = asking::ask(context, &act, &submitted).await;
+            submitted.decision = decision;
+        }
         let decision = &submitted.decision;
         if decision.is_allow() {
             break (act, submitted);

@@ -3,6 +3,7 @@
 //! is decided and recorded; where the policy says which requests may be sent, the bytes are
 //! read as everywhere else.
 
+use crate::asking;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial;
@@ -20,9 +21,8 @@ pub(crate) async fn loopback(context: Arc<Context>, stream: TcpStream) {
         return;
     };
     let to = at_loopback(local);
-    if !context
-        .decider
-        .submit(to.connect(Transport::Tcp))
+    if !asking::submit(&context, &to.connect(Transport::Tcp))
+        .await
         .is_allow()
     {
         Prefixed::new(Vec::new(), stream).reset_on_close();

@@ -54,7 +54,7 @@ impl Gate {
         inside: Arc<dyn Inside>,
         settings: Settings,
     ) -> io::Result<Self> {
-        Self::start_with(sockets, guard, inside, Names::new(), settings)
+        Self::start_with(sockets, Arc::new(guard), inside, Names::new(), settings)
     }
 
     pub(crate) fn start_with(

@@ -2,6 +2,7 @@
 //! written anew: what was decided and what is sent are the same message, so that no pair of
 //! lengths or codings smuggles a second one along. Bodies stream; nothing is collected.
 
+use crate::asking;
 use crate::body::{Body, Held};
 use crate::context::Context;
 use crate::destination::Destination;
@@ -219,7 +220,7 @@ impl Session {
         let known = self.upstream.is_at(&to).await;
         if (tunnel || !known)
             && !dial::is_own_loopback(&self.context, &to)
-            && let Err(refusal) = self.decide(to.connect(Transport::Tcp))
+            && let Err(refusal) = self.decide(to.connect(Transport::Tcp)).await
         {
             return closing(refusal.response(request.headers()));
         }
@@ -236,8 +237,8 @@ impl Session {
         }
     }
 
-    fn decide(&self, act: Act) -> Result<(), Box<Refusal>> {
-        let decision = self.context.decider.submit(act.clone());
+    async fn decide(&self, act: Act) -> Result<(), Box<Refusal>> {
+        let decision = asking::submit(&self.context, &act).await;
         if decision.is_allow() {
             Ok(())
         } else {

@@ -9,6 +9,7 @@
 //! bytes broke a protocol so that nobody could say what they mean.
 
 mod accept;
+mod asking;
 mod body;
 pub mod ca;
 mod callers;

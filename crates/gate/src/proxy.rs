@@ -1,6 +1,7 @@
 //! The proxy port: for programs that were told of a proxy. It grants nothing that the transparent
 //! way does not; it only lets the program say the name itself, so that no lookup is needed.
 
+use crate::asking;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
@@ -64,9 +65,8 @@ async fn socks5(context: Arc<Context>, mut client: Prefixed) {
     let to = destination(&context, host, port, Via::Socks5);
     let own = dial::is_own_loopback(&context, &to);
     if !own
-        && !context
-            .decider
-            .submit(to.connect(Transport::Tcp))
+        && !asking::submit(&context, &to.connect(Transport::Tcp))
+            .await
             .is_allow()
     {
         return end(client, &Reply::NotAllowed.bytes()).await;

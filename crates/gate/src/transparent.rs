@@ -1,6 +1,7 @@
 //! Connections of programs that know of no proxy. Where they wanted to go is the local address of
 //! the accepted socket: the kernel says it, not the program.
 
+use crate::asking;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dns_serve;
@@ -34,7 +35,7 @@ pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, wanted: Sock
         secure: None,
     };
     let act = to.connect(Transport::Tcp);
-    let decision = context.decider.submit(act.clone());
+    let decision = asking::submit(&context, &act).await;
     if decision.is_allow() {
         tunnel::run(context, client, to, None).await;
     } else {

@@ -20,6 +20,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Rules { .. }
         | Act::HttpResponse { .. }
         | Act::SecretUsed { .. }
+        | Act::Answered { .. }
         | Act::ModelRequest(_)
         | Act::ModelResponse(_)
         | Act::Leave { .. } => Decision::allow(built_in("run")),

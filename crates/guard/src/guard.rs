@@ -1,6 +1,7 @@
 //! Deciding and recording are one step. A boundary that could decide without recording would
 //! sooner or later do so; here it cannot.
 
+use crate::asking::Approver;
 use crate::refusal::built_in;
 use crate::rules::{Judged, Rules, Seen};
 use crate::{connection, decide};
@@ -31,6 +32,8 @@ pub struct Guard {
     rules: Rules,
     /// Whether programs trust the authority in whose name TLS is looked into.
     opens_tls: bool,
+    /// Who is asked.
+    pub(crate) approver: OnceLock<Approver>,
     /// What ends the session.
     stop: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
@@ -58,6 +61,7 @@ impl Guard {
             ledger,
             observer,
             rules,
+            approver: OnceLock::new(),
             stop: OnceLock::new(),
         })
     }
@@ -89,8 +93,14 @@ impl Guard {
     /// Decides about an act and records both. The answer is a refusal (`ledger.unrecorded`) if
     /// the record could not be kept.
     pub fn submit(&self, act: Act) -> Decision {
+        let judged = self.judge(&act, &Seen::NOTHING, None);
+        self.record(act, judged.unchanged().unasked()).decision
+    }
+
+    /// The same at a boundary that can wait: where the decision is to ask, [`Guard::ask`] is next.
+    pub fn submit_asking(&self, act: Act) -> Submitted {
         let judged = self.judge(&act, &Seen::NOTHING, None).unchanged();
-        self.record(act, judged).decision
+        self.record(act, judged)
     }
 
     /// Whether any rule is about such an act.
@@ -168,7 +178,8 @@ impl Guard {
         let seen = Seen { exchange, part };
         let judged = self
             .rules
-            .judge(&act, Decision::allow(rule), &seen, rewritten);
+            .judge(&act, Decision::allow(rule), &seen, rewritten)
+            .unasked();
         if !judged.decision.is_allow() {
             return self.record(act, judged);
         }
@@ -216,7 +227,8 @@ impl Guard {
             ..Exchange::default()
         });
         let part = Part::Whole;
-        let judged = self.judge(&act, &Seen { exchange, part }, None).unchanged();
+        let judged = self.judge(&act, &Seen { exchange, part }, None);
+        let judged = judged.unchanged().unasked();
         self.record(act, judged)
     }
 
@@ -273,7 +285,8 @@ impl Guard {
         let judged = self
             .rules
             .judge(&act, decision, &Seen::NOTHING, None)
-            .unchanged();
+            .unchanged()
+            .unasked();
         let event = self.ledger.record(act, judged.decision)?;
         self.observe(&event);
         for (act, decision) in judged.rows {

@@ -4,6 +4,7 @@
 //! recording are one act: an answer that the ledger could not keep is a refusal. So what is in
 //! the record is what happened, and what is not in the record did not happen.
 
+mod asking;
 mod connection;
 mod decide;
 mod guard;
@@ -15,4 +16,5 @@ mod rules;
 #[cfg(test)]
 mod testing;
 
+pub use asking::{Answer, Approver, Question, Tell};
 pub use guard::{Guard, Observer, Submitted};

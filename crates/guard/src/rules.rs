@@ -61,6 +61,15 @@ impl Judged {
         }
     }
 
+    /// The same at a boundary that cannot wait: what a person is to be asked is refused.
+    pub(crate) fn unasked(mut self) -> Self {
+        if self.decision.verdict == Verdict::Ask {
+            self.decision.verdict = Verdict::Deny;
+            self.decision.reason += "; the rule asks, and there is nobody to ask here";
+        }
+        self
+    }
+
     /// The same at a boundary that can change nothing: what is to be changed is refused.
     pub(crate) fn unchanged(mut self) -> Self {
         if self.decision.verdict == Verdict::Rewrite {
@@ -409,13 +418,7 @@ fn by_rule(
             with(Verdict::Deny, reason, or(&remedy, &change)),
             Vec::new(),
         ),
-        Action::Ask => {
-            let reason = format!("{reason}; the rule asks, and there is nobody to ask here");
-            (
-                with(Verdict::Deny, reason, or(&remedy, &change)),
-                Vec::new(),
-            )
-        }
+        Action::Ask => (with(Verdict::Ask, reason, or(&remedy, &change)), Vec::new()),
         Action::Rewrite if rewritten => {
             let reason = format!(
                 "{reason}; another rule has changed it already, and it is changed at most once"

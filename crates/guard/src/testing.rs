@@ -71,6 +71,7 @@ pub(crate) fn effective(network: NetworkPolicy) -> Effective {
         limits: Limits::default(),
         require: Vec::new(),
         rules: Vec::new(),
+        ask: Default::default(),
         secrets: Vec::new(),
         rule_locks: Default::default(),
     }

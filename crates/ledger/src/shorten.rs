@@ -74,6 +74,10 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 text(field, limit);
             }
         }
+        Act::Answered { about, answer, .. } => {
+            text(about, limit);
+            string(answer, limit);
+        }
         Act::SecretUsed {
             name, host, place, ..
         } => {

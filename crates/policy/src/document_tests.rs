@@ -66,6 +66,9 @@ file_size = "2GiB"
 open_files = 4096
 disk = "2GiB"
 output = "64MiB"
+[ask]
+default = "deny"
+timeout = "30s"
 [require]
 layers = ["landlock"]
 [lock]

@@ -39,6 +39,9 @@ pub struct Effective {
     /// `[require] layers`: the layers without which nothing is started. Empty: all of them.
     #[serde(default)]
     pub require: Vec<Sourced<String>>,
+    /// `[ask]`.
+    #[serde(default, skip_serializing_if = "Ask::is_empty")]
+    pub ask: Ask,
     /// `[[secrets]]`, the stronger layer's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<Sourced<SecretRule>>,
@@ -48,6 +51,25 @@ pub struct Effective {
     /// What holds for rules that are added while a session runs.
     #[serde(default, skip_serializing_if = "RuleLocks::is_empty")]
     pub rule_locks: RuleLocks,
+}
+
+/// `[ask]`: what happens where a rule asks a person.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// Where nobody answers. None: it is refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Sourced<Beyond>>,
+    /// How long a person has. None: two minutes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Sourced<Duration>>,
+}
+
+impl Ask {
+    /// Whether the policy says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.default.is_none() && self.timeout.is_none()
+    }
 }
 
 /// What the system's policy says of rules that come later.

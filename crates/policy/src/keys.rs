@@ -36,6 +36,8 @@ pub(crate) enum KeyId {
     Disk,
     Output,
     Require,
+    AskDefault,
+    AskTimeout,
     Lock,
     PackKeys,
 }
@@ -190,6 +192,7 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
         "limits",
         "How much the sandbox may use. What neither the policy nor what it extends says is not limited. A size has a unit, in these letters: B, kB (or KB), MB, GB and TB are powers of 1000, KiB, MiB, GiB and TiB of 1024.",
     ),
+    ("ask", "What happens where a rule asks a person."),
     (
         "require",
         "Which layers a machine must have. What is not said is that all are needed.",
@@ -494,6 +497,24 @@ pub(crate) const KEYS: &[Key] = &[
         "every layer",
         r#"["landlock", "seccomp"]"#,
         "The layers without which nothing is started: `namespaces`, `landlock`, `seccomp`. A layer that is not named is used where the machine has it; that it is missing is said at the start and recorded."
+    ),
+    key!(
+        AskDefault,
+        "ask.default",
+        Kind::Beyond,
+        Limits,
+        "deny",
+        r#""deny""#,
+        "What happens where nobody can be asked (the run has no terminal), or nobody answers in time."
+    ),
+    key!(
+        AskTimeout,
+        "ask.timeout",
+        Kind::Time,
+        Limits,
+        "2m",
+        r#""30s""#,
+        "How long a person has to answer."
     ),
     key!(
         Lock,

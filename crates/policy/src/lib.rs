@@ -46,12 +46,13 @@ mod stack;
 mod templates;
 mod toolchains;
 mod trust;
+mod user_rule;
 mod workspace;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;
 pub use effective::{
-    Beyond, Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits,
+    Ask, Beyond, Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits,
     NetworkPolicy, PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
 };
 pub use error::PolicyError;
@@ -69,4 +70,5 @@ pub use show::render_show;
 pub use source_text::{ReadError, read_regular};
 pub use templates::templates;
 pub use trust::{TrustCandidate, trust};
+pub use user_rule::{add_rule, rule_lines};
 pub use workspace::resolve_existing;

@@ -77,6 +77,7 @@ pub(crate) fn assemble(
         limits: Limits::default(),
         require: Vec::new(),
         rules: Vec::new(),
+        ask: crate::Ask::default(),
         secrets: Vec::new(),
         rule_locks: RuleLocks::default(),
     };

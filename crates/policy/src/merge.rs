@@ -405,6 +405,15 @@ impl Merge {
         }
         let network = &mut self.effective.network;
         match (&wish.value, key) {
+            (Value::Time(time), KeyId::AskTimeout) => {
+                self.effective.ask.timeout = Some(sourced(time, origin));
+                return;
+            }
+            (Value::Number(n), KeyId::AskDefault) => {
+                let default = Beyond::at(*n).map(|default| sourced(&default, origin));
+                self.effective.ask.default = default;
+                return;
+            }
             (Value::Number(n), KeyId::BodyLimit) => network.body_limit = Some(sourced(n, origin)),
             (Value::Number(n), KeyId::BodyBeyond) => {
                 network.body_beyond = Beyond::at(*n).map(|beyond| sourced(&beyond, origin));

@@ -121,6 +121,13 @@ pub fn render_show(loaded: &Loaded) -> String {
         .iter()
         .map(|(n, v)| (n.clone(), v.value.clone(), v.origin.clone()));
     page.table(KeyId::Set, set.collect());
+    let ask = &effective.ask;
+    page.limit(KeyId::AskDefault, ask.default.as_ref(), |default| {
+        quote(default.name())
+    });
+    page.limit(KeyId::AskTimeout, ask.timeout.as_ref(), |time| {
+        quote(&show_time(*time))
+    });
     let limits = &effective.limits;
     page.limit(KeyId::Memory, limits.memory.as_ref(), |n| {
         quote(&show_size(*n))

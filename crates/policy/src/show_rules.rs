@@ -4,6 +4,28 @@ use crate::show::quote;
 use bailiwick_rules::{Confidence, Effect, Rewrite, Rule};
 use std::fmt::Write as _;
 
+/// A rule that decides, as lines of a policy file.
+pub(crate) fn lines(rule: &Rule) -> String {
+    let mut text = String::from("[[rules]]\n");
+    let mut add = |name: &str, value: String| {
+        let _ = writeln!(text, "{name} = {value}");
+    };
+    add("id", quote(&rule.id));
+    add("on", quote(rule.on.name()));
+    add("when", quote(&rule.when));
+    if let Effect::Enforce { action, .. } = &rule.effect {
+        add("action", quote(action.name()));
+    }
+    if rule.priority != 0 {
+        add("priority", rule.priority.to_string());
+    }
+    if !rule.reason.is_empty() {
+        add("reason", quote(&rule.reason));
+    }
+    text
+}
+
+/// A rule as one inline table.
 pub(crate) fn rule(rule: &Rule) -> String {
     let mut text = format!(
         "{{ id = {}, on = {}, when = {}",

@@ -59,6 +59,7 @@ impl World {
             limits: Limits::default(),
             require: Vec::new(),
             rules: Vec::new(),
+            ask: Default::default(),
             secrets: Vec::new(),
             rule_locks: Default::default(),
         };

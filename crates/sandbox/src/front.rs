@@ -84,6 +84,25 @@ impl Front {
         }
     }
 
+    /// Shows a question, where there is a person to read it.
+    pub(crate) fn ask(&mut self, text: &str) -> bool {
+        self.terminal
+            .as_mut()
+            .is_some_and(|terminal| terminal.ask(text))
+    }
+
+    /// What was typed since the question was shown.
+    pub(crate) fn keys(&mut self) -> Vec<u8> {
+        self.terminal.as_mut().map_or_else(Vec::new, Terminal::keys)
+    }
+
+    /// Tells what came of it, and goes on.
+    pub(crate) fn asked(&mut self, text: &str) {
+        if let Some(terminal) = &mut self.terminal {
+            terminal.asked(text);
+        }
+    }
+
     /// Shows what is left, and gives the caller's terminal back.
     pub(crate) fn finish(&mut self) {
         if let Some(terminal) = &mut self.terminal {

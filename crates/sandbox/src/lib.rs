@@ -4,6 +4,7 @@
 //! command. The command does not start before all the others stand, and nothing of the sandbox
 //! is left when the session has ended.
 
+mod asks;
 mod backend;
 mod door;
 mod early;

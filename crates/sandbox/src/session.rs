@@ -1,6 +1,7 @@
 //! The life of a session. The sandbox is set up by its own process while this one makes the
 //! record, and the command waits for both: what runs is recorded from its first instant.
 
+use crate::asks::Asks;
 use crate::backend::{Backend, Invocation, Launch};
 use crate::door::Door;
 use crate::early::Early;
@@ -165,6 +166,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door, settings);
     supervisor.front = Some(Front::new(terminal, signals));
     supervisor.output = output;
+    supervisor.asks = Asks::new(&record.guard, request.policy.user_file.clone());
     let end = supervisor.watch();
     startup::mark(Stage::Report);
     if let Some(front) = &mut supervisor.front {

@@ -2,6 +2,7 @@
 //! and when the gate is needed. One thread, one poll; the gate's thread exists only from the
 //! first connection on.
 
+use crate::asks::Asks;
 use crate::backend::{News, OWN, Running, Started};
 use crate::door::Door;
 use crate::front::Front;
@@ -33,6 +34,8 @@ pub(crate) struct Supervisor {
     guard: Arc<Guard>,
     /// Who waits for the command in this process; none where a client does.
     pub(crate) front: Option<Front>,
+    /// Questions for the person at the terminal.
+    pub(crate) asks: Option<Asks>,
     /// Where other commands enter.
     door: Option<Door>,
     /// What the command says, where that is limited.
@@ -73,6 +76,7 @@ impl Supervisor {
             stopped: stopper(&guard),
             guard,
             front: None,
+            asks: None,
             door,
             output: None,
             reached: false,
@@ -107,11 +111,15 @@ impl Supervisor {
                 _ => None,
             };
             let patience = self.front.as_ref().and_then(Front::patience);
-            let next = next.into_iter().chain(patience).min();
+            let asking = self.asks.as_ref().and_then(Asks::patience);
+            let next = next.into_iter().chain(patience).chain(asking).min();
             let ready = self.wait(next)?;
             if let Some(front) = &mut self.front {
                 let running = &mut self.running;
                 front.serve(&ready.front, |signal| running.signal(OWN, signal));
+            }
+            if let (Some(asks), Some(front)) = (&mut self.asks, &mut self.front) {
+                asks.serve(front);
             }
             if let Some(output) = self.output.as_mut().filter(|_| ready.output) {
                 output.hear();
@@ -189,6 +197,9 @@ impl Supervisor {
             true => record.end(&End::Code(137), took, path),
             false => record.end(&end, took, path),
         });
+        if let Some(asks) = &mut self.asks {
+            asks.end();
+        }
         if let Some(gate) = self.gate.take() {
             gate.stop();
         }
@@ -282,6 +293,9 @@ impl Supervisor {
         let stopped = self.stopped.as_ref();
         fds.extend(stopped.map(|fd| PollFd::from_borrowed_fd(fd.as_fd(), PollFlags::IN)));
         let stop = fds.len();
+        let asks = self.asks.as_ref();
+        fds.extend(asks.map(|asks| PollFd::from_borrowed_fd(asks.fd(), PollFlags::IN)));
+        let asked = fds.len();
         if let Some(s) = &self.sockets {
             let published = s.publish.iter().map(|(socket, _)| socket);
             let all = [&s.tcp, &s.dns, &s.udp, &s.proxy, &s.loopback];
@@ -299,7 +313,7 @@ impl Supervisor {
             output: ready[door..output].contains(&true),
             // Where the other side is gone nobody waits for an answer.
             stopped: ready[output..stop].contains(&true),
-            network: fds[stop..].iter().any(|fd| {
+            network: fds[asked..].iter().any(|fd| {
                 let events = fd.revents();
                 !events.is_empty() && !events.contains(PollFlags::HUP)
             }),

@@ -58,6 +58,10 @@ pub(crate) struct Terminal {
     open: bool,
     /// Counts what is shown, where that is limited.
     meter: Option<Arc<Meter>>,
+    /// What was typed as the answer to a question; none where none is asked.
+    keys: Option<Vec<u8>>,
+    /// Whether the terminal was taken for the question alone.
+    lent: bool,
 }
 
 impl Terminal {
@@ -89,6 +93,8 @@ impl Terminal {
             pending: Vec::new(),
             open: true,
             meter,
+            keys: None,
+            lent: false,
         };
         if terminal.eager {
             terminal.carry();
@@ -156,7 +162,7 @@ impl Terminal {
     /// What to wait for.
     pub(crate) fn interest(&self) -> Vec<PollFd<'_>> {
         let mut list = Vec::with_capacity(2);
-        if self.open {
+        if self.open && self.keys.is_none() {
             let write = if self.pending.is_empty() {
                 PollFlags::empty()
             } else {
@@ -181,7 +187,10 @@ impl Terminal {
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 // It was closed; it stays readable for good.
                 Ok(0) | Err(_) => (self.carrying, self.eager) = (false, false),
-                Ok(length) => self.pending.extend_from_slice(&buffer[..length]),
+                Ok(length) => match &mut self.keys {
+                    Some(keys) => keys.extend_from_slice(&buffer[..length]),
+                    None => self.pending.extend_from_slice(&buffer[..length]),
+                },
             }
         }
         while !self.pending.is_empty() {
@@ -191,7 +200,45 @@ impl Terminal {
                 Err(_) => self.pending.clear(),
             }
         }
+        if self.keys.is_none() {
+            self.show(64 * 1024);
+        }
+    }
+
+    /// Shows a question and takes what is typed from now on for its answer; false where nobody is
+    /// there to read it.
+    pub(crate) fn ask(&mut self, text: &str) -> bool {
+        if !is_in_foreground(&self.outer) {
+            return false;
+        }
         self.show(64 * 1024);
+        self.lent = !self.carrying;
+        self.carry();
+        if !self.carrying {
+            return false;
+        }
+        self.keys = Some(Vec::new());
+        self.say(text);
+        true
+    }
+
+    /// What was typed since the question was shown, or since the last call.
+    pub(crate) fn keys(&mut self) -> Vec<u8> {
+        self.keys.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Tells what came of the question, and goes on.
+    pub(crate) fn asked(&mut self, text: &str) {
+        self.say(&format!("{text}\n"));
+        self.keys = None;
+        if std::mem::take(&mut self.lent) {
+            self.release();
+        }
+    }
+
+    /// Writes to the caller's terminal, which is raw.
+    fn say(&self, text: &str) {
+        let _ = write_all(&self.outer, text.replace('\n', "\r\n").as_bytes());
     }
 
     /// Shows what the programs inside wrote, at most so many bytes.

@@ -9,6 +9,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod ask;
 mod bad_host;
 mod bad_places;
 mod bare;

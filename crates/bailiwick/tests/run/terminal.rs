@@ -11,19 +11,19 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A shell at a terminal, with somebody who types and reads.
-struct Person {
+pub(crate) struct Person {
     child: Child,
     keys: File,
     master: OwnedFd,
     seen: Arc<Mutex<String>>,
     /// How much of what was seen was already waited for.
     read: usize,
-    _sandbox: Sandbox,
+    pub(crate) sandbox: Sandbox,
 }
 
 impl Person {
     /// Sits down before a plain `sh`; `$B` runs a command in a sandbox.
-    fn sits_down(sandbox: Sandbox) -> Self {
+    pub(crate) fn sits_down(sandbox: Sandbox) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -72,20 +72,20 @@ impl Person {
             master,
             seen,
             read: 0,
-            _sandbox: sandbox,
+            sandbox,
         };
         person.sees("outer> ");
         person
     }
 
-    fn types(&mut self, keys: &str) -> &mut Self {
+    pub(crate) fn types(&mut self, keys: &str) -> &mut Self {
         self.keys.write_all(keys.as_bytes()).unwrap();
         self
     }
 
     /// Waits until this text comes, behind what was waited for before.
     #[track_caller]
-    fn sees(&mut self, text: &str) -> &mut Self {
+    pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
         let deadline = Instant::now() + Duration::from_secs(20);
         loop {
             let seen = self.seen.lock().unwrap().clone();

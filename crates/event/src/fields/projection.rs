@@ -76,6 +76,7 @@ impl<'a> Projection<'a> {
             | Act::ExecExit { .. }
             | Act::Leave { .. }
             | Act::SecretUsed { .. }
+            | Act::Answered { .. }
             | Act::Resolved { .. }
             | Act::Tls { .. }
             | Act::Finding { .. }

@@ -1,0 +1,141 @@
+//! A rule asks a person, and the person's answer holds.
+
+use crate::bodies::Server;
+use crate::support::Sandbox;
+use crate::terminal::Person;
+use bailiwick_event::{Act, Event, Verdict};
+use std::time::Duration;
+
+const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
+
+/// A policy under which deleting is asked about.
+fn policy(server: &Server, more: &str) -> String {
+    let port = server.port();
+    format!(
+        "extends = [\"default\"]\n{more}[network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n\
+         [[rules]]\nid = \"deletes\"\non = \"http.request\"\naction = \"ask\"\n\
+         reason = \"something would be deleted\"\nwhen = 'http.request.method == \"DELETE\"'\n"
+    )
+}
+
+/// A person before a terminal in which `$B run --policy p.toml` has this policy.
+fn person(server: &Server, more: &str) -> Person {
+    let sandbox = Sandbox::new()
+        .fresh_home()
+        .file("p.toml", policy(server, more));
+    Person::sits_down(sandbox)
+}
+
+/// The rows of the last session.
+fn rows(person: &Person) -> Vec<Event> {
+    let outcome = person.sandbox.bailiwick(["log", "--json"]);
+    let lines = outcome.stdout();
+    lines
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
+}
+
+/// Long enough for a question to have been read.
+fn reads() {
+    std::thread::sleep(Duration::from_millis(800));
+}
+
+const DELETE: &str = "$B run --policy p.toml -- curl -sS -X DELETE http://a.test/thing\r";
+
+#[test]
+fn a_person_allows_denies_and_is_shown_what_is_asked() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "");
+    person
+        .types(DELETE)
+        .sees("bailiwick asks: DELETE http://a.test:80/thing");
+    person
+        .sees("something would be deleted")
+        .sees("y  allow it this time");
+    reads();
+    person.types("y").sees("allowed this time").sees("ok");
+    assert_eq!(server.heard().len(), 1);
+    person
+        .sees("outer> ")
+        .types(DELETE)
+        .sees("bailiwick asks:")
+        .sees("n  deny");
+    reads();
+    person.types("n").sees("denied").sees("refused by policy");
+    assert_eq!(server.heard().len(), 1);
+    person.sees("outer> ");
+    let answers: Vec<_> = rows(&person)
+        .into_iter()
+        .filter_map(|event| match event.act {
+            Act::Answered { answer, .. } => Some((answer, event.decision.verdict)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(answers, [("deny".to_owned(), Verdict::Deny)]);
+}
+
+#[test]
+fn always_is_shown_first_then_written_and_then_holds() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "");
+    person
+        .types(DELETE)
+        .sees("a  allow it always; this is added to")
+        .sees("action = \"allow\"");
+    reads();
+    person
+        .types("a")
+        .sees("allowed from now on; added to")
+        .sees("ok")
+        .sees("outer> ");
+    person.types(DELETE).sees("ok").sees("outer> ");
+    assert_eq!(server.heard().len(), 2);
+    let file = person
+        .sandbox
+        .scratch()
+        .config()
+        .join("bailiwick/policy.toml");
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(
+        text.contains("http.request.path == \\\"/thing\\\""),
+        "{text}"
+    );
+    // Another thing is asked about all the same.
+    let other = DELETE.replace("thing", "other");
+    person
+        .types(&other)
+        .sees("bailiwick asks: DELETE http://a.test:80/other");
+    reads();
+    person.types("n").sees("denied");
+}
+
+#[test]
+fn what_was_typed_before_the_question_could_be_read_answers_nothing() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "[ask]\ntimeout = \"2s\"\n");
+    person.types(DELETE).sees("bailiwick asks:");
+    person
+        .types("y")
+        .sees("nobody answered in time")
+        .sees("refused by policy");
+    assert_eq!(server.heard().len(), 0);
+}
+
+#[test]
+fn without_a_terminal_the_policys_default_holds() {
+    let server = Server::start(OK);
+    let run = |more: &str| {
+        let sandbox = Sandbox::new().policy(&policy(&server, more));
+        sandbox.run("curl -sS -X DELETE http://a.test/thing")
+    };
+    let outcome = run("");
+    outcome.success().refused_by("ask.default");
+    outcome
+        .stdout_has("refused by policy")
+        .stdout_has("run it in a terminal");
+    run("[ask]\ndefault = \"allow\"\n")
+        .success()
+        .stdout_is("ok\n");
+    assert_eq!(server.heard().len(), 1);
+}
