@@ -187,6 +187,9 @@ pub(crate) struct LogArguments {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
+    /// The HTTP requests in HAR 1.2, the format of browsers and proxies
+    #[arg(long, conflicts_with_all = ["denied", "boundary", "json", "follow"])]
+    pub(crate) har: bool,
     /// Go on until the session ends
     #[arg(long)]
     pub(crate) follow: bool,

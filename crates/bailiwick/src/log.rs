@@ -2,6 +2,7 @@
 
 use crate::Done;
 use crate::cli::{LogArguments, LogCommand};
+use crate::har::har;
 use crate::output;
 use crate::selection::{find, time};
 use bailiwick_event::{Act, Event, Failure};
@@ -20,6 +21,11 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
         return Ok(u8::from(!verification.is_intact()));
     }
     let (mut info, reader) = find(&arguments.session.session)?;
+    if arguments.har {
+        let events = reader.events(&Filter::default())?;
+        output::print(&har(&events)?)?;
+        return Ok(0);
+    }
     let mut filter = Filter {
         denied: arguments.denied,
         boundary: arguments.boundary,

@@ -11,6 +11,7 @@ mod completions;
 #[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
 mod copying;
 mod doctor;
+mod har;
 mod log;
 mod manual;
 #[cfg(all(not(test), target_env = "gnu"))]

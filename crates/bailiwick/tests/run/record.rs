@@ -189,3 +189,32 @@ fn a_list_of_sessions_has_the_newest_and_says_how_many_are_older() {
     );
     assert_eq!(list(&["--json"]).lines().count(), 63);
 }
+
+#[test]
+fn requests_are_exported_as_har() {
+    let host = crate::network::Host::start();
+    let port = host.port;
+    let sandbox = Sandbox::new().policy(&format!(
+        "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n\
+         [[rules]]\nid = \"no\"\non = \"http.request\"\naction = \"deny\"\n\
+         when = 'http.request.path == \"/no\"'\n"
+    ));
+    sandbox
+        .run("curl -s 'http://a.test/x?a=1&b'; curl -s http://a.test/no")
+        .success();
+    let outcome = sandbox.bailiwick(["log", "--har"]);
+    outcome.success();
+    let har: serde_json::Value = serde_json::from_str(&outcome.stdout()).unwrap();
+    assert_eq!(har["log"]["version"], "1.2");
+    let entries = har["log"]["entries"].as_array().unwrap();
+    assert_eq!(entries.len(), 2);
+    let (first, second) = (&entries[0], &entries[1]);
+    assert_eq!(first["request"]["url"], "http://a.test/x?a=1&b");
+    assert_eq!(first["request"]["queryString"][0]["value"], "1");
+    assert_eq!(first["response"]["status"], 200);
+    assert_eq!(first["response"]["content"]["size"], 5);
+    assert!(first["time"].as_f64().unwrap() > 0.0);
+    assert!(first["startedDateTime"].as_str().unwrap().starts_with("20"));
+    assert_eq!(second["response"]["status"], 403);
+    assert!(second["comment"].as_str().unwrap().contains("deny by no"));
+}
