@@ -5,6 +5,7 @@ use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::model_calls::Models;
 use crate::names::{Bound, Names};
+use crate::outer_proxy::OuterProxy;
 use crate::secrets::Secret;
 use crate::secure::{Inspection, Tls};
 use crate::settings::Settings;
@@ -25,6 +26,8 @@ pub(crate) struct Context {
     /// By what TLS is looked into; none where programs inside trust nobody for that.
     pub(crate) inspection: Option<Inspection>,
     tls: OnceLock<Result<Tls, String>>,
+    /// The host's own proxy.
+    pub(crate) outer_proxy: Option<OuterProxy>,
     /// Secrets that programs use without having them.
     pub(crate) secrets: Vec<Secret>,
     /// What language models were used for.
@@ -47,6 +50,7 @@ impl Context {
             names,
             loopback,
             inspection: settings.inspection,
+            outer_proxy: settings.outer_proxy,
             secrets: settings.secrets,
             tls: OnceLock::new(),
             models: Models::default(),

@@ -5,6 +5,7 @@
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::names::Bound;
+use crate::outer_proxy::OuterProxy;
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::secure::Secure;
@@ -145,6 +146,10 @@ fn untrusted(
 async fn dial_plain(context: &Arc<Context>, to: &Destination) -> Result<Prefixed, DialError> {
     let stream = if is_own_loopback(context, to) {
         inside(context, to.port).await
+    } else if let Some(proxy) = outer_proxy(context, to) {
+        timeout(CONNECT, proxy.connect(&to.host, to.port))
+            .await
+            .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     } else {
         let addresses = addresses(context, to).await?;
         timeout(CONNECT, connect(addresses))
@@ -159,6 +164,13 @@ async fn dial_plain(context: &Arc<Context>, to: &Destination) -> Result<Prefixed
         }
         Err(error) => Err(DialError::failed(to, &error)),
     }
+}
+
+/// The host's proxy, where a machine is reached through it.
+fn outer_proxy<'c>(context: &'c Context, to: &Destination) -> Option<&'c OuterProxy> {
+    let proxy = context.outer_proxy.as_ref()?;
+    let direct = to.via == Via::Loopback || context.decider.mapping(&to.host).is_some();
+    (!direct && proxy.is_for(&to.host, to.port)).then_some(proxy)
 }
 
 /// Connects to a port of the sandbox's loopback.

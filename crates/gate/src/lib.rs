@@ -41,6 +41,7 @@ mod model;
 mod model_calls;
 mod names;
 mod opening;
+mod outer_proxy;
 mod prefixed;
 mod proxy;
 mod refusal;
@@ -65,6 +66,7 @@ mod testing;
 
 pub use gate::Gate;
 pub use names::{NAMESERVER_V4, NAMESERVER_V6};
+pub use outer_proxy::OuterProxy;
 pub use secrets::Secret;
 pub use secure::Inspection;
 pub use settings::Settings;

@@ -1,5 +1,6 @@
 //! What a sandbox's gate is told beside its guard.
 
+use crate::outer_proxy::OuterProxy;
 use crate::secrets::Secret;
 use crate::secure::Inspection;
 
@@ -10,4 +11,6 @@ pub struct Settings {
     pub inspection: Option<Inspection>,
     /// Secrets that programs use without having them.
     pub secrets: Vec<Secret>,
+    /// The proxy through which the host reaches others; none where it needs none.
+    pub outer_proxy: Option<OuterProxy>,
 }

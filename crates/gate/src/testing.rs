@@ -4,6 +4,7 @@ use crate::accept;
 use crate::context::Context;
 use crate::decider::Decider;
 use crate::names::Names;
+use crate::outer_proxy::OuterProxy;
 use crate::secrets::Secret;
 use crate::secure::Inspection;
 use crate::settings::Settings;
@@ -81,6 +82,7 @@ pub(crate) struct Script {
     inspects: bool,
     pub(crate) inspection: Option<Inspection>,
     pub(crate) secrets: Vec<Secret>,
+    pub(crate) outer_proxy: Option<OuterProxy>,
     told: Mutex<Vec<Act>>,
     noted: Mutex<Vec<Act>>,
 }
@@ -95,6 +97,7 @@ impl Script {
             inspects: false,
             inspection: None,
             secrets: Vec::new(),
+            outer_proxy: None,
             told: Mutex::default(),
             noted: Mutex::default(),
         }
@@ -221,6 +224,7 @@ impl Rig {
             Settings {
                 inspection: script.inspection.clone(),
                 secrets: script.secrets.clone(),
+                outer_proxy: script.outer_proxy.clone(),
             },
         );
         let context = Arc::new(context);

@@ -18,7 +18,7 @@ use crate::terminal::Terminal;
 use crate::trust::Trust;
 use crate::warm;
 use bailiwick_event::Failure;
-use bailiwick_gate::Settings;
+use bailiwick_gate::{OuterProxy, Settings};
 use bailiwick_ledger::StateDir;
 use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
@@ -86,6 +86,12 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let cwd = start_folder(&policy, &request.policy.cwd);
     let caller = &request.policy.environment;
     let secrets = secrets::of(&policy, caller)?;
+    let outer_proxy = OuterProxy::of(caller).unwrap_or_else(|why| {
+        if !policy.network.allow.is_empty() {
+            say(&format!("{why}; connections are made without it"));
+        }
+        None
+    });
     let given = secrets::variables(&secrets);
     let variables = environment::build(&policy, caller, &given, &request.environment, &cwd);
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
@@ -162,6 +168,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     let settings = Settings {
         inspection: trust.map(|trust| trust.inspection),
         secrets,
+        outer_proxy,
     };
     let mut supervisor = Supervisor::new(started, Arc::clone(&record.guard), door, settings);
     supervisor.front = Some(Front::new(terminal, signals));

@@ -17,7 +17,7 @@ use crate::session::{make_own_folders, private_folder, publish, say, start_folde
 use crate::supervisor::Supervisor;
 use crate::trust::Trust;
 use bailiwick_event::Failure;
-use bailiwick_gate::Settings;
+use bailiwick_gate::{OuterProxy, Settings};
 use bailiwick_ledger::{Blank, StateDir};
 use bailiwick_policy::{Effective, Loaded, Request};
 use rustix::event::{PollFd, PollFlags};
@@ -333,6 +333,7 @@ impl Waiting<'_> {
         let settings = Settings {
             inspection: self.trust.map(|trust| trust.inspection),
             secrets,
+            outer_proxy: OuterProxy::of(&caller).unwrap_or_default(),
         };
         let mut supervisor =
             Supervisor::new(started, Arc::clone(&record.guard), Some(door), settings);
