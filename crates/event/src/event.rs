@@ -174,6 +174,22 @@ pub enum Act {
         /// How the question came.
         transport: Transport,
     },
+    /// Name servers have answered a question that was passed on to them; the answer is not given to
+    /// the program yet.
+    DnsResponse {
+        /// The name as it stood in the question.
+        qname: Text,
+        /// The record type of the question.
+        qtype: String,
+        /// How the question came.
+        transport: Transport,
+        /// The response code: `NOERROR`, `NXDOMAIN`, …
+        code: String,
+        /// The data of each record, as text.
+        answers: Vec<Text>,
+        /// The least time to live of the records, in seconds; none where there is none.
+        ttl: Option<u32>,
+    },
     /// A connection is opened, or a datagram sent.
     Connect {
         /// The canonical name that the gate knows for it, or its address.
@@ -342,7 +358,7 @@ impl Act {
             | Self::ExecExit { .. }
             | Self::Enter { .. }
             | Self::Leave { .. } => Boundary::Exec,
-            Self::Dns { .. } => Boundary::Dns,
+            Self::Dns { .. } | Self::DnsResponse { .. } => Boundary::Dns,
             Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
             Self::Http { .. } | Self::HttpResponse { .. } | Self::SecretUsed { .. } => {
                 Boundary::Http
@@ -372,6 +388,19 @@ impl Act {
             Self::ExecExit { code, .. } => format!("exit {code}"),
             Self::Leave { job, code, .. } => format!("exit {code} of command {job}"),
             Self::Dns { qname, qtype, .. } => format!("{qname} {qtype}"),
+            Self::DnsResponse {
+                qname,
+                qtype,
+                code,
+                answers,
+                ..
+            } => match &answers[..] {
+                [] => format!("{qname} {qtype}: {code}"),
+                answers => {
+                    let list: Vec<_> = answers.iter().map(ToString::to_string).collect();
+                    format!("{qname} {qtype}: {}", list.join(", "))
+                }
+            },
             Self::Connect {
                 host,
                 port,

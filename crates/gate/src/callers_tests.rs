@@ -1,6 +1,6 @@
 use crate::settings::Settings;
 use crate::sockets::{Call, Calls, Sockets, Source};
-use crate::testing::{Here, Script, echo, exchange, names};
+use crate::testing::{Here, Script, deaf, echo, exchange, names};
 use crate::{Gate, PROXY_PORT};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
@@ -61,6 +61,7 @@ impl Rig {
             script.clone(),
             Arc::new(Here),
             names(),
+            deaf(),
             Settings::default(),
         )
         .unwrap();

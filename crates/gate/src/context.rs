@@ -6,6 +6,7 @@ use crate::destination::Destination;
 use crate::model_calls::Models;
 use crate::names::{Bound, Names};
 use crate::outer_proxy::OuterProxy;
+use crate::resolver::Resolver;
 use crate::secrets::Secret;
 use crate::secure::{Inspection, Tls};
 use crate::settings::Settings;
@@ -21,6 +22,7 @@ pub(crate) struct Context {
     pub(crate) decider: Arc<dyn Decider>,
     pub(crate) inside: Arc<dyn Inside>,
     pub(crate) names: Names,
+    pub(crate) resolver: Resolver,
     /// Ports of the host's loopback that the policy grants.
     pub(crate) loopback: HashSet<u16>,
     /// By what TLS is looked into; none where programs inside trust nobody for that.
@@ -41,6 +43,7 @@ impl Context {
         decider: Arc<dyn Decider>,
         inside: Arc<dyn Inside>,
         names: Names,
+        resolver: Resolver,
         loopback: HashSet<u16>,
         settings: Settings,
     ) -> Self {
@@ -48,6 +51,7 @@ impl Context {
             decider,
             inside,
             names,
+            resolver,
             loopback,
             inspection: settings.inspection,
             outer_proxy: settings.outer_proxy,

@@ -196,12 +196,9 @@ async fn addresses(context: &Context, to: &Destination) -> Result<Vec<SocketAddr
         let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
         return Ok(loopback.map(|ip| SocketAddr::new(ip, to.port)).to_vec());
     }
-    let found = match &to.host {
-        Host::Ip(ip) => vec![*ip],
-        Host::Name(name) => resolve(name)
-            .await
-            .map_err(|error| DialError::failed(to, &error))?,
-    };
+    let found = found(context, &to.host)
+        .await
+        .map_err(|error| DialError::failed(to, &error))?;
     let mut usable = context.decider.usable_addresses(&to.host, to.port, &found);
     // A synthetic address means something only inside; on the host it would be another machine.
     usable.retain(|ip| context.names.of(*ip) == Bound::Outside);
@@ -219,6 +216,19 @@ async fn addresses(context: &Context, to: &Destination) -> Result<Vec<SocketAddr
         .into_iter()
         .map(|ip| SocketAddr::new(ip, to.port))
         .collect())
+}
+
+/// The addresses of a host, by the servers that the policy names or as this machine knows it.
+async fn found(context: &Context, host: &Host) -> io::Result<Vec<IpAddr>> {
+    match host {
+        Host::Ip(ip) => Ok(vec![*ip]),
+        Host::Name(name) if !context.resolver.is_named() => resolve(name).await,
+        // What means this machine is asked of nobody (RFC 6761 §6.3).
+        Host::Name(_) if host.is_loopback() => {
+            Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+        }
+        Host::Name(name) => context.resolver.addresses(name).await,
+    }
 }
 
 async fn resolve(name: &str) -> io::Result<Vec<IpAddr>> {
@@ -258,3 +268,7 @@ async fn connect(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "dial_tests.rs"]
+mod tests;

@@ -1,13 +1,15 @@
-//! Answers DNS questions without asking anyone. A question is itself a message to whoever runs
-//! the name's servers, so none ever leaves the host: an allowed name gets its synthetic address,
-//! any other name does not exist, and the host's resolver hears of a name only when it is dialled.
+//! Answers DNS questions. A question is itself a message to whoever runs the name's servers, so
+//! that none about a name that the policy does not know ever leaves the host. An allowed name gets
+//! its synthetic address without anyone being asked: the host's resolver hears of it only when it
+//! is dialled. Only other records of allowed names are asked for ([`crate::dns_forward`]).
 //!
 //! A refused name is NXDOMAIN with an extended error (RFC 8914), not REFUSED: resolvers take
-//! REFUSED for a broken server, try the next one and make the program wait. HTTPS and SVCB have
-//! no records, so that no client learns hints or keys that would lead it around its name.
+//! REFUSED for a broken server, try the next one and make the program wait.
 
 use crate::context::Context;
+use crate::dns_forward::{Forward, is_asked};
 use crate::names::Bound;
+use crate::resolver::Question;
 use bailiwick_event::{Act, Decision, Host, Text, Transport};
 use hickory_proto::op::{Edns, Message, MessageType, OpCode, Query, ResponseCode};
 use hickory_proto::rr::rdata::opt::EdnsOption;
@@ -24,18 +26,26 @@ const MAX_DATAGRAM: u16 = 1232;
 const MAX_ERROR_TEXT: usize = 400;
 /// RFC 8914 §4: the option's code, and the codes Blocked and Other.
 const EXTENDED_ERROR: u16 = 15;
-const BLOCKED: u16 = 15;
+pub(crate) const BLOCKED: u16 = 15;
 const OTHER: u16 = 0;
 
-/// The answer to one message; `None` where it deserves none.
-pub(crate) fn answer(context: &Context, message: &[u8], transport: Transport) -> Option<Vec<u8>> {
+/// What becomes of one message.
+pub(crate) enum Answer {
+    /// This; `None` where it deserves no answer.
+    Now(Option<Vec<u8>>),
+    /// It was allowed, and is to be asked of others.
+    Later(Box<Forward>),
+}
+
+/// Answers one message, as far as the gate can by itself.
+pub(crate) fn answer(context: &Context, message: &[u8], transport: Transport) -> Answer {
     let query = match Message::from_vec(message) {
         Ok(query) => query,
-        Err(_) => return format_error(message),
+        Err(_) => return Answer::Now(format_error(message)),
     };
     // A response is never answered: two servers would answer each other for ever.
     if query.metadata.message_type != MessageType::Query {
-        return None;
+        return Answer::Now(None);
     }
     let mut reply = Message::response(query.metadata.id, query.metadata.op_code);
     reply.metadata.recursion_desired = query.metadata.recursion_desired;
@@ -48,25 +58,45 @@ pub(crate) fn answer(context: &Context, message: &[u8], transport: Transport) ->
         reply.set_edns(edns);
     }
     let version = query.edns.as_ref().map_or(0, Edns::version);
-    reply.metadata.response_code = match &query.queries[..] {
-        _ if query.metadata.op_code != OpCode::Query => ResponseCode::NotImp,
-        _ if version != 0 => ResponseCode::BADVERS,
+    let limit = usize::from(match (transport, &query.edns) {
+        (Transport::Tcp, _) => u16::MAX,
+        (Transport::Udp, Some(edns)) => edns.max_payload().clamp(512, MAX_DATAGRAM),
+        (Transport::Udp, None) => 512,
+    });
+    let resolved = match &query.queries[..] {
+        _ if query.metadata.op_code != OpCode::Query => Resolved::Code(ResponseCode::NotImp),
+        _ if version != 0 => Resolved::Code(ResponseCode::BADVERS),
         [question] => {
             reply.add_query(question.clone());
             resolve(context, question, transport, &mut reply)
         }
-        _ => ResponseCode::FormErr,
+        _ => Resolved::Code(ResponseCode::FormErr),
     };
-    let limit = match (transport, &query.edns) {
-        (Transport::Tcp, _) => u16::MAX,
-        (Transport::Udp, Some(edns)) => edns.max_payload().clamp(512, MAX_DATAGRAM),
-        (Transport::Udp, None) => 512,
-    };
-    encode(&reply, usize::from(limit))
+    match resolved {
+        Resolved::Code(code) => {
+            reply.metadata.response_code = code;
+            Answer::Now(encode(&reply, limit))
+        }
+        Resolved::Ask(question, asked, qname) => {
+            let mut forward = Forward {
+                qname,
+                qtype: type_name(asked.kind),
+                question,
+                asked,
+                transport,
+                reply,
+                limit,
+            };
+            match forward.known(context) {
+                Some(known) => Answer::Now(Some(known)),
+                None => Answer::Later(Box::new(forward)),
+            }
+        }
+    }
 }
 
 /// The message in at most `limit` bytes; what does not fit is left out and said to be.
-fn encode(reply: &Message, limit: usize) -> Option<Vec<u8>> {
+pub(crate) fn encode(reply: &Message, limit: usize) -> Option<Vec<u8>> {
     let bytes = reply.to_vec().ok()?;
     if bytes.len() <= limit {
         return Some(bytes);
@@ -91,34 +121,43 @@ fn format_error(message: &[u8]) -> Option<Vec<u8>> {
         .ok()
 }
 
+/// What becomes of a question.
+enum Resolved {
+    /// It is answered, with this code.
+    Code(ResponseCode),
+    /// This is to be asked for it, whose name is this as it stood.
+    Ask(Query, Question, Text),
+}
+
 fn resolve(
     context: &Context,
     question: &Query,
     transport: Transport,
     reply: &mut Message,
-) -> ResponseCode {
+) -> Resolved {
     if question.query_class() != DNSClass::IN {
-        return ResponseCode::NotImp;
+        return Resolved::Code(ResponseCode::NotImp);
     }
     let text = name_text(question.name());
     let host = std::str::from_utf8(&text)
         .ok()
         .and_then(|t| Host::parse(t).ok());
     // The gate's own table crosses no boundary.
-    match reverse(question.name()).map(|ip| context.names.of(ip)) {
+    let reversed = reverse(question.name());
+    match reversed.map(|ip| context.names.of(ip)) {
         Some(Bound::Name(name)) => {
             if let (RecordType::PTR, Ok(target)) =
                 (question.query_type(), Name::from_ascii(format!("{name}.")))
             {
                 push(reply, question, RData::PTR(PTR(target)));
             }
-            return ResponseCode::NoError;
+            return Resolved::Code(ResponseCode::NoError);
         }
-        Some(Bound::Nothing) => return ResponseCode::NXDomain,
+        Some(Bound::Nothing) => return Resolved::Code(ResponseCode::NXDomain),
         Some(Bound::Outside) | None => {}
     }
     let act = Act::Dns {
-        qname: Text::from(text),
+        qname: Text::from(text.clone()),
         qtype: type_name(question.query_type()),
         transport,
     };
@@ -126,9 +165,16 @@ fn resolve(
     let decision = context.decider.submit(act);
     if !decision.is_allow() {
         explain(reply, BLOCKED, &refusal_text(&decision, &resource));
-        return ResponseCode::NXDomain;
+        return Resolved::Code(ResponseCode::NXDomain);
     }
-    match host {
+    if let Some(host) = &host
+        && is_asked(question.query_type())
+        && !reversed.is_some_and(|ip| ip.to_canonical().is_loopback())
+        && let Some(asked) = to_ask(context, host, question.query_type())
+    {
+        return Resolved::Ask(question.clone(), asked, Text::from(text));
+    }
+    Resolved::Code(match host {
         Some(host @ Host::Name(_)) if host.is_loopback() => {
             push_address(reply, question, Ipv4Addr::LOCALHOST, Ipv6Addr::LOCALHOST);
             ResponseCode::NoError
@@ -145,7 +191,18 @@ fn resolve(
         },
         // An address, or a text that is no host name, has no records.
         Some(Host::Ip(_)) | None => ResponseCode::NXDomain,
+    })
+}
+
+/// What is asked of others about a name, spelled as it was decided; nothing about the sandbox's own
+/// machine and about those that the policy itself gives a place.
+fn to_ask(context: &Context, host: &Host, kind: RecordType) -> Option<Question> {
+    let Host::Name(name) = host else { return None };
+    if host.is_loopback() || context.decider.mapping(host).is_some() {
+        return None;
     }
+    let name = Name::from_ascii(format!("{name}.")).ok()?;
+    Some(Question { name, kind })
 }
 
 /// The name as it stood, without the last dot. A dot or backslash within a label is written with
@@ -191,7 +248,7 @@ fn push(reply: &mut Message, question: &Query, data: RData) {
     reply.add_answer(Record::from_rdata(question.name().clone(), TTL, data));
 }
 
-fn refusal_text(decision: &Decision, resource: &str) -> String {
+pub(crate) fn refusal_text(decision: &Decision, resource: &str) -> String {
     format!(
         "rule {}; resource {resource}; remedy {}",
         decision.rule, decision.remedy
@@ -199,7 +256,7 @@ fn refusal_text(decision: &Decision, resource: &str) -> String {
 }
 
 /// Adds an extended error, where the query can carry one.
-fn explain(reply: &mut Message, code: u16, text: &str) {
+pub(crate) fn explain(reply: &mut Message, code: u16, text: &str) {
     let Some(edns) = &mut reply.edns else { return };
     let end = text.floor_char_boundary(MAX_ERROR_TEXT);
     let mut data = code.to_be_bytes().to_vec();

@@ -3,7 +3,7 @@
 
 use crate::context::Context;
 use crate::datagram;
-use crate::dns;
+use crate::dns::{self, Answer};
 use bailiwick_event::Transport;
 use std::io;
 use std::os::fd::AsFd;
@@ -22,6 +22,7 @@ const BACK_OFF: Duration = Duration::from_millis(50);
 
 /// Answers datagrams for ever.
 pub(crate) async fn udp(context: Arc<Context>, socket: UdpSocket) {
+    let socket = Arc::new(socket);
     let mut buffer = vec![0; MAX_QUESTION];
     loop {
         let received = socket
@@ -41,10 +42,25 @@ pub(crate) async fn udp(context: Arc<Context>, socket: UdpSocket) {
             continue;
         }
         let bytes = &buffer[..question.length];
-        if let Some(answer) = dns::answer(&context, bytes, Transport::Udp) {
-            // A client that cannot take its answer asks again; nothing here may wait for it.
-            let from = question.destination.ip();
-            let _ = datagram::send(socket.as_fd(), &answer, from, question.source);
+        // A client that cannot take its answer asks again; nothing here may wait for it.
+        let give = move |socket: &UdpSocket, answer: Option<Vec<u8>>| {
+            if let Some(answer) = answer {
+                let from = question.destination.ip();
+                let _ = datagram::send(socket.as_fd(), &answer, from, question.source);
+            }
+        };
+        match dns::answer(&context, bytes, Transport::Udp) {
+            Answer::Now(answer) => give(&socket, answer),
+            // Nor may another question wait for this one. There are as many tasks as slots.
+            Answer::Later(forward) => match context.resolver.slot() {
+                Some(slot) => {
+                    let (context, socket) = (context.clone(), socket.clone());
+                    tokio::spawn(async move {
+                        give(&socket, forward.ask(&context, Some(slot)).await);
+                    });
+                }
+                None => give(&socket, forward.ask(&context, None).await),
+            },
         }
     }
 }
@@ -52,9 +68,14 @@ pub(crate) async fn udp(context: Arc<Context>, socket: UdpSocket) {
 /// Answers the questions of one TCP connection (RFC 7766), one after the other.
 pub(crate) async fn tcp<S: AsyncRead + AsyncWrite + Unpin>(context: Arc<Context>, mut stream: S) {
     while let Ok(Ok(question)) = timeout(IDLE, read_question(&mut stream)).await {
-        let Some(answer) = dns::answer(&context, &question, Transport::Tcp) else {
-            return;
+        let answer = match dns::answer(&context, &question, Transport::Tcp) {
+            Answer::Now(answer) => answer,
+            Answer::Later(forward) => {
+                let slot = context.resolver.slot();
+                forward.ask(&context, slot).await
+            }
         };
+        let Some(answer) = answer else { return };
         let Ok(length) = u16::try_from(answer.len()) else {
             return;
         };

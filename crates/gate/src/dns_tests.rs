@@ -1,6 +1,6 @@
-use super::*;
+use super::{answer as resolve, *};
 use crate::settings::Settings;
-use crate::testing::{Here, Script, names};
+use crate::testing::{Here, Script, deaf, names};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,10 +11,22 @@ fn context(script: Script) -> (Context, Arc<Script>) {
         script.clone(),
         Arc::new(Here),
         names(),
+        deaf(),
         HashSet::new(),
         Settings::default(),
     );
     (context, script)
+}
+
+/// The answer, for which nobody else is asked.
+fn answer(context: &Context, message: &[u8], transport: Transport) -> Option<Vec<u8>> {
+    match resolve(context, message, transport) {
+        Answer::Now(answer) => answer,
+        Answer::Later(forward) => tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap()
+            .block_on(forward.ask(context, None)),
+    }
 }
 
 fn question(name: &str, kind: RecordType, edns: bool) -> Message {
@@ -96,13 +108,14 @@ fn a_refused_name_does_not_exist_and_says_why() {
 }
 
 #[test]
-fn other_types_of_an_allowed_name_have_no_records() {
+fn types_that_nobody_has_looked_at_have_no_records() {
     let (context, script) = context(Script::allowing());
     for kind in [
-        RecordType::HTTPS,
-        RecordType::SVCB,
-        RecordType::MX,
         RecordType::ANY,
+        RecordType::AXFR,
+        RecordType::IXFR,
+        RecordType::SOA,
+        RecordType::DNSKEY,
         RecordType::Unknown(65280),
     ] {
         let reply = ask(&context, &question("a.test.", kind, false));
@@ -110,6 +123,44 @@ fn other_types_of_an_allowed_name_have_no_records() {
         assert!(reply.answers.is_empty(), "{kind}");
     }
     assert!(matches!(script.acts().last(), Some(Act::Dns { qtype, .. }) if qtype == "TYPE65280"));
+}
+
+#[test]
+fn only_questions_about_other_machines_are_asked_of_others() {
+    let address = "127.0.0.1:1".parse().unwrap();
+    let (context, _) = context(Script::allowing().mapping("pypi.test", address));
+    let asked = |name: &str, kind| {
+        let bytes = question(name, kind, false).to_vec().unwrap();
+        match resolve(&context, &bytes, Transport::Udp) {
+            Answer::Later(forward) => Some(forward.asked.name.to_ascii()),
+            Answer::Now(_) => None,
+        }
+    };
+    assert_eq!(asked("A.test.", RecordType::TXT).unwrap(), "a.test.");
+    for name in [
+        "pypi.test.",
+        "PyPI.test.",
+        "localhost.",
+        "a.localhost.",
+        "1.2.3.4.",
+    ] {
+        assert_eq!(asked(name, RecordType::TXT), None, "{name}");
+    }
+    for (name, is_asked) in [
+        ("1.0.0.127.in-addr.arpa.", false),
+        ("4.3.18.127.in-addr.arpa.", false),
+        ("4.3.2.8.in-addr.arpa.", true),
+    ] {
+        assert_eq!(asked(name, RecordType::PTR).is_some(), is_asked, "{name}");
+    }
+    for kind in [
+        RecordType::A,
+        RecordType::AAAA,
+        RecordType::ANY,
+        RecordType::NULL,
+    ] {
+        assert_eq!(asked("a.test.", kind), None, "{kind}");
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::expected::{Expected, Way};
 use crate::names::Names;
+use crate::resolver::Resolver;
 use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
 use crate::{dns_serve, forward, proxy, transparent, udp};
@@ -54,7 +55,16 @@ impl Gate {
         inside: Arc<dyn Inside>,
         settings: Settings,
     ) -> io::Result<Self> {
-        Self::start_with(sockets, Arc::new(guard), inside, Names::new(), settings)
+        let servers = guard.policy().network.resolvers.iter();
+        let resolver = Resolver::new(servers.map(|server| server.value).collect());
+        Self::start_with(
+            sockets,
+            Arc::new(guard),
+            inside,
+            Names::new(),
+            resolver,
+            settings,
+        )
     }
 
     pub(crate) fn start_with(
@@ -62,13 +72,14 @@ impl Gate {
         decider: Arc<dyn Decider>,
         inside: Arc<dyn Inside>,
         names: Names,
+        resolver: Resolver,
         settings: Settings,
     ) -> io::Result<Self> {
         let (calls, sockets) = (sockets.calls.take(), sockets);
         let mut listeners = Listeners::new(sockets)?;
         let mut loopback = listeners.loopback_ports()?;
         loopback.extend(calls.iter().flat_map(|calls| &calls.loopback));
-        let context = Context::new(decider, inside, names, loopback, settings);
+        let context = Context::new(decider, inside, names, resolver, loopback, settings);
         let context = Arc::new(context);
         let callers = match calls {
             Some(calls) => Some(Callers::new(calls.source, &context, &mut listeners.doors)?),

@@ -1,7 +1,7 @@
 use super::*;
 use crate::datagram::tests::socket;
 use crate::settings::Settings;
-use crate::testing::{Here, Script, names};
+use crate::testing::{Here, Script, deaf, names};
 use bailiwick_event::{Act, Via};
 use hickory_proto::op::{Message, Query};
 use hickory_proto::rr::{Name, RData, RecordType, rdata::A};
@@ -39,6 +39,7 @@ fn start(sockets: Sockets, script: Script) -> (Gate, Arc<Script>) {
         script.clone(),
         Arc::new(Here),
         names(),
+        deaf(),
         Settings::default(),
     )
     .unwrap();
@@ -94,6 +95,7 @@ async fn names_are_looked_up_over_tcp_too() {
         Arc::new(Script::allowing()),
         Arc::new(Here),
         names(),
+        deaf(),
         HashSet::new(),
         Settings::default(),
     ));
@@ -239,6 +241,7 @@ fn a_descriptor_that_is_no_socket_is_an_error_at_the_start() {
             script,
             Arc::new(Here),
             names(),
+            deaf(),
             Settings::default()
         )
         .is_err()

@@ -5,6 +5,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::names::Names;
 use crate::outer_proxy::OuterProxy;
+use crate::resolver::Resolver;
 use crate::secrets::Secret;
 use crate::secure::Inspection;
 use crate::settings::Settings;
@@ -80,6 +81,7 @@ pub(crate) struct Script {
     http_only: bool,
     usable: bool,
     inspects: bool,
+    servers: Option<SocketAddr>,
     pub(crate) inspection: Option<Inspection>,
     pub(crate) secrets: Vec<Secret>,
     pub(crate) outer_proxy: Option<OuterProxy>,
@@ -95,6 +97,7 @@ impl Script {
             http_only: false,
             usable: true,
             inspects: false,
+            servers: None,
             inspection: None,
             secrets: Vec::new(),
             outer_proxy: None,
@@ -121,6 +124,12 @@ impl Script {
     pub(crate) fn inspecting(mut self, inspection: Inspection) -> Self {
         self.inspects = true;
         self.inspection = Some(inspection);
+        self
+    }
+
+    /// Asks this name server.
+    pub(crate) fn asking(mut self, server: SocketAddr) -> Self {
+        self.servers = Some(server);
         self
     }
 
@@ -205,6 +214,11 @@ pub(crate) fn names() -> Names {
     Names::with(Ipv4Addr::new(127, 18, 0, 0), 100)
 }
 
+/// Asks a server that there is not: no test asks this machine's.
+pub(crate) fn deaf() -> Resolver {
+    Resolver::new(vec![nobody()])
+}
+
 /// A gate without its thread: the transparent listener and the proxy, on the test's runtime.
 pub(crate) struct Rig {
     pub(crate) script: Arc<Script>,
@@ -220,6 +234,9 @@ impl Rig {
             script.clone(),
             Arc::new(Here),
             names(),
+            script
+                .servers
+                .map_or_else(deaf, |server| Resolver::new(vec![server])),
             HashSet::new(),
             Settings {
                 inspection: script.inspection.clone(),

@@ -24,7 +24,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::ModelRequest(_)
         | Act::ModelResponse(_)
         | Act::Leave { .. } => Decision::allow(built_in("run")),
-        Act::Dns { qname, .. } => name::lookup(network, qname),
+        Act::Dns { qname, .. } | Act::DnsResponse { qname, .. } => name::lookup(network, qname),
         Act::Connect {
             host,
             port,

@@ -123,6 +123,28 @@ fn localhost_is_answered_without_a_policy() {
     refused(&decide(&policy, &dns("notlocalhost")));
 }
 
+#[test]
+fn a_reverse_name_needs_its_address_to_be_allowed() {
+    let by_all = effective(network(&["*", "10.1.2.3:5432"], &["1.1.1.1"]));
+    let below = effective(network(&["*.in-addr.arpa", "*.ip6.arpa"], &[]));
+    let v6 = "1.1.1.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.7.4.6.0.6.2.ip6.arpa";
+    for (name, allows) in [
+        ("8.8.8.8.in-addr.arpa", true),
+        ("3.2.1.10.IN-ADDR.arpa", true),
+        ("4.2.1.10.in-addr.arpa", false),
+        ("1.1.1.1.in-addr.arpa", false),
+        ("1.0.0.127.in-addr.arpa", false),
+        (v6, true),
+        // No whole address: a name as any other.
+        ("2.1.10.in-addr.arpa", true),
+    ] {
+        let decision = decide(&by_all, &dns(name));
+        assert_eq!(decision.is_allow(), allows, "{name}: {decision:?}");
+    }
+    refused(&decide(&below, &dns("8.8.8.8.in-addr.arpa")));
+    refused(&decide(&below, &dns(v6)));
+}
+
 fn hostile() -> impl Strategy<Value = Text> {
     prop_oneof![
         any::<Vec<u8>>().prop_map(Text::from),

@@ -35,6 +35,24 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
             text(qname, limit);
             string(qtype, limit);
         }
+        Act::DnsResponse {
+            qname,
+            qtype,
+            code,
+            answers,
+            ..
+        } => {
+            text(qname, limit);
+            string(qtype, limit);
+            string(code, limit);
+            cut_items = answers.len().saturating_sub(items);
+            answers.truncate(items);
+            // Many records cost as much as a long one.
+            let each = (limit / answers.len().max(1)).max(64);
+            for answer in answers {
+                text(answer, each);
+            }
+        }
         Act::Connect { host, .. } => text(host, limit),
         Act::Resolved {
             host, addresses, ..

@@ -73,6 +73,26 @@ fn a_name_with_thousands_of_addresses_says_how_many_are_left_out() {
 }
 
 #[test]
+fn a_long_answer_keeps_its_beginning_and_counts_the_rest() {
+    let answers = (0..20_000).map(|i| Text::from(format!("text {i}")));
+    let event = kept(Act::DnsResponse {
+        qname: "many.example.com".into(),
+        qtype: "TXT".into(),
+        transport: bailiwick_event::Transport::Udp,
+        code: "NOERROR".into(),
+        answers: answers.chain([Text::from("x".repeat(100_000))]).collect(),
+        ttl: Some(1),
+    });
+    assert!(
+        event
+            .decision
+            .reason
+            .contains("leaves out 19873 more items"),
+        "{event:?}"
+    );
+}
+
+#[test]
 fn a_cut_does_not_split_a_character() {
     let Act::Dns { qname, .. } = kept(dns("é".repeat(500_000) + "x")).act else {
         panic!("another act");

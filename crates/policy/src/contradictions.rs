@@ -116,6 +116,7 @@ fn identity(value: &Value) -> Option<String> {
         | Value::Time(_) => None,
         Value::Inspect(rule) => Some(rule.host.to_string()),
         Value::Secret(secret) => Some(secret.name.clone()),
+        Value::Resolver(address) => Some(address.to_string()),
     }
 }
 

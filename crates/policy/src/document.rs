@@ -24,12 +24,13 @@ type Item<'a> = Spanned<DeValue<'a>>;
 
 /// The events that a boundary asks rules about. A rule of a policy's own about another would hold
 /// nothing back, and is refused; a pack, which is for other versions and backends too, may have it.
-const ASKED: [EventType; 7] = [
+const ASKED: [EventType; 8] = [
     EventType::HttpRequest,
     EventType::HttpResponse,
     EventType::ModelRequest,
     EventType::ModelResponse,
     EventType::DnsRequest,
+    EventType::DnsResponse,
     EventType::Socket,
     EventType::ProcessExec,
 ];

@@ -48,6 +48,7 @@ inspect = { "*" = "auto", "pinned.test" = "never" }
 roots = ["~/company-ca.pem"]
 body_limit = "4MiB"
 body_beyond = "allow"
+resolvers = ["10.1.2.3", "[::1]:5353"]
 [network.hosts]
 "pypi.test" = "127.0.0.1:8443"
 [[network.http]]
@@ -111,6 +112,13 @@ fn what_is_looked_into_is_one_word_or_a_table_of_machines() {
             "p.toml:2:10",
             "write the path of one file",
         ),
+        (
+            "resolvers = [\"dns.example.com\"]",
+            "p.toml:2:14",
+            "write an address like",
+        ),
+        ("resolvers = [\"10.1.2.3:0\"]", "p.toml:2:14", "with a port"),
+        ("resolvers = [\"::\"]", "p.toml:2:14", "with a port"),
     ] {
         let said = error(&format!("[network]\n{text}\n"));
         assert!(said.starts_with(place) && said.contains(help), "{said}");

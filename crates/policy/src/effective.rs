@@ -233,6 +233,9 @@ pub struct NetworkPolicy {
     /// What happens to a message whose body is larger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_beyond: Option<Sourced<Beyond>>,
+    /// `resolvers`: the name servers that the gate asks; none: those of the machine.
+    #[serde(default)]
+    pub resolvers: Vec<Sourced<SocketAddr>>,
     /// Ports of the host that lead to a port of the sandbox's loopback.
     pub publish: Vec<Sourced<Publish>>,
     /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may

@@ -7,6 +7,7 @@ use crate::{HostMapping, HttpRule, InspectRule, Publish, SecretRule};
 use bailiwick_event::{HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
+use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ pub(crate) enum Value {
     Rule(Box<Rule>),
     Inspect(InspectRule),
     Secret(Box<SecretRule>),
+    Resolver(SocketAddr),
 }
 
 /// One entry and where it stands.

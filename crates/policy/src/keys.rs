@@ -25,6 +25,7 @@ pub(crate) enum KeyId {
     Roots,
     BodyLimit,
     BodyBeyond,
+    Resolvers,
     Pass,
     Set,
     Memory,
@@ -59,6 +60,8 @@ pub(crate) enum Kind {
     Inspections,
     /// Paths of files, without wildcards.
     Files,
+    /// Addresses of name servers, with a port or without.
+    Resolvers,
     /// An array of tables.
     HttpRules,
     /// An array of tables: rules that decide.
@@ -113,6 +116,7 @@ impl Kind {
             Self::HttpRules | Self::Rules | Self::Detections | Self::Secrets => {
                 "an array of tables"
             }
+            Self::Resolvers => "a list of addresses",
             Self::Packs => "a list of packs",
             Self::PublicKeys => "a list of public keys",
             Self::Host => "a host",
@@ -398,6 +402,15 @@ pub(crate) const KEYS: &[Key] = &[
         "deny",
         r#""allow""#,
         "What happens to a message whose body is larger than `body_limit`, where a rule decides by it: `deny`, or `allow` by what was seen of it."
+    ),
+    key!(
+        Resolvers,
+        "network.resolvers",
+        Kind::Resolvers,
+        Widens,
+        "the name servers of this machine",
+        r#"["10.1.2.3", "[2001:db8::53]:5353"]"#,
+        "Name servers that the gate asks for allowed names, in this order, in the place of this machine's: for what a connection is made to, where /etc/hosts does not count then, and for records other than addresses. An address, with a port where it is not 53. Not in a project's policy."
     ),
     key!(
         Pass,

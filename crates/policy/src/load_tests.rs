@@ -498,6 +498,16 @@ fn what_has_no_place_where_the_file_lies_is_told_where_it_is_checked() {
         .file("mine.toml", &format!("{hosts}{locks}"));
     let notices = |path: &Path| check_of(&machine.request, path).unwrap();
     assert_eq!(notices(&machine.request.system_file), [""; 0]);
+    let resolvers = "[network]\nresolvers = [\"127.0.0.1:5353\"]\n";
+    let machine = machine.file("servers.toml", resolvers);
+    let of_project = Machine::new().file("bailiwick.toml", resolvers);
+    let told = check_of(&of_project.request, Path::new("bailiwick.toml")).unwrap();
+    assert!(
+        told[0].contains("`network.resolvers` has no place"),
+        "{told:?}"
+    );
+    let notices = |path: &Path| check_of(&machine.request, path).unwrap();
+    assert_eq!(notices(Path::new("servers.toml")), [""; 0]);
     let project = notices(Path::new("bailiwick.toml"));
     assert!(
         project[0].contains("no place in a project's policy"),

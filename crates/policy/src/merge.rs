@@ -159,6 +159,7 @@ impl Merge {
                 (self.effective.secrets.iter()).any(|known| known.value == **secret)
             }
             Value::Inspect(rule) => network.inspect.iter().any(|r| r.value == *rule),
+            Value::Resolver(address) => network.resolvers.iter().any(|r| r.value == *address),
             Value::Number(_) | Value::Time(_) => true,
         }
     }
@@ -226,6 +227,7 @@ impl Merge {
                     network.inspect.push(sourced(rule, origin));
                 }
             }
+            (Value::Resolver(address), _) => once(&mut network.resolvers, address, origin),
             (Value::Http(rule), _) => once(&mut network.http, rule, origin),
             (Value::Publish(publish), _) => {
                 if !network

@@ -43,6 +43,7 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
         Kind::Files => paths::check(text)
             .map(|()| as_is())
             .map_err(|(m, h)| why(m, h)),
+        Kind::Resolvers => resolver(text),
         Kind::Hosts { sets } => host(text, sets),
         Kind::Publish => publish(text).map(Value::Publish),
         Kind::Names => name(text).map(|()| as_is()),
@@ -146,6 +147,22 @@ fn publish(text: &str) -> Result<Publish, Why> {
         listen: SocketAddr::new(address, listen),
         port,
     })
+}
+
+/// Reads the address of a name server; its port is 53 unless another is said.
+fn resolver(text: &str) -> Result<Value, Why> {
+    const DNS: u16 = 53;
+    let bare = text.parse::<IpAddr>();
+    let address = bare.map_or_else(|_| text.parse(), |ip| Ok(SocketAddr::new(ip, DNS)));
+    match address {
+        Ok(address) if address.port() != 0 && !address.ip().is_unspecified() => {
+            Ok(Value::Resolver(address))
+        }
+        _ => Err(why(
+            format!("\"{}\" is no address of a name server", Text::from(text)),
+            "write an address like \"10.1.2.3\", or one with a port like \"10.1.2.3:5353\" or \"[::1]:5353\"",
+        )),
+    }
 }
 
 fn is_name(text: &str) -> bool {

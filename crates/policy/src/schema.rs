@@ -44,6 +44,7 @@ fn property(key: &Key) -> Value {
         | Kind::PublicKeys
         | Kind::Paths
         | Kind::Files
+        | Kind::Resolvers
         | Kind::Hosts { .. }
         | Kind::Publish
         | Kind::RequestPaths => list(),

@@ -112,6 +112,10 @@ pub fn render_show(loaded: &Loaded) -> String {
         quote(beyond.name())
     });
     page.list(
+        KeyId::Resolvers,
+        texts(&network.resolvers, ToString::to_string),
+    );
+    page.list(
         KeyId::Pass,
         texts(&effective.environment.pass, Clone::clone),
     );

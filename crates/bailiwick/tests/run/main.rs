@@ -22,6 +22,7 @@ mod command;
 mod container;
 mod crates;
 mod death;
+mod dns;
 mod enter;
 mod escapes;
 mod files;

@@ -137,6 +137,26 @@ fn an_act_is_seen_as_its_fields() {
     ));
     assert!(matches!(subject.get(Field::DnsLength), Slot::Int(7)));
 
+    let act = Act::DnsResponse {
+        qname: "Abcd.EXAMPLE.com.".into(),
+        qtype: "TXT".into(),
+        transport: Transport::Tcp,
+        code: "NOERROR".into(),
+        answers: vec!["v=spf1 -all".into(), b"\xff".to_vec().into()],
+        ttl: Some(30),
+    };
+    let projection = Projection::of(&act).unwrap();
+    let subject = projection.subject();
+    assert_eq!(Projection::event_type(&act), Some(subject.event_type));
+    assert!(matches!(
+        subject.get(Field::DnsName),
+        Slot::Text("abcd.example.com")
+    ));
+    assert!(matches!(subject.get(Field::DnsTtl), Slot::Int(30)));
+    let line = projection.to_line();
+    assert!(line.contains("\u{fffd}"), "{line}");
+    assert_eq!(Record::read(&line).unwrap().to_line(), line);
+
     let act = Act::Write {
         operation: "open".into(),
         path: b"/w/\xffa.TXT".to_vec().into(),

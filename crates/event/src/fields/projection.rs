@@ -3,8 +3,8 @@
 //! it.
 
 use super::{
-    Common, DnsRequest, EventType, Field, FileAccess, HttpRequest, HttpResponse, ModelRequest,
-    ModelResponse, ModelSession, ProcessExec, SocketUse, Subject, Time,
+    Common, DnsRequest, DnsResponse, EventType, Field, FileAccess, HttpRequest, HttpResponse,
+    ModelRequest, ModelResponse, ModelSession, ProcessExec, SocketUse, Subject, Time,
 };
 use crate::{Act, Event, ModelTotals, Scheme, Text, Transport};
 use std::borrow::Cow;
@@ -24,6 +24,7 @@ enum Seen<'a> {
     Call(ModelSession<'a>, ModelRequest<'a>),
     Said(ModelSession<'a>, ModelRequest<'a>, ModelResponse<'a>),
     Dns(DnsRequest<'a>),
+    DnsAnswer(DnsRequest<'a>, DnsResponse<'a>),
     Exec(ProcessExec<'a>),
     File(FileAccess<'a>),
     Socket(SocketUse<'a>),
@@ -67,6 +68,7 @@ impl<'a> Projection<'a> {
             Act::ModelRequest(_) => Some(EventType::ModelRequest),
             Act::ModelResponse(_) => Some(EventType::ModelResponse),
             Act::Dns { .. } => Some(EventType::DnsRequest),
+            Act::DnsResponse { .. } => Some(EventType::DnsResponse),
             Act::Connect { .. } => Some(EventType::Socket),
             Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
             Act::Write { .. } => Some(EventType::File),
@@ -150,6 +152,21 @@ impl<'a> Projection<'a> {
                 qtype,
                 transport,
             } => Seen::Dns(dns(qname, qtype, *transport)),
+            Act::DnsResponse {
+                qname,
+                qtype,
+                transport,
+                code,
+                answers,
+                ttl,
+            } => {
+                let response = DnsResponse {
+                    code: Some(Cow::Borrowed(code)),
+                    answers: Some(answers.iter().map(text).collect()),
+                    ttl: ttl.map(i64::from),
+                };
+                Seen::DnsAnswer(dns(qname, qtype, *transport), response)
+            }
             Act::Connect {
                 host,
                 address,
@@ -183,6 +200,7 @@ impl<'a> Projection<'a> {
                 | EventType::ModelRequest
                 | EventType::ModelResponse
                 | EventType::DnsRequest
+                | EventType::DnsResponse
                 | EventType::Socket
                 | EventType::ProcessExec
                 | EventType::File
@@ -241,6 +259,11 @@ impl<'a> Projection<'a> {
             Seen::Dns(dns) => Subject {
                 dns_request: Some(dns),
                 ..of(EventType::DnsRequest)
+            },
+            Seen::DnsAnswer(dns, response) => Subject {
+                dns_request: Some(dns),
+                dns_response: Some(response),
+                ..of(EventType::DnsResponse)
             },
             Seen::Exec(exec) => Subject {
                 process_exec: Some(exec),

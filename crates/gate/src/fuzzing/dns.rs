@@ -1,8 +1,12 @@
-//! One DNS message, answered by a gate of its own whose guard is a function of the name.
+//! One DNS message, answered by a gate of its own whose guard is a function of the name; and what a
+//! name server answers to a question of such a gate, as the program gets it.
 
 use crate::context::Context;
 use crate::decider::Decider;
+use crate::dns::Answer;
 use crate::names::Names;
+use crate::resolver::Resolver;
+use crate::settings::Settings;
 use crate::sockets::Inside;
 use bailiwick_event::{Act, Decision, Host, Origin, RuleRef, Transport};
 use std::collections::HashSet;
@@ -32,20 +36,14 @@ impl Dns {
 /// Answers a message; `allows` is asked with the name as it stood.
 #[must_use]
 pub fn dns(message: &[u8], transport: Transport, allows: fn(&[u8]) -> bool) -> Dns {
-    let guard = Arc::new(Function {
-        allows,
-        told: Mutex::default(),
-    });
-    let context = Arc::new(Context::new(
-        guard.clone(),
-        Arc::new(Nothing),
-        Names::new(),
-        HashSet::new(),
-        None,
-    ));
+    let (guard, context) = gate(allows);
     // An address that is bound to a name, so that a question about it has an answer.
     let _ = context.names.bind("bound.test");
-    let answer = crate::dns::answer(&context, message, transport);
+    let answer = match crate::dns::answer(&context, message, transport) {
+        Answer::Now(answer) => answer,
+        // Nobody is asked: it fails as where too many questions are on their way.
+        Answer::Later(forward) => forward.without_asking(),
+    };
     let told = std::mem::take(&mut *guard.told.lock().unwrap_or_else(PoisonError::into_inner));
     Dns {
         answer,
@@ -54,9 +52,48 @@ pub fn dns(message: &[u8], transport: Transport, allows: fn(&[u8]) -> bool) -> D
     }
 }
 
+/// What became of a name server's message.
+pub struct Upstream {
+    /// What the program gets.
+    pub answer: Option<Vec<u8>>,
+    /// The texts that rules see of it.
+    pub told: Vec<Vec<u8>>,
+}
+
+/// What a program gets for `question` where a name server sends `message`; none where the question
+/// is not asked of others.
+#[must_use]
+pub fn upstream(question: &[u8], message: &[u8], transport: Transport) -> Option<Upstream> {
+    let (guard, context) = gate(|_| true);
+    let Answer::Later(forward) = crate::dns::answer(&context, question, transport) else {
+        return None;
+    };
+    let answer = forward.answered(&context, message);
+    let told = std::mem::take(&mut *guard.answers.lock().unwrap_or_else(PoisonError::into_inner));
+    Some(Upstream { answer, told })
+}
+
+fn gate(allows: fn(&[u8]) -> bool) -> (Arc<Function>, Arc<Context>) {
+    let guard = Arc::new(Function {
+        allows,
+        told: Mutex::default(),
+        answers: Mutex::default(),
+    });
+    let context = Context::new(
+        guard.clone(),
+        Arc::new(Nothing),
+        Names::new(),
+        Resolver::new(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, 9))]),
+        HashSet::new(),
+        Settings::default(),
+    );
+    (guard, Arc::new(context))
+}
+
 struct Function {
     allows: fn(&[u8]) -> bool,
     told: Mutex<Vec<(Vec<u8>, String)>>,
+    answers: Mutex<Vec<Vec<u8>>>,
 }
 
 impl Decider for Function {
@@ -65,6 +102,11 @@ impl Decider for Function {
             id: "fuzz.rule".to_owned(),
             origin: Origin::built_in(),
         };
+        if let Act::DnsResponse { answers, .. } = &act {
+            let mut told = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            told.extend(answers.iter().map(|text| text.as_bytes().to_vec()));
+            return Decision::allow(rule);
+        }
         let Act::Dns { qname, qtype, .. } = act else {
             return Decision::deny(rule, "no question", "ask");
         };

@@ -7,7 +7,7 @@ mod dns;
 mod http;
 mod model;
 
-pub use dns::{Dns, dns};
+pub use dns::{Dns, Upstream, dns, upstream};
 pub use http::{Request, http};
 pub use model::{Answer, Question, answer, question, sse};
 
