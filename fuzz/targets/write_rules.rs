@@ -52,7 +52,9 @@ fuzz_target!(|text: &str| {
         limits: Limits::default(),
         require: Vec::new(),
         rules: Vec::new(),
-        rule_locks: Default::default(),
+        ask: Default::default(),
+            secrets: Vec::new(),
+            rule_locks: Default::default(),
     };
     let rules = Rules::of(&policy);
     let slow = reference::Rules::of(&policy);
