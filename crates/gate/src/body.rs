@@ -207,6 +207,8 @@ impl hyper::body::Body for Body {
             Self::Own(bytes) => {
                 SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64))
             }
+            // Its sender may have said no length: in HTTP/2 one would be said in its place.
+            _ if self.is_end_stream() => SizeHint::new(),
             Self::Filtered(body) => body.size_hint(),
             Self::Passing(passing) => {
                 let ahead: u64 = passing.ahead.iter().map(|part| part.len() as u64).sum();
@@ -285,5 +287,22 @@ impl Held {
             [one] => one.clone(),
             all => Bytes::from(all.concat()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_passes_with_nothing_in_it_says_no_length_of_its_own() {
+        let nothing = Body::passing(Held::none(), Vec::new());
+        assert!(nothing.is_end_stream());
+        assert_eq!(nothing.size_hint().exact(), None);
+        let one = Held {
+            parts: vec![Bytes::from_static(b"one")],
+            ..Held::none()
+        };
+        assert_eq!(Body::passing(one, Vec::new()).size_hint().exact(), Some(3));
     }
 }
