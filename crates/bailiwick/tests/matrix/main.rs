@@ -1,0 +1,57 @@
+//! The client matrix: real clients through a real sandbox against servers of the loopback, each in
+//! every protocol that it speaks, with its TLS looked into and with it left alone. What must be the
+//! same is all of it: what the client says that it got, what the server saw, header by header, and
+//! what the ledger has. The table is `table.rs`; `matrix CLIENT` runs one client's row.
+//!
+//! A client that is missing fails its tests: a test that was skipped looks like one that passed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a helper that cannot do its work fails the test that called it"
+)]
+
+mod cell;
+mod document;
+mod installed;
+mod origin;
+mod run;
+mod step;
+#[path = "../support/mod.rs"]
+mod support;
+mod table;
+
+use cell::Cell;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn main() {
+    let mut trials = vec![trial("documentation".to_owned(), document::is_current)];
+    for row in table::rows() {
+        for (protocol, cell) in row.cells() {
+            match cell {
+                Cell::Runs(what) => trials
+                    .push(trial(format!("{}::{protocol}", row.client), move || {
+                        run::the_same_inspected_and_opaque(row, what)
+                    })),
+                Cell::Not(why) => assert!(!why.is_empty(), "{}, {protocol}: why?", row.client),
+            }
+        }
+    }
+    let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
+    installed::clean_up();
+    conclusion.exit();
+}
+
+fn trial(name: String, test: impl FnOnce() + Send + 'static) -> Trial {
+    Trial::test(name, || {
+        catch_unwind(AssertUnwindSafe(test)).map_err(|panic| Failed::from(said(&*panic)))
+    })
+}
+
+/// What a test that failed said.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let owned = panic.downcast_ref::<String>().cloned();
+    let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
+    owned.or_else(literal).unwrap_or_default()
+}
