@@ -75,7 +75,7 @@ pub(crate) enum Command {
         command: CaCommand,
     },
     /// Show which layers this machine can give, and how to mend those that it cannot
-    Doctor,
+    Doctor(DoctorArguments),
     /// Change what only root can change, so that every layer and limit is to be had
     ///
     /// Without root it shows what would be done.
@@ -444,6 +444,14 @@ fn parse_variable(text: &str) -> Result<(OsString, OsString), String> {
 #[cfg(test)]
 #[path = "cli_tests.rs"]
 mod tests;
+
+#[derive(Args)]
+pub(crate) struct DoctorArguments {
+    /// Try instead whether the programs of this machine trust, in a sandbox, the authority in whose
+    /// name the gate looks into TLS
+    #[arg(long)]
+    pub(crate) tls: bool,
+}
 
 #[derive(Subcommand)]
 pub(crate) enum CaCommand {

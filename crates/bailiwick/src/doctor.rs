@@ -1,11 +1,17 @@
 //! `bailiwick doctor`.
 
+mod tls;
+
 use crate::Done;
+use crate::cli::DoctorArguments;
 use crate::output;
 use bailiwick_process::State;
 
 /// Tries every layer and says what was found.
-pub(crate) fn doctor() -> Done {
+pub(crate) fn doctor(arguments: &DoctorArguments) -> Done {
+    if arguments.tls {
+        return tls::tls();
+    }
     let mut missing = 0;
     let mut isolated = true;
     let mut text = String::new();

@@ -79,7 +79,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Policy(arguments) => policy::policy(arguments),
         Command::Rules(arguments) => rules::rules(&arguments),
         Command::Ca { command } => ca::ca(&command),
-        Command::Doctor => doctor::doctor(),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Setup(arguments) => setup::setup(&arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Completions { shell } => completions::completions(shell),

@@ -294,3 +294,16 @@ fn the_authority_is_shown_given_away_and_replaced() {
     sandbox.bailiwick(["ca", "rotate"]).success();
     assert_ne!(one.stdout(), sandbox.bailiwick(["ca", "export"]).stdout());
 }
+
+#[test]
+fn doctor_tries_the_programs_that_are_there() {
+    let outcome = Sandbox::new()
+        .within(std::time::Duration::from_secs(300))
+        .bailiwick(["doctor", "--tls"]);
+    for name in [
+        "curl", "wget", "git", "openssl", "python3", "pip", "node", "npm", "cargo", "apt",
+    ] {
+        outcome.stdout_has(&format!("{name:<18} works\n"));
+    }
+    outcome.success();
+}
