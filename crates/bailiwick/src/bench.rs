@@ -1,11 +1,38 @@
 //! `bailiwick bench`.
 
 use crate::Done;
-use crate::cli::{BenchArguments, BenchCommand};
+use crate::cli::{BenchArguments, BenchCommand, EnforceWhat};
 use crate::output;
-use bailiwick_bench::{OverheadOptions, RowVerdict, Verdict};
+use bailiwick_bench::{
+    EnforceOptions, Enforced, GateOptions, Outcome, OverheadOptions, RowVerdict, Verdict,
+};
 use bailiwick_event::Failure;
 use std::io::Write;
+use std::path::PathBuf;
+
+/// The program that is measured.
+fn measured(binary: Option<PathBuf>) -> Result<PathBuf, Failure> {
+    let own = || {
+        std::env::current_exe()
+            .map_err(|e| Failure::fault(format!("this program cannot find itself: {e}")))
+    };
+    binary.map_or_else(own, Ok)
+}
+
+fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+/// Shows what was found; the exit code says it in short.
+fn show(outcome: &Outcome) -> Done {
+    output::print(&format!("{outcome}\n"))?;
+    let failed = |row: &RowVerdict| matches!(row.verdict, Verdict::Fail(_));
+    Ok(match outcome.all_passed {
+        true => 0,
+        false if outcome.rows.iter().any(failed) => 1,
+        false => 3,
+    })
+}
 
 /// Measures or compares.
 pub(crate) fn bench(arguments: BenchArguments) -> Done {
@@ -20,12 +47,8 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             row,
             counters,
         } => {
-            let own = || {
-                std::env::current_exe()
-                    .map_err(|e| Failure::fault(format!("this program cannot find itself: {e}")))
-            };
             let options = OverheadOptions {
-                binary: binary.map_or_else(own, Ok)?,
+                binary: measured(binary)?,
                 runs,
                 quick,
                 out,
@@ -34,16 +57,43 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
                 rows: row,
                 counters,
             };
-            let outcome = bailiwick_bench::overhead(&options, &mut |line| {
-                let _ = writeln!(std::io::stderr().lock(), "{line}");
-            })?;
-            output::print(&format!("{outcome}\n"))?;
-            let failed = |row: &RowVerdict| matches!(row.verdict, Verdict::Fail(_));
-            Ok(match outcome.all_passed {
-                true => 0,
-                false if outcome.rows.iter().any(failed) => 1,
-                false => 3,
-            })
+            show(&bailiwick_bench::overhead(&options, &mut tell)?)
+        }
+        BenchCommand::Gate {
+            binary,
+            quick,
+            full,
+            out,
+            row,
+        } => {
+            let options = GateOptions {
+                binary: measured(binary)?,
+                quick,
+                full,
+                out,
+                rows: row,
+            };
+            show(&bailiwick_bench::gate(&options, &mut tell)?)
+        }
+        BenchCommand::Enforce {
+            what,
+            binary,
+            runs,
+            quick,
+            out,
+        } => {
+            let options = EnforceOptions {
+                what: match what {
+                    EnforceWhat::Dns => Enforced::Dns,
+                    EnforceWhat::Http => Enforced::Http,
+                    EnforceWhat::Exec => Enforced::Exec,
+                },
+                binary: measured(binary)?,
+                runs,
+                quick,
+                out,
+            };
+            show(&bailiwick_bench::enforce(&options, &mut tell)?)
         }
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
@@ -63,6 +113,10 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
         }
         BenchCommand::Count { kind, command } => {
             bailiwick_bench::count(&kind, &command)?;
+            Ok(0)
+        }
+        BenchCommand::Load { role } => {
+            bailiwick_bench::load(&role)?;
             Ok(0)
         }
         BenchCommand::Act { kind, count, path } => {

@@ -381,6 +381,47 @@ pub(crate) enum BenchCommand {
         #[arg(long)]
         counters: bool,
     },
+    /// Measure what the gate costs programs: HTTPS that it looks into, crowds, names
+    ///
+    /// Client and server are on this machine's loopback, and what goes through the gate takes turns
+    /// with the same client without a sandbox. Exit codes: as those of `bench overhead`.
+    Gate {
+        /// The binary to measure [default: this one]
+        #[arg(long, value_name = "PATH")]
+        binary: Option<PathBuf>,
+        /// Few samples, for a first look; never for publication
+        #[arg(long, conflicts_with = "full")]
+        quick: bool,
+        /// Also the rows that take minutes: a body of 10 GB, 10,000 connections
+        #[arg(long)]
+        full: bool,
+        /// Where the evidence goes
+        #[arg(long, default_value = "./benchmarks")]
+        out: PathBuf,
+        /// Only rows with this in their name; may be given again [default: all but those of --full]
+        #[arg(long, value_name = "NAME")]
+        row: Vec<String>,
+    },
+    /// Measure refusals by a rule that is added to a run while it goes on
+    ///
+    /// Each is counted four times, and all counts must be exactly the same: by the program that was
+    /// refused, by the rule, in the ledger, and in the log. Exit codes: as those of `bench overhead`.
+    Enforce {
+        /// What is refused
+        what: EnforceWhat,
+        /// The binary to measure [default: this one]
+        #[arg(long, value_name = "PATH")]
+        binary: Option<PathBuf>,
+        /// Fresh processes that are refused, after one that warms up
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(8..=10_000))]
+        runs: u32,
+        /// Few samples, for a first look; never for publication
+        #[arg(long)]
+        quick: bool,
+        /// Where the evidence goes
+        #[arg(long, default_value = "./benchmarks")]
+        out: PathBuf,
+    },
     /// Compare two evidence files
     Compare {
         /// The first
@@ -419,6 +460,12 @@ pub(crate) enum BenchCommand {
         #[arg(last = true, required = true)]
         command: Vec<OsString>,
     },
+    /// Be a client of servers and name servers (used by `bench gate` and `bench enforce`)
+    #[command(hide = true)]
+    Load {
+        /// Something else than to take jobs from standard input
+        role: Vec<OsString>,
+    },
     /// Do one act many times (used by `bench overhead`)
     #[command(hide = true)]
     Act {
@@ -429,6 +476,17 @@ pub(crate) enum BenchCommand {
         /// The file that is read, or the folder of what is created
         path: OsString,
     },
+}
+
+/// What `bench enforce` has refused.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum EnforceWhat {
+    /// Names that are looked up
+    Dns,
+    /// Requests within TLS
+    Http,
+    /// Commands that enter by `bailiwick exec`
+    Exec,
 }
 
 /// Reads `K=V`.

@@ -39,9 +39,29 @@ impl Fixture {
     /// # Errors
     /// [`Failure::Usage`] where there is no place; [`Failure::Fault`] where it cannot be written.
     pub(crate) fn generate(out: &Path, run_id: &str) -> Result<Self, Failure> {
+        Self::with(out, run_id, |fixture| {
+            fixture.make_folders()?;
+            write_tree(&fixture.tree())?;
+            write_repository(&fixture.repository())
+        })
+    }
+
+    /// The folders, and nothing in them.
+    ///
+    /// # Errors
+    /// Those of [`Fixture::generate`].
+    pub(crate) fn empty(out: &Path, run_id: &str) -> Result<Self, Failure> {
+        Self::with(out, run_id, Self::make_folders)
+    }
+
+    fn with(
+        out: &Path,
+        run_id: &str,
+        write: impl FnOnce(&Self) -> io::Result<()>,
+    ) -> Result<Self, Failure> {
         let base = place(out, run_id)?;
         let fixture = Self { base };
-        fixture.write().map_err(|error| {
+        write(&fixture).map_err(|error| {
             Failure::fault(format!(
                 "{}: the benchmark's files cannot be written: {error}",
                 fixture.base.display()
@@ -50,7 +70,7 @@ impl Fixture {
         Ok(fixture)
     }
 
-    fn write(&self) -> io::Result<()> {
+    fn make_folders(&self) -> io::Result<()> {
         for directory in [
             self.workspace(),
             self.state(),
@@ -60,8 +80,7 @@ impl Fixture {
         ] {
             std::fs::create_dir_all(directory)?;
         }
-        write_tree(&self.tree())?;
-        write_repository(&self.repository())
+        Ok(())
     }
 
     /// The folder of everything.

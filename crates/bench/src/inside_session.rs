@@ -2,10 +2,12 @@
 //! nothing that comes out of it is trusted: an answer has a time limit and a length limit, and
 //! what does not parse ends the session.
 
-use crate::measure::{Sample, TIMEOUT};
+use crate::measure::{Sample, TIMEOUT, outputs};
+use bailiwick_event::Text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::ffi::OsString;
-use std::io::{Read, Write};
+use std::fs::File;
+use std::io::{Read, Seek, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -19,6 +21,8 @@ pub(crate) struct InsideSession {
     child: Child,
     stdin: Option<ChildStdin>,
     stdout: ChildStdout,
+    /// What the sandbox's program says, to tell why it ended.
+    stderr: File,
     pending: Vec<u8>,
 }
 
@@ -33,13 +37,15 @@ impl InsideSession {
         environment: &[(OsString, OsString)],
     ) -> Result<Self, String> {
         let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+        let (_, stderr) = outputs().map_err(|error| error.to_string())?;
+        let errors = stderr.try_clone().map_err(|error| error.to_string())?;
         let mut child = Command::new(program)
             .args(arguments)
             .current_dir(cwd)
             .envs(environment.iter().map(|(k, v)| (k, v)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(errors)
             .process_group(0)
             .spawn()
             .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
@@ -49,8 +55,14 @@ impl InsideSession {
             child,
             stdin,
             stdout,
+            stderr,
             pending: Vec::new(),
         })
+    }
+
+    /// The process that was started: with a sandbox, its supervisor.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Has the command run once.
@@ -58,16 +70,39 @@ impl InsideSession {
     /// # Errors
     /// A text when the helper does not answer, or not with a sample.
     pub(crate) fn step(&mut self) -> Result<Sample, String> {
-        if let Some(stdin) = &mut self.stdin {
-            stdin
-                .write_all(b"\n")
-                .map_err(|_| "the helper inside the sandbox ended early".to_owned())?;
-        }
-        parse(&self.line()?)
+        parse(&self.ask(b"\n", TIMEOUT)?)
     }
 
-    fn line(&mut self) -> Result<Vec<u8>, String> {
-        let deadline = Instant::now() + TIMEOUT;
+    /// Says a line, and returns the line that the helper answers within `limit`.
+    ///
+    /// # Errors
+    /// A text when the helper does not answer.
+    pub(crate) fn ask(&mut self, line: &[u8], limit: Duration) -> Result<Vec<u8>, String> {
+        if let Some(stdin) = &mut self.stdin
+            && stdin.write_all(line).is_err()
+        {
+            return Err(self.ended_early());
+        }
+        self.line(limit)
+    }
+
+    /// With the first line that was said on standard error.
+    fn ended_early(&mut self) -> String {
+        const ENDED: &str = "the helper inside the sandbox ended early";
+        let mut said = Vec::new();
+        let read = self
+            .stderr
+            .rewind()
+            .and_then(|()| (&self.stderr).take(4096).read_to_end(&mut said));
+        let said = String::from_utf8_lossy(&said);
+        match said.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) if read.is_ok() => format!("{ENDED}: {}", Text::from(line)),
+            _ => ENDED.to_owned(),
+        }
+    }
+
+    fn line(&mut self, limit: Duration) -> Result<Vec<u8>, String> {
+        let deadline = Instant::now() + limit;
         let mut chunk = [0; 65536];
         loop {
             if let Some(end) = self.pending.iter().position(|b| *b == b'\n') {
@@ -87,7 +122,7 @@ impl InsideSession {
                 Err(error) => return Err(format!("wait for the helper: {error}")),
             }
             match self.stdout.read(&mut chunk) {
-                Ok(0) => return Err("the helper inside the sandbox ended early".to_owned()),
+                Ok(0) => return Err(self.ended_early()),
                 Ok(n) => self.pending.extend_from_slice(&chunk[..n]),
                 Err(error) => return Err(format!("read from the helper: {error}")),
             }

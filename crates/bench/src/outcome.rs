@@ -56,13 +56,18 @@ impl Outcome {
             name: format!("counters of {}, {}", record.row, record.system),
             verdict: record.verdict(),
         }));
+        Self::of(rows, text(evidence), path)
+    }
+
+    /// What these verdicts come to.
+    pub(crate) fn of(rows: Vec<RowVerdict>, table: String, evidence: PathBuf) -> Self {
         let fine = |v: &Verdict| matches!(v, Verdict::Pass | Verdict::Absent(_));
         Self {
             all_passed: rows.iter().all(|row| fine(&row.verdict))
                 && rows.iter().any(|row| row.verdict.passed()),
             rows,
-            table: text(evidence),
-            evidence: path,
+            table,
+            evidence,
         }
     }
 }
@@ -75,7 +80,8 @@ impl fmt::Display for Outcome {
 }
 
 impl LimitRecord {
-    fn outcome(&self) -> Verdict {
+    /// The verdict of the row that it is.
+    pub(crate) fn outcome(&self) -> Verdict {
         match (&self.verdict, self.met) {
             (Verdict::Pass, Some(false)) => Verdict::Fail("the limit is exceeded".to_owned()),
             (verdict, _) => verdict.clone(),
@@ -182,7 +188,8 @@ pub(crate) fn estimate(e: &Estimate) -> String {
     format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high)
 }
 
-fn limit_line(limit: &LimitRecord) -> String {
+/// A limit with its figure, or the word in its place.
+pub(crate) fn limit_line(limit: &LimitRecord) -> String {
     let LimitRecord {
         name,
         limit: bound,

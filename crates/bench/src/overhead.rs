@@ -17,6 +17,7 @@ use crate::system::{Product, System};
 use crate::workload::{Job, Workload};
 use crate::{catalogue, counters, crowd, limit, measure, program, row, row_limit, system};
 use bailiwick_event::{Failure, SessionId, Text};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -211,7 +212,7 @@ fn own_systems(workloads: &[Workload]) -> Vec<System> {
     systems
 }
 
-fn at(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn at(path: &Path, error: &std::io::Error) -> Failure {
     Failure::fault(format!("{}: {error}", path.display()))
 }
 
@@ -234,7 +235,7 @@ fn wanted(options: &OverheadOptions) -> Result<Vec<&'static Peer>, Failure> {
         .collect()
 }
 
-fn locate(binary: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn locate(binary: &Path) -> Result<PathBuf, Failure> {
     match binary.canonicalize() {
         Ok(path) => Ok(path),
         Err(error) => binary
@@ -247,7 +248,7 @@ fn locate(binary: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// What the program says about itself, and whether it may be measured.
-fn identify(binary: &Path, conditions: &Conditions, quick: bool) -> Result<ProductRecord, Failure> {
+pub(crate) fn identify(binary: &Path, conditions: &Conditions, quick: bool) -> Result<ProductRecord, Failure> {
     let name = binary.display();
     let sample = measure::run(&[binary.into(), "--version".into()], Path::new("/"), &[])
         .map_err(|error| Failure::usage(format!("--binary {name}: {error}")))?;
@@ -297,7 +298,7 @@ fn git_commit() -> Option<String> {
     })
 }
 
-fn run_id() -> String {
+pub(crate) fn run_id() -> String {
     let seconds = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |d| d.as_secs());
@@ -305,7 +306,7 @@ fn run_id() -> String {
     SessionId::new(seconds, random).as_str().to_owned()
 }
 
-fn tools(cwd: &Path) -> BTreeMap<String, String> {
+pub(crate) fn tools(cwd: &Path) -> BTreeMap<String, String> {
     ["python3", "node", "git", "rg", "curl", "cc"]
         .into_iter()
         .map(|name| {
@@ -372,7 +373,7 @@ fn enlist(
     Ok(records)
 }
 
-fn write(path: &Path, evidence: &Evidence) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, evidence: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_vec_pretty(evidence)
         .map_err(|error| Failure::fault(format!("the evidence cannot be written: {error}")))?;
     // A finished file or none: a half-written one would be read as damaged evidence.

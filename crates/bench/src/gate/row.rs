@@ -1,0 +1,117 @@
+//! What a row is and how it is decided. A row is measured only once it has run to its end and its
+//! verifier has found everything right; before that there is nothing to look at.
+
+use super::record::{BoundaryRow, Series};
+use super::side::{Side, close};
+use super::site::Site;
+use super::tally::Tally;
+use crate::conditions::{Conditions, Contention, Facts};
+use crate::evidence::LimitRecord;
+use crate::peace::Peace;
+use crate::verdict::Verdict;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long the machine is left alone before each block of samples.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// What checks a row that has clients.
+pub(crate) const VERIFIER: &str = "status, length and every byte of each answer; the issuer of each \
+    connection's certificate as the client saw it (the gate's authority behind the gate, the \
+    benchmark's without); the rows of the run's ledger, of every kind, exactly; the requests that \
+    the server has seen, exactly";
+
+/// One row.
+pub(crate) struct Row {
+    pub name: String,
+    /// What is done.
+    pub workload: String,
+    /// What a sample includes.
+    pub includes: &'static str,
+    pub verifier: &'static str,
+    /// Whether it is run only when it is asked for.
+    pub long: bool,
+    /// So many samples are enough.
+    pub least: u32,
+    pub measure: Box<dyn Fn(&Site, &mut Draft) -> Result<(), Verdict>>,
+}
+
+/// What is being measured.
+#[derive(Default)]
+pub(crate) struct Draft {
+    pub series: Vec<Series>,
+    pub limits: Vec<LimitRecord>,
+    pub counted: BTreeMap<String, Tally>,
+    peace: Peace,
+}
+
+impl Draft {
+    /// Leaves the machine alone for a moment, and notes what it does then.
+    pub(crate) fn settle(&mut self) {
+        self.peace.keep(|| std::thread::sleep(SETTLE));
+    }
+
+    /// More samples of a series, which is made where there is none.
+    pub(crate) fn add(&mut self, name: &str, unit: &str, samples: impl IntoIterator<Item = f64>) {
+        match self.series.iter_mut().find(|series| series.name == name) {
+            Some(series) => series.samples.extend(samples),
+            None => {
+                let samples = samples.into_iter().collect();
+                self.series.push(Series::new(name, unit, samples));
+            }
+        }
+    }
+
+    /// More samples in microseconds, of nanoseconds.
+    pub(crate) fn add_us(&mut self, name: &str, ns: &[u64]) {
+        self.add(name, "µs", ns.iter().map(|ns| *ns as f64 / 1000.0));
+    }
+
+    /// The samples of a series.
+    pub(crate) fn of(&self, name: &str) -> &[f64] {
+        let series = self.series.iter().find(|series| series.name == name);
+        series.map_or(&[], |series| &series.samples)
+    }
+
+    /// Ends the clients and compares what they have left behind.
+    pub(crate) fn close(&mut self, site: &Site, sides: Vec<Side<'_>>) -> Result<(), Verdict> {
+        self.counted.extend(close(site, sides)?);
+        Ok(())
+    }
+}
+
+impl Row {
+    /// Measures it.
+    pub(crate) fn take(&self, conditions: &Conditions, load: f64, site: &Site) -> BoundaryRow {
+        let mut draft = Draft::default();
+        let measured = (self.measure)(site, &mut draft);
+        // A row that broke off leaves nothing to the next one's count.
+        site.origin.take();
+        let verified = measured.err().unwrap_or(Verdict::Pass);
+        let busy = draft.peace.busy();
+        let facts = Facts {
+            samples: draft.series.iter().map(|s| s.samples.len()).min().unwrap_or(0),
+            most_runs: Some(self.least),
+            contention: busy.map_or(Contention::Unknown, Contention::OfMachine),
+            load,
+            quick: site.quick,
+        };
+        let verdict = match verified {
+            Verdict::Pass => conditions.judge(&facts),
+            ref other => other.clone(),
+        };
+        BoundaryRow {
+            name: self.name.clone(),
+            workload: self.workload.clone(),
+            includes: self.includes.to_owned(),
+            verifier: self.verifier.to_owned(),
+            verified,
+            verdict,
+            busy,
+            counted: draft.counted,
+            series: draft.series,
+            limits: draft.limits,
+        }
+        .decided()
+    }
+}

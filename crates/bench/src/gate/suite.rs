@@ -1,0 +1,195 @@
+//! One run of `bench gate`, and what `bench enforce` has in common with it.
+
+use super::record::{BoundaryRow, Record, SCHEMA};
+use super::row::Row;
+use super::site::{REFUSED_PATH, RULE, Site};
+use super::{bodies, crowds, names, requests};
+use crate::conditions::Conditions;
+use crate::environment::{self, Environment};
+use crate::evidence::ProductRecord;
+use crate::fixture::Fixture;
+use crate::load::outlive_peers;
+use crate::outcome::Outcome;
+use crate::overhead::{at, identify, locate, run_id, tools, write};
+use bailiwick_event::{Failure, Text};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::path::{Path, PathBuf};
+
+/// What `bench gate` is to do.
+#[derive(Clone, Debug)]
+pub struct GateOptions {
+    /// The program under test.
+    pub binary: PathBuf,
+    /// Few samples, also of debug builds; never for publication.
+    pub quick: bool,
+    /// Also the rows that take minutes.
+    pub full: bool,
+    /// The folder for the evidence; it is made where it is missing.
+    pub out: PathBuf,
+    /// Only rows whose name contains one of these; none: all but the long ones.
+    pub rows: Vec<String>,
+}
+
+/// A suite that is about to measure.
+pub(crate) struct Prepared {
+    pub conditions: Conditions,
+    pub site: Site,
+    pub environment: Environment,
+    suite: &'static str,
+    run_id: String,
+    started: String,
+    product: ProductRecord,
+    out: PathBuf,
+    log: String,
+}
+
+/// Finds out whether the program may be measured, and makes everything that the rows share.
+pub(crate) fn prepare(
+    suite: &'static str,
+    binary: &Path,
+    quick: bool,
+    out: &Path,
+    rules: &str,
+) -> Result<Prepared, Failure> {
+    let started = jiff::Timestamp::now().to_string();
+    let conditions = Conditions::published().map_err(|error| {
+        Failure::fault(format!("the bench cannot find its own program: {error}"))
+    })?;
+    let binary = locate(binary)?;
+    let product = identify(&binary, &conditions, quick)?;
+    let run_id = run_id();
+    let out = std::fs::create_dir_all(out)
+        .and_then(|()| out.canonicalize())
+        .map_err(|error| at(out, &error))?;
+    raise_descriptors();
+    outlive_peers();
+    let mut environment = Environment::observe();
+    let fixture = Fixture::empty(&out, &run_id)?;
+    environment.workspace_filesystem = environment::filesystem_of(&fixture.workspace());
+    environment.tools = tools(&fixture.workspace());
+    let log = format!("{suite}-{run_id}.log");
+    let helper = &conditions.helper;
+    let site = Site::prepare(binary, fixture, helper, &out.join(&log), quick, rules)?;
+    Ok(Prepared {
+        conditions,
+        site,
+        environment,
+        suite,
+        run_id,
+        started,
+        product,
+        out,
+        log,
+    })
+}
+
+/// Writes the evidence and removes everything else.
+pub(crate) fn finish(prepared: Prepared, rows: Vec<BoundaryRow>) -> Result<Outcome, Failure> {
+    let Prepared {
+        site,
+        mut environment,
+        product,
+        ..
+    } = prepared;
+    environment.load_after = environment::load();
+    let record = Record {
+        schema: SCHEMA,
+        suite: prepared.suite.to_owned(),
+        run_id: prepared.run_id.clone(),
+        started: prepared.started,
+        finished: jiff::Timestamp::now().to_string(),
+        publishable: !site.quick && product.release && product.bench_release,
+        quick: site.quick,
+        order: "round-robin over all sides, block by block".to_owned(),
+        authority: vec![site.authority.clone()],
+        product,
+        environment,
+        rows,
+        log: prepared.log,
+    };
+    let path = prepared
+        .out
+        .join(format!("{}-{}.json", prepared.suite, prepared.run_id));
+    write(&path, &record)?;
+    let Site {
+        fixture, origin, ..
+    } = site;
+    drop(origin);
+    fixture.remove()?;
+    Ok(record.outcome(path))
+}
+
+/// Each connection of a crowd is a descriptor in every process that it passes.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised the rows of crowds say so.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
+}
+
+/// The rows, in the table's order.
+fn rows() -> Vec<Row> {
+    let mut rows = vec![
+        requests::kept_alive(false),
+        requests::kept_alive(true),
+        requests::refused_kept_alive(),
+        requests::fresh_curl(),
+        requests::new_connection(),
+        bodies::download(),
+    ];
+    rows.extend(crowds::SIZES.map(crowds::crowd));
+    rows.extend([
+        crowds::largest(),
+        names::lookup(),
+        names::flood(),
+        bodies::long_body(),
+        crowds::idle(),
+    ]);
+    rows
+}
+
+/// The rows that are run.
+fn wanted(options: &GateOptions) -> Result<Vec<Row>, Failure> {
+    let rows = rows();
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    let unknown = |part: &&String| !names.iter().any(|name| name.contains(part.as_str()));
+    if let Some(part) = options.rows.iter().find(unknown) {
+        return Err(Failure::usage(format!(
+            "--row: no row has \"{}\" in its name; there are: {}",
+            Text::from(part.as_str()),
+            names.join("; ")
+        )));
+    }
+    let has = |row: &Row| match options.rows.is_empty() {
+        true => options.full || !row.long,
+        false => options.rows.iter().any(|part| row.name.contains(part)),
+    };
+    Ok(rows.into_iter().filter(has).collect())
+}
+
+/// Runs the suite.
+///
+/// # Errors
+/// [`Failure::Usage`] when it cannot be run as asked; [`Failure::Fault`] when the machine does not
+/// let the bench do its work. What the product does wrong is a verdict of the outcome.
+pub fn gate(options: &GateOptions, progress: &mut dyn FnMut(&str)) -> Result<Outcome, Failure> {
+    let rows = wanted(options)?;
+    let rules = format!(
+        "\n[[rules]]\nid = \"{RULE}\"\non = \"http.request\"\naction = \"deny\"\n\
+         when = 'http.request.path == \"{REFUSED_PATH}\"'\n\
+         reason = \"the benchmark asks for it\"\nremedy = \"none is needed\"\n"
+    );
+    let prepared = prepare("gate", &options.binary, options.quick, &options.out, &rules)?;
+    let load = prepared.environment.load_per_cpu();
+    let mut taken = Vec::new();
+    for row in &rows {
+        progress(&row.name);
+        taken.push(row.take(&prepared.conditions, load, &prepared.site));
+    }
+    finish(prepared, taken)
+}
