@@ -248,7 +248,11 @@ pub(crate) fn locate(binary: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// What the program says about itself, and whether it may be measured.
-pub(crate) fn identify(binary: &Path, conditions: &Conditions, quick: bool) -> Result<ProductRecord, Failure> {
+pub(crate) fn identify(
+    binary: &Path,
+    conditions: &Conditions,
+    quick: bool,
+) -> Result<ProductRecord, Failure> {
     let name = binary.display();
     let sample = measure::run(&[binary.into(), "--version".into()], Path::new("/"), &[])
         .map_err(|error| Failure::usage(format!("--binary {name}: {error}")))?;

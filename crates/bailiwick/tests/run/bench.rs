@@ -89,3 +89,103 @@ fn runs_of_none_are_told_unless_something_is_counted() {
         finished.stderr()
     );
 }
+
+/// A short run of a suite; its evidence.
+fn short(words: &[&str]) -> serde_json::Value {
+    let out = folder();
+    let mut command = Command::new(binary());
+    command
+        .args(words)
+        .args(["--quick", "--out"])
+        .arg(out.path());
+    let finished = run_to_end(&mut command, b"", Duration::from_secs(300));
+    // What a busy machine makes of a figure is not asked here, nor what the figure is.
+    let code = finished.status.code();
+    assert!(
+        matches!(code, Some(0 | 1 | 3)),
+        "{code:?}: {}",
+        finished.stderr()
+    );
+    let left: Vec<_> = std::fs::read_dir(out.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        !left.iter().any(|name| name.starts_with("work-")),
+        "{left:?}"
+    );
+    evidence(out.path())
+}
+
+/// Every row has run to its end, and its verifier found everything right.
+fn all_verified(evidence: &serde_json::Value) {
+    let rows = evidence["rows"].as_array().unwrap();
+    assert!(!rows.is_empty());
+    for row in rows {
+        assert_eq!(
+            row["verified"]["verdict"], "pass",
+            "{}: {}",
+            row["name"], row["verified"]
+        );
+        assert!(!row["limits"].is_null());
+    }
+    assert_eq!(evidence["publishable"], false);
+}
+
+#[test]
+fn what_passes_the_gate_is_verified_by_client_server_and_ledger() {
+    let rows = [
+        "--row",
+        "GET",
+        "--row",
+        "new TLS",
+        "--row",
+        "names",
+        "--row",
+        "crowd of 10",
+    ];
+    let words = [&["bench", "gate"], &rows[..]].concat();
+    let evidence = short(&words);
+    all_verified(&evidence);
+    let rows = evidence["rows"].as_array().unwrap();
+    let row = |name: &str| rows.iter().find(|row| row["name"] == name).unwrap();
+    let kept = &row("kept-alive GET")["counted"];
+    assert_eq!(kept["ledger"], kept["expected of the ledger"]);
+    assert_eq!(
+        kept["ledger"]["requests allowed"],
+        kept["ledger"]["answers with 200"]
+    );
+    assert!(kept["ledger"]["TLS looked into"].as_u64().unwrap() >= 3);
+    // The server heard of every request of both sides, and of no other.
+    let pages = kept["origin"]["pages"].as_u64().unwrap();
+    assert_eq!(
+        pages,
+        2 * kept["ledger"]["requests allowed"].as_u64().unwrap()
+    );
+    let refused = &row("refused GET, kept alive")["counted"];
+    assert_eq!(refused["origin"], serde_json::json!({}));
+}
+
+#[test]
+fn a_rule_that_is_added_while_a_run_goes_on_refuses_exactly_what_all_count() {
+    for (what, expected) in [("dns", 2 * 17), ("http", 17), ("exec", 9)] {
+        let evidence = short(&["bench", "enforce", what]);
+        all_verified(&evidence);
+        let counts = evidence["rows"][0]["counted"]["counts"]
+            .as_object()
+            .unwrap();
+        assert_eq!(counts.len(), 4, "{what}: {counts:?}");
+        assert!(counts.values().all(|n| n == expected), "{what}: {counts:?}");
+    }
+}
+
+#[test]
+fn a_row_of_the_gate_that_there_is_not_is_told() {
+    let mut command = Command::new(binary());
+    command.args(["bench", "gate", "--quick", "--row", "nonesuch"]);
+    let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+    assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
+    for part in ["nonesuch", "kept-alive GET", "10 GB body"] {
+        assert!(finished.stderr().contains(part), "{}", finished.stderr());
+    }
+}

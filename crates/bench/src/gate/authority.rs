@@ -4,9 +4,7 @@
 
 use crate::load::hex;
 use bailiwick_event::Failure;
-use rcgen::{
-    BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose,
-};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -32,7 +30,9 @@ impl TestAuthority {
     pub(crate) fn make() -> Result<Self, Failure> {
         let key = KeyPair::generate().map_err(fault)?;
         let mut params = CertificateParams::new(Vec::new()).map_err(fault)?;
-        params.distinguished_name.push(DnType::CommonName, "Bailiwick benchmark");
+        params
+            .distinguished_name
+            .push(DnType::CommonName, "Bailiwick benchmark");
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
         let certificate = params.self_signed(&key).map_err(fault)?;

@@ -16,6 +16,12 @@ fn a_process_has_a_clock_and_a_memory() {
 #[test]
 fn memory_is_read_in_mebibytes() {
     let read = parse("Name:\tx\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n");
-    assert_eq!(read, Some(Memory { now: 1.0, peak: 2.0 }));
+    assert_eq!(
+        read,
+        Some(Memory {
+            now: 1.0,
+            peak: 2.0
+        })
+    );
     assert_eq!(parse("Name:\tx\n"), None);
 }

@@ -21,7 +21,13 @@ fn rate(of: &str) -> String {
 }
 
 /// One crowd on one side.
-fn take(draft: &mut Draft, side: &mut Side<'_>, name: &str, size: u32, requests: u32) -> Result<(), Verdict> {
+fn take(
+    draft: &mut Draft,
+    side: &mut Side<'_>,
+    name: &str,
+    size: u32,
+    requests: u32,
+) -> Result<(), Verdict> {
     draft.settle();
     let report = side.ask(&Job::Crowd {
         target: side.target(),
@@ -68,7 +74,9 @@ pub(super) fn crowd(size: u32) -> Row {
 pub(super) fn largest() -> Row {
     Row {
         name: "crowd of 1,000".to_owned(),
-        workload: format!("GET of the page by {LARGEST} kept-alive connections at once, and by {COMPARED}"),
+        workload: format!(
+            "GET of the page by {LARGEST} kept-alive connections at once, and by {COMPARED}"
+        ),
         includes: INCLUDES,
         verifier: VERIFIER,
         long: false,
@@ -110,7 +118,9 @@ pub(super) fn idle() -> Row {
     const NAME: &str = "10,000 idle connections";
     Row {
         name: NAME.to_owned(),
-        workload: format!("{IDLE} connections with one GET each, held, and then one more GET on each"),
+        workload: format!(
+            "{IDLE} connections with one GET each, held, and then one more GET on each"
+        ),
         includes: "the supervisor's resident memory (VmRSS) while all are held",
         verifier: VERIFIER,
         long: true,
@@ -138,9 +148,13 @@ pub(super) fn idle() -> Row {
             draft.close(site, vec![side])?;
             let name = format!("{NAME}: supervisor's resident memory");
             let value = Some(once(held.now));
-            draft
-                .limits
-                .push(limit(&name, "VmRSS while they are held", "MiB", 400.0, value));
+            draft.limits.push(limit(
+                &name,
+                "VmRSS while they are held",
+                "MiB",
+                400.0,
+                value,
+            ));
             Ok(())
         }),
     }

@@ -20,4 +20,4 @@ pub(crate) mod tally;
 
 pub(crate) use authority::NAME;
 pub use suite::{GateOptions, gate};
-pub(crate) use suite::{Prepared, finish, prepare};
+pub(crate) use suite::{finish, prepare};

@@ -25,7 +25,9 @@ fn settings(side: &mut Side<'_>) -> Result<String, Verdict> {
 
 /// The same file with one name server, on the loopback.
 fn bare_settings(of_sandbox: &str) -> String {
-    let kept = of_sandbox.lines().filter(|line| !line.starts_with("nameserver"));
+    let kept = of_sandbox
+        .lines()
+        .filter(|line| !line.starts_with("nameserver"));
     let mut text = "nameserver 127.0.0.1\n".to_owned();
     for line in kept {
         text.push_str(line);
@@ -39,10 +41,11 @@ pub(super) fn lookup() -> Row {
     const ROW: &str = "refused name, getaddrinfo";
     Row {
         name: ROW.to_owned(),
-        workload: "getaddrinfo of a name that the policy does not know (A and AAAA), beside the same \
+        workload:
+            "getaddrinfo of a name that the policy does not know (A and AAAA), beside the same \
                    where a process answers every datagram with NXDOMAIN and does nothing else (own \
                    network namespace, its loopback, the sandbox's resolv.conf with its address)"
-            .to_owned(),
+                .to_owned(),
         includes: "the whole call, with the C library's socket; one thread",
         verifier: "each call says that there is no such name; the rows of the run's ledger, of every \
                    kind, exactly (two for a call)",

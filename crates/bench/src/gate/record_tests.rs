@@ -32,7 +32,10 @@ fn a_limit_that_is_missed_is_a_failure_with_its_figure() {
     assert_eq!((summary.min, summary.max), (1.0, 3.0));
     assert_eq!((summary.median.value, summary.p99), (2.0, None));
     assert!(matches!(row.limits[0].outcome(), Verdict::Fail(_)));
-    assert_eq!(limit_line(&row.limits[0]), "row: bound: 2.00 [2.00, 2.00] µs, limit 1.5 µs: EXCEEDED");
+    assert_eq!(
+        limit_line(&row.limits[0]),
+        "row: bound: 2.00 [2.00, 2.00] µs, limit 1.5 µs: EXCEEDED"
+    );
 }
 
 #[test]

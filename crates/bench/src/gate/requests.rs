@@ -69,7 +69,10 @@ pub(super) fn kept_alive(http2: bool) -> Row {
     };
     Row {
         name: name.to_owned(),
-        workload: format!("GET of {} bytes by {protocol} in TLS, one after the other", PAGE.len()),
+        workload: format!(
+            "GET of {} bytes by {protocol} in TLS, one after the other",
+            PAGE.len()
+        ),
         includes: "from the request to the last byte of its answer, on a connection that is there",
         verifier: VERIFIER,
         long: false,

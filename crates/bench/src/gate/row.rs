@@ -90,7 +90,12 @@ impl Row {
         let verified = measured.err().unwrap_or(Verdict::Pass);
         let busy = draft.peace.busy();
         let facts = Facts {
-            samples: draft.series.iter().map(|s| s.samples.len()).min().unwrap_or(0),
+            samples: draft
+                .series
+                .iter()
+                .map(|s| s.samples.len())
+                .min()
+                .unwrap_or(0),
             most_runs: Some(self.least),
             contention: busy.map_or(Contention::Unknown, Contention::OfMachine),
             load,

@@ -5,9 +5,7 @@
 use super::cost;
 use super::origin::Asked;
 use super::site::Site;
-use super::tally::{
-    ANSWERS, CONNECTIONS, INSPECTED, NAMES, REQUESTS, Tally, requests_refused,
-};
+use super::tally::{ANSWERS, CONNECTIONS, INSPECTED, NAMES, REQUESTS, Tally, requests_refused};
 use crate::inside_session::InsideSession;
 use crate::load::BARE;
 use crate::load::job::{Job, Report, Target};
@@ -123,7 +121,11 @@ impl<'a> Side<'a> {
                 connections,
                 requests,
                 ..
-            } => (*connections, connections + requests / connections * connections, None),
+            } => (
+                *connections,
+                connections + requests / connections * connections,
+                None,
+            ),
             Job::Hold { connections, .. } => (*connections, *connections, None),
             Job::AskHeld => (0, report.requests, None),
             Job::Command { .. } | Job::Lookups { .. } | Job::Flood(_) | Job::Read { .. } => {
@@ -142,7 +144,9 @@ impl<'a> Side<'a> {
         };
         if connections > 0 && !report.issuers.iter().eq([issuer]) {
             let seen: Vec<&String> = report.issuers.iter().collect();
-            return Err(format!("the server was certified by {seen:?}, not by {issuer}"));
+            return Err(format!(
+                "the server was certified by {seen:?}, not by {issuer}"
+            ));
         }
         let requests = u64::from(requests);
         match (refused_by, job) {
@@ -160,7 +164,8 @@ impl<'a> Side<'a> {
         self.expected.add(CONNECTIONS, connections.into());
         self.expected.add(INSPECTED, connections.into());
         // A and AAAA of the one name, for all connections of a job.
-        self.expected.add(NAMES, if connections > 0 { 2 } else { 0 });
+        self.expected
+            .add(NAMES, if connections > 0 { 2 } else { 0 });
         Ok(())
     }
 
@@ -211,7 +216,9 @@ pub(crate) fn close(site: &Site, sides: Vec<Side<'_>>) -> Result<BTreeMap<String
     }
     let seen = site.origin.take();
     if seen != asked {
-        wrong.push(format!("the server was asked for {seen:?} instead of {asked:?}"));
+        wrong.push(format!(
+            "the server was asked for {seen:?} instead of {asked:?}"
+        ));
     }
     let mut tally = Tally::default();
     tally.add("pages", seen.pages);

@@ -161,8 +161,8 @@ fn gate_authority(
     variables: &[(OsString, OsString)],
 ) -> Result<String, Failure> {
     let argv: Vec<OsString> = vec![binary.into(), "ca".into(), "export".into()];
-    let said = measure::run(&argv, &fixture.workspace(), variables)
-        .map_err(|error| at(binary, &error))?;
+    let said =
+        measure::run(&argv, &fixture.workspace(), variables).map_err(|error| at(binary, &error))?;
     match said.code {
         Some(0) => Ok(said.stdout.to_string_lossy()),
         _ => Err(Failure::fault(format!("`ca export`: {}", said.ending()))),

@@ -90,8 +90,8 @@ impl Tally {
             let reader = sessions.reader(&sessions.find(name)?.id)?;
             reader.events(&Filter::default())
         };
-        let events: Vec<Event> =
-            read().map_err(|error: bailiwick_ledger::LedgerError| format!("the ledger: {error}"))?;
+        let events: Vec<Event> = read()
+            .map_err(|error: bailiwick_ledger::LedgerError| format!("the ledger: {error}"))?;
         let mut tally = Self::default();
         events.iter().for_each(|event| tally.count(event));
         Ok(tally)

@@ -89,7 +89,11 @@ impl Way {
             .map_err(|error| format!("connect: {error}"))?;
         stream.set_nodelay(true).map_err(say)?;
         if self.proxy.is_some() {
-            tunnel(&mut stream, &format!("{}:{}", self.name, self.address.port())).await?;
+            tunnel(
+                &mut stream,
+                &format!("{}:{}", self.name, self.address.port()),
+            )
+            .await?;
         }
         let name = ServerName::try_from(self.name.clone()).map_err(say)?;
         let stream = TlsConnector::from(Arc::clone(&self.config))
@@ -133,7 +137,10 @@ async fn tunnel(stream: &mut TcpStream, server: &str) -> Result<(), String> {
     }
     match answer.get(9..12) {
         Some(b"200") => Ok(()),
-        _ => Err(format!("the proxy says {}", String::from_utf8_lossy(&answer))),
+        _ => Err(format!(
+            "the proxy says {}",
+            String::from_utf8_lossy(&answer)
+        )),
     }
 }
 

@@ -39,7 +39,12 @@ fn lookup(name: &str) -> i32 {
     let mut found = std::ptr::null_mut();
     // SAFETY: the name ends with a zero, the hints are a live local, and what is found is given back.
     unsafe {
-        let code = libc::getaddrinfo(name.as_ptr(), std::ptr::null(), &raw const hints, &raw mut found);
+        let code = libc::getaddrinfo(
+            name.as_ptr(),
+            std::ptr::null(),
+            &raw const hints,
+            &raw mut found,
+        );
         if code == 0 {
             libc::freeaddrinfo(found);
         }
