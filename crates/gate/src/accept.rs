@@ -2,6 +2,7 @@
 //! until something breaks makes its own next connection wait, and nothing else.
 
 use crate::expected::{Expected, Way};
+use rustix::process::{Resource, getrlimit};
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,10 +11,22 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-/// Connections at one time, of all listeners that share a limit.
-pub(crate) const MAX_CONNECTIONS: usize = 512;
+/// Connections at one time, of all listeners that share a limit, where there are descriptors for them.
+const MAX_CONNECTIONS: usize = 12_000;
+/// The same of published ports.
+pub(crate) const MAX_PUBLISHED: usize = 512;
+/// Three fifths of the process's descriptors: the rest is for what connections lead to, and for the
+/// record.
+const SHARE: (u64, u64) = (3, 5);
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How many connections are served at one time.
+pub(crate) fn max_connections() -> usize {
+    let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let share = descriptors / SHARE.1 * SHARE.0;
+    usize::try_from(share).map_or(MAX_CONNECTIONS, |share| share.min(MAX_CONNECTIONS))
+}
 
 /// Serves every connection as a task of its own, for ever.
 pub(crate) async fn run<F, Fut>(listener: TcpListener, limit: Arc<Semaphore>, serve: F)

@@ -2,7 +2,7 @@
 //! for a hostile connection, and the end of a session is the end of this thread: bounded,
 //! whatever the connections do.
 
-use crate::accept::{self, MAX_CONNECTIONS};
+use crate::accept::{self, MAX_PUBLISHED};
 use crate::callers::Callers;
 use crate::context::Context;
 use crate::decider::Decider;
@@ -217,9 +217,9 @@ impl Listeners {
 
     /// Starts the tasks; they run until the runtime ends.
     fn serve(self, context: &Arc<Context>, busy: &Arc<AtomicUsize>) -> io::Result<()> {
-        let limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let limit = Arc::new(Semaphore::new(accept::max_connections()));
         // What a sandbox holds open does not keep the host from a published port.
-        let publish_limit = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let publish_limit = Arc::new(Semaphore::new(MAX_PUBLISHED));
         for listener in self.tcp {
             accept_all(listener, &limit, context, busy, transparent::serve)?;
         }

@@ -16,6 +16,7 @@ use bailiwick_gate::{Gate, Inside, Settings, Sockets};
 use bailiwick_guard::Guard;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd};
 use rustix::fd::{AsFd, OwnedFd};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use signal_hook::consts::signal::{SIGCONT, SIGXFSZ};
 use std::ffi::OsString;
 use std::path::Path;
@@ -272,6 +273,7 @@ impl Supervisor {
         let Some(sockets) = self.sockets.take() else {
             return Ok(());
         };
+        raise_descriptors();
         let (guard, inside) = (Arc::clone(&self.guard), Arc::clone(&self.inside));
         let gate = Gate::start(sockets, guard, inside, self.settings.clone())
             .map_err(|e| Failure::fault(format!("the gate cannot be started: {e}")))?;
@@ -319,6 +321,20 @@ impl Supervisor {
             }),
         })
     }
+}
+
+/// Each connection of a program is two descriptors here. The command is there by now and keeps the limit
+/// that it has.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised the gate serves fewer connections at one time.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
 }
 
 struct Ready {
