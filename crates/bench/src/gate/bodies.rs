@@ -1,11 +1,12 @@
 //! Rows of large bodies: what passes in a second, what it costs in CPU time, and that nothing of it
 //! stays in the supervisor.
 
+use super::mitmproxy::Mitmproxy;
 use super::record::{limit, once};
 use super::row::{Draft, Row, VERIFIER};
 use super::side::{DIRECT, Side, THROUGH};
 use super::site::Site;
-use crate::load::job::Job;
+use crate::load::job::{Job, Target};
 use crate::load::own_cpu;
 use crate::statistics::ratio;
 use crate::verdict::Verdict;
@@ -14,14 +15,19 @@ const MB: u64 = 1_000_000;
 
 /// One download; its throughput in MB/s and its CPU-seconds per GB: of the client, of the server, and
 /// behind the gate of the supervisor.
-fn take(side: &mut Side<'_>, bytes: u64, through: bool) -> Result<(f64, f64), Verdict> {
+fn take(
+    side: &mut Side<'_>,
+    target: Target,
+    bytes: u64,
+    through: bool,
+) -> Result<(f64, f64), Verdict> {
     let supervisor = |side: &Side<'_>| match through {
         true => side.supervisor_cpu(),
         false => Ok(0),
     };
     let (before, gate_before) = (own_cpu(), supervisor(side)?);
     let report = side.ask(&Job::Download {
-        target: side.target(),
+        target,
         bytes,
         seconds: 60 + bytes / (20 * MB),
     })?;
@@ -57,7 +63,8 @@ pub(super) fn download() -> Row {
             for round in 0..=rounds {
                 for (name, side) in [DIRECT, THROUGH].into_iter().zip(&mut sides) {
                     draft.settle();
-                    let (rate, cpu) = take(side, bytes, name == THROUGH)?;
+                    let target = side.target();
+                    let (rate, cpu) = take(side, target, bytes, name == THROUGH)?;
                     if round > 0 {
                         let (rates, cpus) = names(name);
                         draft.add(&rates, "MB/s", [rate]);
@@ -92,6 +99,55 @@ fn bounds(draft: &mut Draft) {
     ));
 }
 
+/// The same beside a proxy that many know.
+pub(super) fn beside_mitmproxy() -> Row {
+    const ROW: &str = "100 MB download beside mitmproxy";
+    const PEER: &str = "mitmproxy";
+    Row {
+        name: ROW.to_owned(),
+        workload: "one GET in TLS with a body of 100,000,000 bytes, through the gate and through \
+                   mitmdump, which passes it on as it comes (stream_large_bodies)"
+            .to_owned(),
+        includes: "from the request to the last byte; mitmproxy's CPU time is not in any figure",
+        verifier: VERIFIER,
+        long: false,
+        least: 3,
+        measure: Box::new(|site: &Site, draft: &mut Draft| {
+            let proxy = Mitmproxy::start(site)?;
+            let mut through = Side::through(site)?;
+            let mut peer = Side::by_proxy(site, PEER, proxy.issuer()?)?;
+            let (rounds, bytes) = if site.quick {
+                (1, 5 * MB)
+            } else {
+                (3, 100 * MB)
+            };
+            for round in 0..=rounds {
+                for (name, side) in [(PEER, &mut peer), (THROUGH, &mut through)] {
+                    draft.settle();
+                    let target = match name {
+                        PEER => proxy.target(site),
+                        _ => side.target(),
+                    };
+                    let (rate, _) = take(side, target, bytes, name == THROUGH)?;
+                    if round > 0 {
+                        draft.add(&names(name).0, "MB/s", [rate]);
+                    }
+                }
+            }
+            draft.close(site, vec![through, peer])?;
+            let value = ratio(draft.of(&names(PEER).0), draft.of(&names(THROUGH).0));
+            draft.limits.push(limit(
+                &format!("{ROW}: throughput of mitmproxy over that through the gate"),
+                "the medians; 1 / 15",
+                "×",
+                1.0 / 15.0,
+                value,
+            ));
+            Ok(())
+        }),
+    }
+}
+
 /// A body that is larger than any memory it may take.
 pub(super) fn long_body() -> Row {
     const NAME: &str = "10 GB body";
@@ -106,7 +162,8 @@ pub(super) fn long_body() -> Row {
             let bytes = if site.quick { 20 * MB } else { 10_000 * MB };
             let mut side = Side::through(site)?;
             draft.settle();
-            let (rate, cpu) = take(&mut side, bytes, true)?;
+            let target = side.target();
+            let (rate, cpu) = take(&mut side, target, bytes, true)?;
             let memory = side.supervisor_memory()?;
             draft.add("throughput", "MB/s", [rate]);
             draft.add("CPU", "s/GB", [cpu]);

@@ -8,6 +8,7 @@ mod authority;
 mod bodies;
 mod cost;
 mod crowds;
+mod mitmproxy;
 mod names;
 mod origin;
 pub(crate) mod record;

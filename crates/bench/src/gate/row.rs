@@ -21,6 +21,9 @@ pub(crate) const VERIFIER: &str = "status, length and every byte of each answer;
     benchmark's without); the rows of the run's ledger, of every kind, exactly; the requests that \
     the server has seen, exactly";
 
+/// How a row is measured; what it finds wrong is its verdict.
+type Measure = Box<dyn Fn(&Site, &mut Draft) -> Result<(), Verdict>>;
+
 /// One row.
 pub(crate) struct Row {
     pub name: String,
@@ -33,7 +36,7 @@ pub(crate) struct Row {
     pub long: bool,
     /// So many samples are enough.
     pub least: u32,
-    pub measure: Box<dyn Fn(&Site, &mut Draft) -> Result<(), Verdict>>,
+    pub measure: Measure,
 }
 
 /// What is being measured.

@@ -29,6 +29,8 @@ pub(crate) struct Side<'a> {
     name: &'static str,
     /// The name of the run in which it stands.
     run: Option<String>,
+    /// Who has to certify the server.
+    issuer: String,
     session: InsideSession,
     /// What the ledger has to hold.
     pub expected: Tally,
@@ -40,6 +42,16 @@ impl<'a> Side<'a> {
     /// One on the host.
     pub(crate) fn direct(site: &'a Site) -> Result<Self, Verdict> {
         Self::start(site, DIRECT, None, &site.load(&[])).map_err(Verdict::Fail)
+    }
+
+    /// One on the host that asks a proxy, which certifies servers under a name of its own.
+    pub(crate) fn by_proxy(
+        site: &'a Site,
+        name: &'static str,
+        issuer: String,
+    ) -> Result<Self, Verdict> {
+        let side = Self::start(site, name, None, &site.load(&[])).map_err(Verdict::Fail)?;
+        Ok(Self { issuer, ..side })
     }
 
     /// One in a sandbox.
@@ -73,10 +85,15 @@ impl<'a> Side<'a> {
         argv: &[std::ffi::OsString],
     ) -> Result<Self, String> {
         let session = InsideSession::start(argv, &site.fixture.workspace(), &site.variables)?;
+        let issuer = match run {
+            Some(_) => site.gate.clone(),
+            None => site.direct.clone(),
+        };
         Ok(Self {
             site,
             name,
             run,
+            issuer,
             session,
             expected: Tally::default(),
             asked: Asked::default(),
@@ -138,10 +155,7 @@ impl<'a> Side<'a> {
                 report.connections, report.requests
             ));
         }
-        let issuer = match self.run {
-            Some(_) => &self.site.gate,
-            None => &self.site.direct,
-        };
+        let issuer = &self.issuer;
         if connections > 0 && !report.issuers.iter().eq([issuer]) {
             let seen: Vec<&String> = report.issuers.iter().collect();
             return Err(format!(

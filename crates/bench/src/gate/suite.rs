@@ -141,6 +141,7 @@ fn rows() -> Vec<Row> {
         requests::fresh_curl(),
         requests::new_connection(),
         bodies::download(),
+        bodies::beside_mitmproxy(),
     ];
     rows.extend(crowds::SIZES.map(crowds::crowd));
     rows.extend([

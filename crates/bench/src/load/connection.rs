@@ -45,7 +45,7 @@ fn say(error: impl std::fmt::Display) -> String {
 }
 
 impl Way {
-    /// Reads the authorities and looks the name up.
+    /// Reads the authorities, and looks the name up where no address is given.
     pub(super) fn to(target: &Target) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         let file = CertificateDer::pem_file_iter(&target.roots)
@@ -64,7 +64,7 @@ impl Way {
             true => b"h2".to_vec(),
             false => b"http/1.1".to_vec(),
         }];
-        let address = match target.address.or(target.proxy) {
+        let address = match target.address {
             Some(address) => address,
             None => (target.name.as_str(), 443)
                 .to_socket_addrs()
@@ -89,11 +89,7 @@ impl Way {
             .map_err(|error| format!("connect: {error}"))?;
         stream.set_nodelay(true).map_err(say)?;
         if self.proxy.is_some() {
-            tunnel(
-                &mut stream,
-                &format!("{}:{}", self.name, self.address.port()),
-            )
-            .await?;
+            tunnel(&mut stream, &self.address.to_string()).await?;
         }
         let name = ServerName::try_from(self.name.clone()).map_err(say)?;
         let stream = TlsConnector::from(Arc::clone(&self.config))
