@@ -99,46 +99,55 @@ fn bounds(draft: &mut Draft) {
     ));
 }
 
+const HOLDING: &str = "mitmproxy";
+const STREAMING: &str = "mitmproxy, streaming";
+
 /// The same beside a proxy that many know.
 pub(super) fn beside_mitmproxy() -> Row {
     const ROW: &str = "100 MB download beside mitmproxy";
-    const PEER: &str = "mitmproxy";
     Row {
         name: ROW.to_owned(),
         workload: "one GET in TLS with a body of 100,000,000 bytes, through the gate and through \
-                   mitmdump, which passes it on as it comes (stream_large_bodies)"
+                   mitmdump, which holds it back as it does without settings, or passes it on \
+                   (stream_large_bodies)"
             .to_owned(),
         includes: "from the request to the last byte; mitmproxy's CPU time is not in any figure",
         verifier: VERIFIER,
         long: false,
         least: 3,
         measure: Box::new(|site: &Site, draft: &mut Draft| {
-            let proxy = Mitmproxy::start(site)?;
-            let mut through = Side::through(site)?;
-            let mut peer = Side::by_proxy(site, PEER, proxy.issuer()?)?;
+            let proxies = [
+                Mitmproxy::start(site, false)?,
+                Mitmproxy::start(site, true)?,
+            ];
+            let mut sides = vec![Side::through(site)?];
+            for (proxy, name) in proxies.iter().zip([HOLDING, STREAMING]) {
+                sides.push(Side::by_proxy(site, name, proxy.issuer()?)?);
+            }
             let (rounds, bytes) = if site.quick {
                 (1, 5 * MB)
             } else {
                 (3, 100 * MB)
             };
             for round in 0..=rounds {
-                for (name, side) in [(PEER, &mut peer), (THROUGH, &mut through)] {
+                for (n, side) in sides.iter_mut().enumerate() {
                     draft.settle();
-                    let target = match name {
-                        PEER => proxy.target(site),
-                        _ => side.target(),
+                    let (name, target) = match n {
+                        0 => (THROUGH, side.target()),
+                        1 => (HOLDING, proxies[0].target(site)),
+                        _ => (STREAMING, proxies[1].target(site)),
                     };
-                    let (rate, _) = take(side, target, bytes, name == THROUGH)?;
+                    let (rate, _) = take(side, target, bytes, n == 0)?;
                     if round > 0 {
                         draft.add(&names(name).0, "MB/s", [rate]);
                     }
                 }
             }
-            draft.close(site, vec![through, peer])?;
-            let value = ratio(draft.of(&names(PEER).0), draft.of(&names(THROUGH).0));
+            draft.close(site, sides)?;
+            let value = ratio(draft.of(&names(HOLDING).0), draft.of(&names(THROUGH).0));
             draft.limits.push(limit(
                 &format!("{ROW}: throughput of mitmproxy over that through the gate"),
-                "the medians; 1 / 15",
+                "the medians; 1 / 15; mitmproxy without settings",
                 "×",
                 1.0 / 15.0,
                 value,

@@ -1,5 +1,6 @@
 //! mitmproxy, where it is installed: the proxy that people know who look into TLS. It gets the same
-//! client, the same server and the same body, and settings under which it holds nothing back.
+//! client, the same server and the same body, as it is started without settings, and told to hold no
+//! body back.
 
 use super::authority::subject;
 use super::site::Site;
@@ -23,7 +24,7 @@ pub(super) struct Mitmproxy {
 
 impl Mitmproxy {
     /// Starts it and waits until it listens.
-    pub(super) fn start(site: &Site) -> Result<Self, Verdict> {
+    pub(super) fn start(site: &Site, streams: bool) -> Result<Self, Verdict> {
         let doubt = |error: &dyn std::fmt::Display| Verdict::Inconclusive(error.to_string());
         let program = program::find("mitmdump")
             .ok_or_else(|| Verdict::Absent("mitmdump is not on PATH".to_owned()))?;
@@ -41,7 +42,12 @@ impl Mitmproxy {
                 "ssl_verify_upstream_trusted_ca",
                 &origin.to_string_lossy(),
             ))
-            .args(set("stream_large_bodies", "1m"))
+            .args(
+                streams
+                    .then(|| set("stream_large_bodies", "1m"))
+                    .iter()
+                    .flatten(),
+            )
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
