@@ -7,6 +7,7 @@ use super::site::Site;
 use crate::load::job::Job;
 use crate::statistics::ratio;
 use crate::verdict::Verdict;
+use rustix::process::{Resource, getrlimit};
 
 /// How many are at once.
 pub(super) const SIZES: [u32; 4] = [1, 10, 50, 200];
@@ -18,6 +19,18 @@ const IDLE: u32 = 10_000;
 
 fn rate(of: &str) -> String {
     format!("{of}, requests/s")
+}
+
+/// A machine that gives too few descriptors cannot say anything about so many connections: the gate
+/// serves as many as three fifths of them.
+fn needs_descriptors(connections: u32) -> Result<(), Verdict> {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    match limit / 5 * 3 >= u64::from(connections) {
+        true => Ok(()),
+        false => Err(Verdict::Inconclusive(format!(
+            "{limit} descriptors (`ulimit -Hn`) are too few for {connections} connections"
+        ))),
+    }
 }
 
 /// One crowd on one side.
@@ -82,6 +95,7 @@ pub(super) fn largest() -> Row {
         long: false,
         least: 3,
         measure: Box::new(|site: &Site, draft: &mut Draft| {
+            needs_descriptors(LARGEST)?;
             let mut side = Side::through(site)?;
             let mut direct = Side::direct(site)?;
             let (rounds, requests) = match site.quick {
@@ -127,6 +141,7 @@ pub(super) fn idle() -> Row {
         least: 1,
         measure: Box::new(|site: &Site, draft: &mut Draft| {
             let connections = if site.quick { 100 } else { IDLE };
+            needs_descriptors(connections)?;
             let mut side = Side::through(site)?;
             let before = side.supervisor_memory()?;
             draft.settle();
