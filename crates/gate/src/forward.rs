@@ -9,6 +9,7 @@ use crate::destination::Destination;
 use crate::dial;
 use crate::prefixed::Prefixed;
 use crate::relay;
+use crate::steps::Step;
 use crate::tunnel;
 use bailiwick_event::{Host, Transport, Via};
 use std::net::SocketAddr;
@@ -16,19 +17,22 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 
 /// A connection of the program to a granted port of its loopback.
-pub(crate) async fn loopback(context: Arc<Context>, stream: TcpStream) {
-    let Ok(local) = stream.local_addr() else {
-        return;
-    };
-    let to = at_loopback(local);
+pub(crate) fn loopback(context: Arc<Context>, stream: TcpStream) -> Step {
+    match stream.local_addr() {
+        Ok(local) => Step::new(decide(context, stream, at_loopback(local))),
+        Err(_) => Step::END,
+    }
+}
+
+async fn decide(context: Arc<Context>, stream: TcpStream, to: Destination) -> Step {
     if !asking::submit(&context, &to.connect(Transport::Tcp))
         .await
         .is_allow()
     {
         Prefixed::new(Vec::new(), stream).reset_on_close();
-        return;
+        return Step::END;
     }
-    carry(context, stream, to).await;
+    carry(context, stream, to)
 }
 
 /// A port of the loopback, which is the host's where the policy grants it.
@@ -43,23 +47,29 @@ pub(crate) fn at_loopback(wanted: SocketAddr) -> Destination {
 }
 
 /// Serves a connection to a port of the host's loopback that was allowed.
-pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, to: Destination) {
+pub(crate) fn carry(context: Arc<Context>, stream: TcpStream, to: Destination) -> Step {
     let client = Prefixed::new(Vec::new(), stream);
     if context.decider.reads_requests(&to.host, to.port) {
-        tunnel::run(context, client, to, None).await;
-        return;
+        return tunnel::run(context, client, to, None);
     }
-    match dial::dial(context, to).await {
-        Ok(server) => relay::run(client, server).await,
-        Err(_) => client.reset_on_close(),
-    }
+    Step::new(async move {
+        match dial::dial(context, to).await {
+            Ok(server) => return relay::run(client, server),
+            Err(_) => client.reset_on_close(),
+        }
+        Step::END
+    })
 }
 
 /// A connection of the host to a published port.
-pub(crate) async fn publish(context: Arc<Context>, stream: TcpStream, port: u16) {
-    let Ok(local) = stream.local_addr() else {
-        return;
-    };
+pub(crate) fn publish(context: Arc<Context>, stream: TcpStream, port: u16) -> Step {
+    match stream.local_addr() {
+        Ok(local) => Step::new(enter(context, stream, local, port)),
+        Err(_) => Step::END,
+    }
+}
+
+async fn enter(context: Arc<Context>, stream: TcpStream, local: SocketAddr, port: u16) -> Step {
     let to = Destination {
         host: Host::from(local.ip()),
         address: Some(local.ip().to_canonical()),
@@ -71,8 +81,11 @@ pub(crate) async fn publish(context: Arc<Context>, stream: TcpStream, port: u16)
     let allowed = context.decider.submit(to.connect(Transport::Tcp));
     match dial::inside(&context, port).await {
         Ok(server) if allowed.is_allow() => {
-            relay::run(client, Prefixed::new(Vec::new(), server)).await;
+            relay::run(client, Prefixed::new(Vec::new(), server))
         }
-        _ => client.reset_on_close(),
+        _ => {
+            client.reset_on_close();
+            Step::END
+        }
     }
 }

@@ -11,6 +11,7 @@ use crate::names::Names;
 use crate::resolver::Resolver;
 use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
+use crate::steps::Step;
 use crate::{dns_serve, forward, proxy, transparent, udp};
 use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -260,7 +261,7 @@ impl Listeners {
     }
 }
 
-fn accept_all<F, Fut>(
+fn accept_all<F>(
     listener: TcpListener,
     limit: &Arc<Semaphore>,
     context: &Arc<Context>,
@@ -268,8 +269,7 @@ fn accept_all<F, Fut>(
     serve: F,
 ) -> io::Result<()>
 where
-    F: Fn(Arc<Context>, tokio::net::TcpStream) -> Fut + Send + 'static,
-    Fut: Future<Output = ()> + Send + 'static,
+    F: Fn(Arc<Context>, tokio::net::TcpStream) -> Step + Send + 'static,
 {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (context, busy) = (context.clone(), busy.clone());
@@ -277,7 +277,7 @@ where
         let busy = Busy::new(&busy);
         let served = serve(context.clone(), stream);
         async move {
-            served.await;
+            served.run().await;
             drop(busy);
         }
     }));
@@ -293,11 +293,12 @@ fn serve_expected(
     move |stream, way| {
         let (context, busy) = (context.clone(), Busy::new(&busy));
         Box::pin(async move {
-            match way {
-                Way::Proxy => proxy::serve(context, stream).await,
-                Way::Transparent(wanted) => transparent::carry(context, stream, wanted).await,
-                Way::Loopback(to) => forward::carry(context, stream, to).await,
-            }
+            let served = match way {
+                Way::Proxy => proxy::serve(context, stream),
+                Way::Transparent(wanted) => transparent::carry(context, stream, wanted),
+                Way::Loopback(to) => forward::carry(context, stream, to),
+            };
+            served.run().await;
             drop(busy);
         })
     }

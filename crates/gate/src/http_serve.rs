@@ -14,6 +14,7 @@ use crate::prefixed::Prefixed;
 use crate::proxy;
 use crate::refusal::{self, Refusal, plain};
 use crate::relay;
+use crate::steps::Step;
 use crate::tunnel;
 use crate::upstream::Upstream;
 use crate::{http1, http2};
@@ -26,6 +27,7 @@ use hyper_util::rt::TokioIo;
 use std::convert::Infallible;
 use std::future::ready;
 use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// How a client's requests are taken.
@@ -60,61 +62,66 @@ enum Next {
 }
 
 /// Serves the requests of one connection; `first` is a connection that is being made already.
-pub(crate) async fn run(
+pub(crate) fn run(
     context: Arc<Context>,
     stream: Prefixed,
     mode: Mode,
     first: Option<Pending>,
-) {
+) -> Step {
     let session = Session::new(context, mode, first);
-    let service = service_fn(|request| {
-        let session = session.clone();
-        async move { Ok::<_, Infallible>(session.answer(request).await) }
-    });
+    Step::new(serve(session, stream))
+}
+
+async fn serve(session: Arc<Session>, stream: Prefixed) -> Step {
+    let service = service_fn(|request| answer(&session, request));
     let served = http1::reader()
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await;
     let next = session.take_next();
     let (Ok(()), Some(next)) = (served, next) else {
-        return;
+        return Step::END;
     };
     match next {
-        Next::Tunnel { client, server, to } => {
-            let Some(client) = raw(client).await else {
-                return;
-            };
-            if dial::is_own_loopback(&session.context, &to) {
-                relay::run(client, server).await;
-            } else {
-                // Boxed, because a tunnel can carry HTTP, which can end here again.
-                let context = session.context.clone();
+        Next::Tunnel { client, server, to } => match raw(client).await {
+            Some(client) if dial::is_own_loopback(&session.context, &to) => {
+                relay::run(client, server)
+            }
+            Some(client) => {
                 let server: Pending = Box::pin(ready(Ok(server)));
-                Box::pin(tunnel::run(context, client, to, Some(server))).await;
+                tunnel::run(session.context.clone(), client, to, Some(server))
             }
-        }
-        Next::Upgrade { client, server } => {
-            if let (Some(client), Some(server)) = (raw(client).await, raw(server).await) {
-                relay::run(client, server).await;
-            }
-        }
+            None => Step::END,
+        },
+        Next::Upgrade { client, server } => match (raw(client).await, raw(server).await) {
+            (Some(client), Some(server)) => relay::run(client, server),
+            _ => Step::END,
+        },
     }
 }
 
+/// Answers a request. Boxed, so that a connection between two requests does not hold what one needs.
+fn answer(
+    session: &Arc<Session>,
+    request: Request<Incoming>,
+) -> Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>> {
+    let session = session.clone();
+    Box::pin(async move { Ok(session.answer(request).await) })
+}
+
 /// The same for a connection of HTTP/2, which carries nothing but requests.
-pub(crate) async fn run_http2(
+pub(crate) fn run_http2(
     context: Arc<Context>,
     stream: Prefixed,
     mode: Mode,
     first: Option<Pending>,
-) {
+) -> Step {
     let session = Session::new(context, mode, first);
-    let service = service_fn(|request| {
-        let session = session.clone();
-        async move { Ok::<_, Infallible>(session.answer(request).await) }
-    });
-    let connection = http2::reader().serve_connection(TokioIo::new(stream), service);
-    let _ = connection.await;
+    Step::last(async move {
+        let service = service_fn(|request| answer(&session, request));
+        let connection = http2::reader().serve_connection(TokioIo::new(stream), service);
+        let _ = connection.await;
+    })
 }
 
 /// Makes a request that was decided for `host` the one that is sent; whether it wants to change the

@@ -11,6 +11,7 @@ use crate::dial::{self, Pending};
 use crate::http_serve::{self, Mode};
 use crate::prefixed::Prefixed;
 use crate::secure::Secure;
+use crate::steps::Step;
 use crate::tunnel;
 use crate::wire::Wire;
 use bailiwick_event::Host;
@@ -35,19 +36,30 @@ pub(crate) enum Below {
 }
 
 /// Serves a connection whose name was decided; `server` is the connection below its TLS.
-pub(crate) async fn run(
+pub(crate) fn run(
     context: Arc<Context>,
     client: Prefixed,
     to: Destination,
     name: Host,
     server: Below,
-) {
+) -> Step {
+    Step::new(agree(context, client, to, name, server))
+}
+
+async fn agree(
+    context: Arc<Context>,
+    client: Prefixed,
+    to: Destination,
+    name: Host,
+    server: Below,
+) -> Step {
     let Ok(tls) = context.tls() else {
-        return client.reset_on_close();
+        client.reset_on_close();
+        return Step::END;
     };
     let accepting = LazyConfigAcceptor::new(rustls::server::Acceptor::default(), client);
     let Ok(Ok(started)) = timeout(AGREE, accepting).await else {
-        return;
+        return Step::END;
     };
     let offers = started.client_hello().alpn();
     let offers = offers
@@ -85,17 +97,19 @@ pub(crate) async fn run(
     };
     let config = match tls.accepting(&name, protocol.as_deref()) {
         Ok(config) => config,
-        Err(_) => return started.io.reset_on_close(),
+        Err(_) => {
+            started.io.reset_on_close();
+            return Step::END;
+        }
     };
     let Ok(Ok(stream)) = timeout(AGREE, started.into_stream(config)).await else {
-        return;
+        return Step::END;
     };
     let client = Prefixed::within(Wire::Accepted(Box::new(stream)));
     if client.protocol() == Some(b"h2") {
-        http_serve::run_http2(context.clone(), client, Mode::Origin(to), server).await;
+        http_serve::run_http2(context.clone(), client, Mode::Origin(to), server)
     } else {
-        // Boxed, because what is within TLS is read as what is in the clear.
-        Box::pin(tunnel::run(context.clone(), client, to, server)).await;
+        tunnel::run(context.clone(), client, to, server)
     }
 }
 

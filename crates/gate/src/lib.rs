@@ -56,6 +56,7 @@ mod settings;
 mod socket_address;
 mod sockets;
 mod socks;
+mod steps;
 mod taps;
 mod transparent;
 mod tunnel;

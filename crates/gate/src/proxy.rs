@@ -10,6 +10,7 @@ use crate::names::Bound;
 use crate::prefixed::Prefixed;
 use crate::relay;
 use crate::socks::{self, Parsed, Reply};
+use crate::steps::Step;
 use crate::tunnel;
 use bailiwick_event::{Host, Transport, Via};
 use std::future::ready;
@@ -40,27 +41,32 @@ pub(crate) fn destination(context: &Context, host: Host, port: u16, via: Via) ->
 }
 
 /// Serves one connection.
-pub(crate) async fn serve(context: Arc<Context>, stream: TcpStream) {
+pub(crate) fn serve(context: Arc<Context>, stream: TcpStream) -> Step {
+    Step::new(begin(context, stream))
+}
+
+async fn begin(context: Arc<Context>, stream: TcpStream) -> Step {
     let mut client = Prefixed::new(Vec::new(), stream);
     let first = timeout(HANDSHAKE, client.read_ahead()).await;
     if !matches!(first, Ok(Ok(n)) if n > 0) {
-        return;
+        return Step::END;
     }
     match client.ahead()[0] {
-        5 => socks5(context, client).await,
+        5 => return Step::new(socks5(context, client)),
         // SOCKS4 has one answer for everything that is not granted.
-        4 => end(client, &[0, 0x5b, 0, 0, 0, 0, 0, 0]).await,
+        4 => return end(client, &[0, 0x5b, 0, 0, 0, 0, 0, 0]).await,
         22 => client.reset_on_close(),
-        _ => http_serve::run(context, client, Mode::Proxy, None).await,
+        _ => return http_serve::run(context, client, Mode::Proxy, None),
     }
+    Step::END
 }
 
-async fn socks5(context: Arc<Context>, mut client: Prefixed) {
+async fn socks5(context: Arc<Context>, mut client: Prefixed) -> Step {
     let asked = timeout(HANDSHAKE, handshake(&mut client)).await;
     let (host, port) = match asked {
         Ok(Ok(Some(asked))) => asked,
         Ok(Err(reply)) => return end(client, &reply.bytes()).await,
-        Ok(Ok(None)) | Err(_) => return,
+        Ok(Ok(None)) | Err(_) => return Step::END,
     };
     let to = destination(&context, host, port, Via::Socks5);
     let own = dial::is_own_loopback(&context, &to);
@@ -79,13 +85,13 @@ async fn socks5(context: Arc<Context>, mut client: Prefixed) {
         }
     };
     if client.write_all(&Reply::Succeeded.bytes()).await.is_err() {
-        return;
+        return Step::END;
     }
     if own {
-        relay::run(client, server).await;
+        relay::run(client, server)
     } else {
         let server: Pending = Box::pin(ready(Ok(server)));
-        tunnel::run(context, client, to, Some(server)).await;
+        tunnel::run(context, client, to, Some(server))
     }
 }
 
@@ -123,9 +129,10 @@ async fn message<T>(
 }
 
 /// Sends the last bytes of a connection.
-async fn end(mut client: Prefixed, bytes: &[u8]) {
+async fn end(mut client: Prefixed, bytes: &[u8]) -> Step {
     let _ = client.write_all(bytes).await;
     let _ = client.shutdown().await;
+    Step::END
 }
 
 #[cfg(test)]

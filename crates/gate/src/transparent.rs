@@ -7,6 +7,7 @@ use crate::destination::Destination;
 use crate::dns_serve;
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
+use crate::steps::Step;
 use crate::tunnel;
 use bailiwick_event::{Transport, Via};
 use std::net::SocketAddr;
@@ -14,18 +15,22 @@ use std::sync::Arc;
 use tokio::net::TcpStream;
 
 /// Serves one connection.
-pub(crate) async fn serve(context: Arc<Context>, stream: TcpStream) {
-    let Ok(wanted) = stream.local_addr() else {
-        return;
-    };
-    carry(context, stream, wanted).await;
+pub(crate) fn serve(context: Arc<Context>, stream: TcpStream) -> Step {
+    match stream.local_addr() {
+        Ok(wanted) => carry(context, stream, wanted),
+        Err(_) => Step::END,
+    }
 }
 
 /// Serves a connection of a program that wanted to go there.
-pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, wanted: SocketAddr) {
-    if wanted.port() == 53 {
-        return dns_serve::tcp(context, stream).await;
+pub(crate) fn carry(context: Arc<Context>, stream: TcpStream, wanted: SocketAddr) -> Step {
+    match wanted.port() {
+        53 => Step::last(dns_serve::tcp(context, stream)),
+        _ => Step::new(decide(context, stream, wanted)),
     }
+}
+
+async fn decide(context: Arc<Context>, stream: TcpStream, wanted: SocketAddr) -> Step {
     let client = Prefixed::new(Vec::new(), stream);
     let to = Destination {
         host: context.host_of(wanted.ip()),
@@ -37,8 +42,8 @@ pub(crate) async fn carry(context: Arc<Context>, stream: TcpStream, wanted: Sock
     let act = to.connect(Transport::Tcp);
     let decision = asking::submit(&context, &act).await;
     if decision.is_allow() {
-        tunnel::run(context, client, to, None).await;
+        tunnel::run(context, client, to, None)
     } else {
-        tunnel::refuse(context, client, Refusal::new(&act, decision)).await;
+        tunnel::refuse(context, client, Refusal::new(&act, decision))
     }
 }

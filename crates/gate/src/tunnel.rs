@@ -13,6 +13,7 @@ use crate::opening::{self, MAX_OPENING, Opening, Reading};
 use crate::prefixed::Prefixed;
 use crate::refusal::Refusal;
 use crate::relay;
+use crate::steps::Step;
 use bailiwick_event::{Decision, Host, Origin, RuleRef, Via};
 use std::future::ready;
 use std::sync::Arc;
@@ -34,12 +35,21 @@ enum Server {
 }
 
 /// Serves a connection whose destination was allowed; `server` where it is being dialled already.
-pub(crate) async fn run(
+pub(crate) fn run(
+    context: Arc<Context>,
+    client: Prefixed,
+    to: Destination,
+    server: Option<Pending>,
+) -> Step {
+    Step::new(open(context, client, to, server))
+}
+
+async fn open(
     context: Arc<Context>,
     mut client: Prefixed,
     to: Destination,
     server: Option<Pending>,
-) {
+) -> Step {
     // A server that is known to speak HTTP says nothing before it is asked, and may be connected.
     let early = server.is_some() || !context.speaks_http(&to);
     let mut dial: Pending =
@@ -71,7 +81,7 @@ pub(crate) async fn run(
             read = client.read_ahead() => match read {
                 Ok(0) => break opening::read_late(client.ahead(), reading),
                 Ok(_) => {}
-                Err(_) => return,
+                Err(_) => return Step::END,
             },
             dialled = &mut dial, if waiting => match dialled {
                 Ok(stream) => server = Server::Connected(stream),
@@ -87,10 +97,10 @@ pub(crate) async fn run(
                 }
                 Ok(n) => {
                     if client.write_all(&chunk[..n]).await.is_err() {
-                        return;
+                        return Step::END;
                     }
                 }
-                Err(_) => return client.reset_on_close(),
+                Err(_) => return reset(client),
             },
             () = sleep_until(until), if deadline.is_some() => {
                 break opening::read_late(client.ahead(), reading);
@@ -111,7 +121,7 @@ pub(crate) async fn run(
                     Server::Connected(stream) => Below::Dialling(Box::pin(ready(Ok(stream)))),
                     Server::Failed(error) => Below::Dialling(Box::pin(ready(Err(error)))),
                 };
-                return inspected(context, client, to, sni.clone(), below).await;
+                return inspected(context, client, to, sni.clone(), below);
             }
             to.tls(sni.clone(), false)
         }
@@ -121,7 +131,7 @@ pub(crate) async fn run(
         Opening::Http2 => {
             let _ = client.write_all(HTTP2_ANSWER).await;
             let _ = client.shutdown().await;
-            return;
+            return Step::END;
         }
         Opening::Http => {
             let server: Option<Pending> = match server {
@@ -129,7 +139,7 @@ pub(crate) async fn run(
                 Server::Connected(stream) => Some(Box::pin(ready(Ok(stream)))),
                 Server::Failed(error) => Some(Box::pin(ready(Err(error)))),
             };
-            return http_serve::run(context, client, Mode::Origin(to), server).await;
+            return http_serve::run(context, client, Mode::Origin(to), server);
         }
     };
     let allowed = match opening {
@@ -155,11 +165,10 @@ pub(crate) async fn run(
     };
     if !allowed {
         // A server that was greeted is reset too, not left to guess.
-        client.reset_on_close();
         if let Server::Connected(stream) = server {
             stream.reset_on_close();
         }
-        return;
+        return reset(client);
     }
     let server = match server {
         Server::Waiting => dial.await,
@@ -167,9 +176,15 @@ pub(crate) async fn run(
         Server::Failed(error) => Err(error),
     };
     match server {
-        Ok(server) => relay::run(client, server).await,
-        Err(_) => client.reset_on_close(),
+        Ok(server) => relay::run(client, server),
+        Err(_) => reset(client),
     }
+}
+
+/// Ends a connection so that its client sees a failure and no polite end.
+fn reset(client: Prefixed) -> Step {
+    client.reset_on_close();
+    Step::END
 }
 
 /// Whether the TLS of a connection is looked into. A program chooses the name that it asks for: what
@@ -191,13 +206,13 @@ fn named(sni: Option<&[u8]>, to: &Destination) -> Option<Host> {
 }
 
 /// Serves a connection whose TLS is looked into, once its name was decided.
-async fn inspected(
+fn inspected(
     context: Arc<Context>,
     client: Prefixed,
     to: Destination,
     sni: Option<Vec<u8>>,
     below: Below,
-) {
+) -> Step {
     let name = named(sni.as_deref(), &to);
     let act = to.tls(sni, true);
     let refused = match context.tls() {
@@ -209,8 +224,8 @@ async fn inspected(
         }
     };
     match name {
-        Some(name) if !refused => intercept::run(context, client, to, name, below).await,
-        _ => client.reset_on_close(),
+        Some(name) if !refused => intercept::run(context, client, to, name, below),
+        _ => reset(client),
     }
 }
 
@@ -252,7 +267,11 @@ async fn speak(server: &mut Server, chunk: &mut [u8]) -> std::io::Result<usize> 
 }
 
 /// Ends a connection that was refused: by an answer where the client speaks HTTP, else a reset.
-pub(crate) async fn refuse(context: Arc<Context>, mut client: Prefixed, refusal: Refusal) {
+pub(crate) fn refuse(context: Arc<Context>, client: Prefixed, refusal: Refusal) -> Step {
+    Step::new(end(context, client, refusal))
+}
+
+async fn end(context: Arc<Context>, mut client: Prefixed, refusal: Refusal) -> Step {
     let reading = Reading::Ordinary;
     let opening = timeout(SPEAK_FIRST, async {
         loop {
@@ -271,9 +290,9 @@ pub(crate) async fn refuse(context: Arc<Context>, mut client: Prefixed, refusal:
         Err(_) => opening::read_late(client.ahead(), reading) == Opening::Http,
     };
     if http {
-        http_serve::run(context, client, Mode::Refused(refusal), None).await;
+        http_serve::run(context, client, Mode::Refused(refusal), None)
     } else {
-        client.reset_on_close();
+        reset(client)
     }
 }
 
