@@ -4,6 +4,7 @@
 use crate::secure::Secure;
 use bailiwick_event::{Act, Host, Scheme, Text, Transport, Via};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// The longest text of a program's choosing that goes into an act, in bytes.
 const MAX_TEXT: usize = 8 * 1024;
@@ -17,7 +18,7 @@ pub(crate) struct Destination {
     pub(crate) port: u16,
     pub(crate) via: Via,
     /// How the server is named within TLS that the gate speaks; none where it speaks none.
-    pub(crate) secure: Option<Secure>,
+    pub(crate) secure: Option<Arc<Secure>>,
 }
 
 impl Destination {

@@ -80,9 +80,7 @@ async fn enter(context: Arc<Context>, stream: TcpStream, local: SocketAddr, port
     let client = Prefixed::new(Vec::new(), stream);
     let allowed = context.decider.submit(to.connect(Transport::Tcp));
     match dial::inside(&context, port).await {
-        Ok(server) if allowed.is_allow() => {
-            relay::run(client, Prefixed::new(Vec::new(), server))
-        }
+        Ok(server) if allowed.is_allow() => relay::run(client, Prefixed::new(Vec::new(), server)),
         _ => {
             client.reset_on_close();
             Step::END

@@ -12,7 +12,7 @@ use crate::resolver::Resolver;
 use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
 use crate::steps::Step;
-use crate::{dns_serve, forward, proxy, transparent, udp};
+use crate::{dns_serve, forward, pool, proxy, transparent, udp};
 use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashSet;
@@ -218,6 +218,7 @@ impl Listeners {
 
     /// Starts the tasks; they run until the runtime ends.
     fn serve(self, context: &Arc<Context>, busy: &Arc<AtomicUsize>) -> io::Result<()> {
+        tokio::spawn(pool::keep(context.pool.clone()));
         let limit = Arc::new(Semaphore::new(accept::max_connections()));
         // What a sandbox holds open does not keep the host from a published port.
         let publish_limit = Arc::new(Semaphore::new(MAX_PUBLISHED));

@@ -201,7 +201,7 @@ impl Session {
         };
         match (&self.mode, asked.form) {
             (Mode::Origin(to), Form::Origin | Form::Absolute) => {
-                self.forward(to.clone(), request, asked).await
+                self.forward(to, request, asked).await
             }
             (Mode::Proxy, Form::Absolute | Form::Authority) => self.proxy(request, asked).await,
             (Mode::Proxy, Form::Origin) => closing(plain(StatusCode::BAD_REQUEST, HELP.into())),
@@ -232,7 +232,7 @@ impl Session {
             return closing(refusal.response(request.headers()));
         }
         if !tunnel {
-            return self.forward(to, request, asked).await;
+            return self.forward(&to, request, asked).await;
         }
         match dial::dial(self.context.clone(), to.clone()).await {
             Ok(server) => {
@@ -256,7 +256,7 @@ impl Session {
     /// Decides a request, sends it, and decides its answer.
     async fn forward(
         &self,
-        to: Destination,
+        to: &Destination,
         request: Request<Incoming>,
         mut asked: Asked,
     ) -> Response<Body> {
@@ -267,11 +267,11 @@ impl Session {
         let accept = refusal::accept(request.headers());
         let mut request = request;
         let upgrade = hyper::upgrade::on(&mut request);
-        let (mut request, sent) = if dial::is_own_loopback(&self.context, &to) {
+        let (mut request, sent) = if dial::is_own_loopback(&self.context, to) {
             let own = |body| Body::passing(Held::nothing(body), Vec::new());
             (request.map(own), None)
         } else {
-            match exchange::decide(&self.context, &to, &host, request, &mut asked).await {
+            match exchange::decide(&self.context, to, &host, request, &mut asked).await {
                 Ok((request, sent)) => (request, Some(sent)),
                 // The connection stays, where the request has no body that is left unread.
                 Err(Answered::Refused(refusal)) => {
@@ -283,15 +283,15 @@ impl Session {
             }
         };
         let proxied = matches!(self.mode, Mode::Proxy);
-        let upgrades = rewrite(&mut request, &asked, &host, &to, proxied);
+        let upgrades = rewrite(&mut request, &asked, &host, to, proxied);
         if let Some(sent) = &sent {
-            request = sent.show(&self.context, &to, request);
+            request = sent.show(&self.context, to, request);
         }
-        let mut response = match self.upstream.send(&self.context, &to, request).await {
+        let mut response = match self.upstream.send(&self.context, to, request).await {
             Ok(response) => response,
             Err(error) => {
                 if let Some(sent) = sent {
-                    if let Some(Answered::Refused(refusal)) = sent.found(&self.context, &to) {
+                    if let Some(Answered::Refused(refusal)) = sent.found(&self.context, to) {
                         return closing(refusal.response(&accept));
                     }
                     sent.failed(&error.to_string());
@@ -318,7 +318,7 @@ impl Session {
         headers::clean_response(response.headers_mut(), proxied);
         match sent {
             None => response.map(|body| Body::passing(Held::nothing(body), Vec::new())),
-            Some(sent) => match sent.decide(&self.context, &to, response).await {
+            Some(sent) => match sent.decide(&self.context, to, response).await {
                 Ok(response) => response,
                 Err(Answered::Refused(refusal)) => refusal.response(&accept).map(Body::from),
                 Err(Answered::Broken(why)) => {

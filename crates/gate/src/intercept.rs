@@ -66,10 +66,10 @@ async fn agree(
         .into_iter()
         .flatten()
         .filter(|o| o.len() <= MAX_OFFER);
-    let secure = Secure {
+    let secure = Arc::new(Secure {
         name: name.clone(),
         offers: offers.take(MAX_OFFERS).map(<[u8]>::to_vec).collect(),
-    };
+    });
     let to = Destination {
         secure: Some(secure.clone()),
         ..to

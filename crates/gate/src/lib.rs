@@ -43,6 +43,7 @@ mod model_calls;
 mod names;
 mod opening;
 mod outer_proxy;
+mod pool;
 mod prefixed;
 mod proxy;
 mod refusal;

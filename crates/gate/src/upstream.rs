@@ -1,112 +1,18 @@
-//! Connections to servers, and requests on them.
-//!
-//! Decision: what is within TLS shares its connections among all clients of the sandbox, because to
-//! agree on TLS twice for each of them would double what a connection costs. The key of a connection
-//! is all that it was decided and certified by; a request never takes one that was made for another
-//! name.
+//! Requests on connections to servers: within TLS on one that all clients share, in the clear on one
+//! that is the client's own.
 
 use crate::body::Body;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
+use crate::pool::{Key, Sender};
 use crate::{http1, http2};
-use bailiwick_event::Via;
 use hyper::body::Incoming;
-use hyper::client::conn::{http1 as h1, http2 as h2};
+use hyper::client::conn::http1 as h1;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
-use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// Connections to one server that wait for a request.
-const IDLE: usize = 64;
-/// How long one may wait. Servers mostly end one after a minute or more.
-const WAITS: Duration = Duration::from_secs(50);
-
-/// What the connections of one destination have in common. How the program came to it is no part.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Key(Destination);
-
-impl Key {
-    fn of(to: &Destination) -> Self {
-        let via = match to.via {
-            // Leads to the host's loopback, where nothing else does.
-            Via::Loopback => Via::Loopback,
-            _ => Via::Proxy,
-        };
-        Self(Destination {
-            address: None,
-            via,
-            ..to.clone()
-        })
-    }
-}
-
-struct Idle {
-    sender: h1::SendRequest<Body>,
-    since: Instant,
-}
-
-#[derive(Default)]
-struct Connections {
-    /// Of HTTP/1.1: those that no request uses.
-    idle: HashMap<Key, Vec<Idle>>,
-    /// Of HTTP/2: one for all requests.
-    shared: HashMap<Key, h2::SendRequest<Body>>,
-}
-
-/// Connections to servers that can take a request.
-#[derive(Default)]
-pub(crate) struct Pool(Mutex<Connections>);
-
-/// A connection that can take a request.
-enum Sender {
-    One(h1::SendRequest<Body>),
-    Many(h2::SendRequest<Body>),
-}
-
-impl Pool {
-    fn with<T>(&self, get: impl FnOnce(&mut Connections) -> T) -> T {
-        get(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// One for a request to this destination; the one that was used last is the least likely to
-    /// have been ended by its server meanwhile.
-    fn take(&self, key: &Key) -> Option<Sender> {
-        self.with(|all| {
-            if let Some(sender) = all.shared.get(key) {
-                if !sender.is_closed() {
-                    return Some(Sender::Many(sender.clone()));
-                }
-                all.shared.remove(key);
-            }
-            let idle = all.idle.get_mut(key)?;
-            while let Some(one) = idle.pop() {
-                if one.sender.is_ready() && one.since.elapsed() < WAITS {
-                    return Some(Sender::One(one.sender));
-                }
-            }
-            None
-        })
-    }
-
-    fn put(&self, key: Key, sender: h1::SendRequest<Body>) {
-        let since = Instant::now();
-        self.with(|all| {
-            all.idle.retain(|_, idle| {
-                idle.retain(|one| one.sender.is_ready() && one.since.elapsed() < WAITS);
-                !idle.is_empty()
-            });
-            let idle = all.idle.entry(key).or_default();
-            if idle.len() >= IDLE {
-                idle.remove(0);
-            }
-            idle.push(Idle { sender, since });
-        });
-    }
-}
+use std::sync::Arc;
 
 /// The upstream side of one client's connection.
 pub(crate) struct Upstream {
@@ -186,29 +92,14 @@ impl Upstream {
         mut request: Request<Body>,
     ) -> Result<Response<Incoming>, DialError> {
         let key = Key::of(to);
-        let mut fresh = false;
         loop {
-            let sender = match context.pool.take(&key) {
-                Some(sender) => sender,
-                None => {
-                    // Of requests that come at once one dials, and the others wait for what it gets.
-                    let mut first = self.first.lock().await;
-                    match context.pool.take(&key) {
-                        Some(sender @ Sender::Many(_)) => sender,
-                        _ => {
-                            fresh = true;
-                            let pending = first.take();
-                            connect(context, to, &key, pending).await?
-                        }
-                    }
-                }
-            };
-            let unsent = match sender {
-                Sender::One(mut sender) => {
+            let (sender, fresh) = self.sender(context, to, &key).await?;
+            let mut unsent = match sender {
+                Sender::One(mut lent) => {
                     http1::shape(&mut request);
-                    match sender.try_send_request(request).await {
+                    match lent.sender.try_send_request(request).await {
                         Ok(response) => {
-                            give_back(context, key, sender);
+                            lent.give_back();
                             return Ok(response);
                         }
                         Err(error) => error,
@@ -217,7 +108,7 @@ impl Upstream {
                 Sender::Many(mut sender) => {
                     http2::shape(&mut request);
                     if sender.ready().await.is_err() && !fresh {
-                        context.pool.with(|all| all.shared.remove(&key));
+                        context.pool.forget(&key);
                         continue;
                     }
                     match sender.try_send_request(request).await {
@@ -226,13 +117,37 @@ impl Upstream {
                     }
                 }
             };
-            let mut error = unsent;
-            match error.take_message() {
+            match unsent.take_message() {
                 // It was ended meanwhile; nothing of the request was sent.
                 Some(whole) if !fresh => request = whole,
-                _ => return Err(broken(to, &error.into_error())),
+                _ => return Err(broken(to, &unsent.into_error())),
             }
         }
+    }
+
+    /// A connection for a request, and whether it is a new one.
+    async fn sender(
+        &self,
+        context: &Arc<Context>,
+        to: &Destination,
+        key: &Key,
+    ) -> Result<(Sender, bool), DialError> {
+        if let Some(sender) = context.pool.take(key) {
+            return Ok((sender, false));
+        }
+        // Of a client's requests that come at once one dials, and the others wait for what it gets.
+        let mut first = self.first.lock().await;
+        if let Some(sender) = context.pool.take(key) {
+            return Ok((sender, false));
+        }
+        let pending = first.take();
+        if pending.is_none()
+            && let Some(lent) = context.pool.wait(key).await
+        {
+            return Ok((Sender::One(lent), false));
+        }
+        let sender = connect(context, to, key, pending).await?;
+        Ok((sender, true))
     }
 }
 
@@ -249,28 +164,15 @@ async fn connect(
     };
     if stream.protocol() != Some(b"h2") {
         let sender = http1::connect(stream).await.map_err(|e| broken(to, &e))?;
-        return Ok(Sender::One(sender));
+        return Ok(Sender::One(context.pool.lend(key, sender)));
     }
     let (sender, connection) = http2::writer()
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|e| broken(to, &e))?;
     tokio::spawn(async move { drop(connection.await) });
-    let shared = sender.clone();
-    context
-        .pool
-        .with(|all| all.shared.insert(key.clone(), shared));
+    context.pool.share(key, sender.clone());
     Ok(Sender::Many(sender))
-}
-
-/// Keeps a connection for the next request, as soon as the answer of this one has come whole.
-fn give_back(context: &Arc<Context>, key: Key, mut sender: h1::SendRequest<Body>) {
-    let pool = Arc::clone(&context.pool);
-    tokio::spawn(async move {
-        if sender.ready().await.is_ok() {
-            pool.put(key, sender);
-        }
-    });
 }
 
 fn broken(to: &Destination, error: &hyper::Error) -> DialError {
