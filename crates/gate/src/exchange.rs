@@ -83,7 +83,7 @@ pub(crate) async fn decide(
         && let Some(body) = rest.take()
     {
         let limit = decider.body_limit();
-        let at = Looked::at(body.into(), &head.headers, limit).await;
+        let at = Box::pin(Looked::at(body.into(), &head.headers, limit)).await;
         looked = Some(at.map_err(|error| Answered::Broken(error.to_string()))?);
     }
     let part = match need {
@@ -108,7 +108,7 @@ pub(crate) async fn decide(
             decider.submit_request(&act, &exchange, part, rewritten.as_deref())
         };
         if submitted.decision.verdict == Verdict::Ask {
-            let decision = asking::ask(context, &act, &submitted).await;
+            let decision = Box::pin(asking::ask(context, &act, &submitted)).await;
             submitted.decision = decision;
         }
         let decision = &submitted.decision;
@@ -311,7 +311,7 @@ impl Sent {
         if (need == Need::Deciding || of_model)
             && let Some(body) = rest.take()
         {
-            let at = Looked::at(body, &head.headers, decider.body_limit()).await;
+            let at = Box::pin(Looked::at(body, &head.headers, decider.body_limit())).await;
             match at {
                 Ok(at) => looked = Some(at),
                 Err(error) => {

@@ -203,7 +203,9 @@ impl Session {
             (Mode::Origin(to), Form::Origin | Form::Absolute) => {
                 self.forward(to, request, asked).await
             }
-            (Mode::Proxy, Form::Absolute | Form::Authority) => self.proxy(request, asked).await,
+            (Mode::Proxy, Form::Absolute | Form::Authority) => {
+                Box::pin(self.proxy(request, asked)).await
+            }
             (Mode::Proxy, Form::Origin) => closing(plain(StatusCode::BAD_REQUEST, HELP.into())),
             (Mode::Origin(_) | Mode::Refused(_), _) => closing(plain(
                 StatusCode::BAD_REQUEST,

@@ -75,7 +75,7 @@ impl Upstream {
         }
         let stream = match self.first.lock().await.take() {
             Some(pending) => pending.await?,
-            None => dial::dial(context.clone(), to.clone()).await?,
+            None => Box::pin(dial::dial(context.clone(), to.clone())).await?,
         };
         let mut sender = http1::connect(stream).await.map_err(|e| broken(to, &e))?;
         let sent = sender.send_request(request).await;
@@ -146,7 +146,8 @@ impl Upstream {
         {
             return Ok((Sender::One(lent), false));
         }
-        let sender = connect(context, to, key, pending).await?;
+        // Boxed, because most requests need none.
+        let sender = Box::pin(connect(context, to, key, pending)).await?;
         Ok((sender, true))
     }
 }
