@@ -190,6 +190,9 @@ pub(crate) struct LogArguments {
     /// The HTTP requests in HAR 1.2, the format of browsers and proxies
     #[arg(long, conflicts_with_all = ["denied", "boundary", "json", "follow"])]
     pub(crate) har: bool,
+    /// A body that was kept (`[network] keep_bodies`), by the name that its row has
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["denied", "boundary", "json", "follow", "har"])]
+    pub(crate) body: Option<String>,
     /// Go on until the session ends
     #[arg(long)]
     pub(crate) follow: bool,

@@ -1,14 +1,16 @@
 //! `bailiwick log --har`: the requests of a session in the format that browsers and proxies exchange
-//! (HAR 1.2). What a session does not record is left empty: headers and bodies, which hold
-//! credentials.
+//! (HAR 1.2). What a session does not record is left empty: headers, which hold credentials, and bodies
+//! but for those that the policy keeps.
 
-use bailiwick_event::{Act, Event, Failure, Verdict};
+use bailiwick_event::{Act, Event, Failure, KeptBodies, KeptBody, Verdict};
+use bailiwick_ledger::SessionReader;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// The requests among these rows and their answers.
-pub(crate) fn har(events: &[Event]) -> Result<String, Failure> {
+pub(crate) fn har(events: &[Event], reader: &SessionReader) -> Result<String, Failure> {
     let answer = |event: &Event| match &event.act {
         Act::HttpResponse { request, .. } => Some((*request, event.clone())),
         _ => None,
@@ -16,7 +18,7 @@ pub(crate) fn har(events: &[Event]) -> Result<String, Failure> {
     let answers: HashMap<u64, Event> = events.iter().filter_map(answer).collect();
     let entries: Vec<Value> = events
         .iter()
-        .filter_map(|event| entry(event, answers.get(&event.id)))
+        .filter_map(|event| entry(event, answers.get(&event.id), reader))
         .collect();
     let whole = json!({ "log": {
         "version": "1.2",
@@ -29,7 +31,7 @@ pub(crate) fn har(events: &[Event]) -> Result<String, Failure> {
 }
 
 /// One request; none where the row is another.
-fn entry(event: &Event, answer: Option<&Event>) -> Option<Value> {
+fn entry(event: &Event, answer: Option<&Event>, reader: &SessionReader) -> Option<Value> {
     let Act::Http {
         method,
         host,
@@ -63,7 +65,8 @@ fn entry(event: &Event, answer: Option<&Event>) -> Option<Value> {
         .collect();
     let seen = Answer::of(event, answer);
     let started = Timestamp::from_nanosecond(i128::from(event.time_ns)).ok()?;
-    Some(json!({
+    let (posted, content) = bodies(answer, &seen, reader);
+    let mut whole = json!({
         "startedDateTime": started.to_string(),
         "time": seen.wait + seen.receive,
         "request": {
@@ -82,7 +85,7 @@ fn entry(event: &Event, answer: Option<&Event>) -> Option<Value> {
             "httpVersion": "unknown",
             "cookies": [],
             "headers": [],
-            "content": { "size": seen.received, "mimeType": seen.kind },
+            "content": content,
             "redirectURL": "",
             "headersSize": -1,
             "bodySize": seen.received,
@@ -92,7 +95,40 @@ fn entry(event: &Event, answer: Option<&Event>) -> Option<Value> {
         "comment": format!(
             "row {}: {} by {}", event.id, event.decision.verdict, event.decision.rule
         ),
-    }))
+    });
+    if let Some(posted) = posted {
+        whole["request"]["postData"] = posted;
+    }
+    Some(whole)
+}
+
+/// The bodies of a request and its answer, as far as they were kept.
+fn bodies(answer: Option<&Event>, seen: &Answer, reader: &SessionReader) -> (Option<Value>, Value) {
+    let kept = match answer.map(|event| &event.act) {
+        Some(Act::HttpResponse { bodies, .. }) => bodies.as_deref().cloned().unwrap_or_default(),
+        _ => KeptBodies::default(),
+    };
+    let read = |kept: Option<KeptBody>| {
+        let body = kept.and_then(|kept| Some((reader.body(&kept.hash)?, kept.cut)))?;
+        let comment = if body.1 { "cut short" } else { "" };
+        Some(match String::from_utf8(body.0) {
+            Ok(text) => json!({ "text": text, "comment": comment }),
+            Err(other) => json!({
+                "text": BASE64_STANDARD.encode(other.as_bytes()),
+                "encoding": "base64",
+                "comment": comment,
+            }),
+        })
+    };
+    let posted = read(kept.request).map(|mut posted| {
+        // The type of what was asked is not recorded.
+        posted["mimeType"] = json!("");
+        posted
+    });
+    let mut content = read(kept.response).unwrap_or_else(|| json!({}));
+    content["size"] = json!(seen.received);
+    content["mimeType"] = json!(seen.kind);
+    (posted, content)
 }
 
 /// What came of a request; sizes in bytes, -1 where they are not known; times in milliseconds.

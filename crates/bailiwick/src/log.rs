@@ -23,7 +23,12 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
     let (mut info, reader) = find(&arguments.session.session)?;
     if arguments.har {
         let events = reader.events(&Filter::default())?;
-        output::print(&har(&events)?)?;
+        output::print(&har(&events, &reader)?)?;
+        return Ok(0);
+    }
+    if let Some(hash) = &arguments.body {
+        let body = reader.body(hash).ok_or_else(|| no_body(&info, hash))?;
+        output::print_foreign(&body)?;
         return Ok(0);
     }
     let mut filter = Filter {
@@ -49,6 +54,15 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
         std::thread::sleep(FOLLOW);
         info = crate::selection::sessions()?.find(info.id.as_str())?;
     }
+}
+
+/// The error where a body is not to be had.
+fn no_body(info: &SessionInfo, hash: &str) -> Failure {
+    Failure::usage(format!(
+        "session {} has no body {hash}, or not as it was kept; `bailiwick log --json` names those that \
+         it has (`bodies`)",
+        info.id
+    ))
 }
 
 fn header(info: &SessionInfo, reader: &SessionReader) -> Result<String, Failure> {

@@ -1,12 +1,30 @@
 //! Output to people and to pipes. A reader that went away ends the output, not the program.
 
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, harmless};
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
 
 /// Writes to stdout.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    print_bytes(text.as_bytes())
+}
+
+/// The same for what a stranger wrote: as it is for a file, harmless for a terminal.
+pub(crate) fn print_foreign(bytes: &[u8]) -> Result<(), Failure> {
+    if stdout().is_terminal() {
+        let text = String::from_utf8_lossy(bytes);
+        let shown = |c: char| match c {
+            '\n' | '\t' => c,
+            c if harmless(c) => c,
+            _ => '\u{fffd}',
+        };
+        return print(&text.chars().map(shown).collect::<String>());
+    }
+    print_bytes(bytes)
+}
+
+fn print_bytes(bytes: &[u8]) -> Result<(), Failure> {
     let mut out = stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(bytes).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Failure::fault(format!("stdout cannot be written: {e}")))
         }

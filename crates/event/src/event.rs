@@ -1,7 +1,7 @@
 //! One act at a boundary. What the sandboxed program chose is [`Text`], because it is hostile;
 //! what the product measured is a number.
 
-use crate::{Boundary, Decision, Host, ModelAnswer, ModelCall, Text, Verdict};
+use crate::{Boundary, Decision, Host, KeptBodies, ModelAnswer, ModelCall, Text, Verdict};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -278,6 +278,9 @@ pub enum Act {
         /// Why the answer did not come whole.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<Text>,
+        /// The bodies, where the policy keeps them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        bodies: Option<Box<KeptBodies>>,
     },
     /// A person was asked about an act, and answered or did not.
     Answered {

@@ -27,6 +27,14 @@ pub(crate) trait Decider: Send + Sync {
     fn body_limit(&self) -> usize {
         1024 * 1024
     }
+    /// Bytes of the bodies of a machine's requests and answers that are kept; none where none are.
+    fn keep_limit(&self, _host: &Host, _port: u16) -> Option<usize> {
+        None
+    }
+    /// Keeps a body; its name, none where it could not be kept.
+    fn keep_body(&self, _body: &[u8]) -> Option<String> {
+        None
+    }
     /// The refusal of a message whose body is larger, if it is refused.
     fn beyond(&self) -> Option<Decision> {
         None
@@ -131,6 +139,14 @@ impl Decider for Arc<Guard> {
 
     fn body_limit(&self) -> usize {
         Guard::body_limit(self)
+    }
+
+    fn keep_limit(&self, host: &Host, port: u16) -> Option<usize> {
+        Guard::keep_limit(self, host, port)
+    }
+
+    fn keep_body(&self, body: &[u8]) -> Option<String> {
+        Guard::keep_body(self, body)
     }
 
     fn beyond(&self) -> Option<Decision> {

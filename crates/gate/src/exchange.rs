@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::http_asked::Asked;
+use crate::keep::{Keep, Kept};
 use crate::looked::{Looked, message, unseen};
 use crate::model;
 use crate::model_calls::Call;
@@ -18,7 +19,7 @@ use crate::secret_use;
 use crate::secrets::Found;
 use crate::taps::{Count, Row, Watch};
 use bailiwick_event::fields::{BodyState, EventType, Exchange};
-use bailiwick_event::{Act, Decision, Host, RuleRef, Text, Verdict};
+use bailiwick_event::{Act, Decision, Host, KeptBodies, KeptBody, RuleRef, Text, Verdict};
 use bailiwick_rules::{Need, Part};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
@@ -47,6 +48,8 @@ pub(crate) struct Sent {
     masked: Arc<AtomicU64>,
     /// The secret that its body carried, and may not.
     found: Found,
+    /// What is kept of its body.
+    kept: Kept,
 }
 
 /// Decides a request, and changes it where a rule says so: then it is decided again, and not
@@ -159,6 +162,10 @@ pub(crate) async fn decide(
     {
         taps.push(call.question_tap(&head.headers));
     }
+    let kept = Kept::default();
+    if let Some(limit) = decider.keep_limit(&to.host, to.port) {
+        taps.push(Box::new(Keep::new(decider, &head.headers, limit, &kept)));
+    }
     let held = match (looked, rest) {
         (Some(looked), _) => looked.held,
         (None, Some(body)) => Held::nothing(body),
@@ -178,6 +185,7 @@ pub(crate) async fn decide(
         sent,
         masked: Arc::default(),
         found: Found::default(),
+        kept,
     };
     let body = Body::passing(held, taps);
     Ok((Request::from_parts(head, body), sent))
@@ -236,6 +244,13 @@ impl Sent {
         self.sent.load(Ordering::Relaxed)
     }
 
+    /// What was kept of its body, and of its answer's.
+    pub(crate) fn bodies(&self, response: Option<&KeptBody>) -> Option<Box<KeptBodies>> {
+        let (request, response) = (self.kept.get().cloned(), response.cloned());
+        let any = request.is_some() || response.is_some();
+        any.then(|| Box::new(KeptBodies { request, response }))
+    }
+
     /// Records what came of it.
     pub(crate) fn note(&self, act: Act) {
         self.decider.note(act, Decision::allow(self.rule.clone()));
@@ -272,6 +287,7 @@ impl Sent {
             first_ns: nanoseconds(self.since),
             duration_ns: nanoseconds(self.since),
             problem: None,
+            bodies: self.bodies(None),
         }
     }
 
@@ -387,7 +403,11 @@ impl Sent {
             (None, Some(body)) => Held::nothing(body),
             (None, None) => Held::none(),
         };
-        taps.push(Box::new(Row::new(self, act)));
+        let kept = Kept::default();
+        if let Some(limit) = decider.keep_limit(&to.host, to.port) {
+            taps.push(Box::new(Keep::new(&decider, &head.headers, limit, &kept)));
+        }
+        taps.push(Box::new(Row::new(self, act, kept)));
         Ok(Response::from_parts(head, Body::passing(held, taps)))
     }
 }

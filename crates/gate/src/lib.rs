@@ -37,6 +37,7 @@ mod http2;
 mod http_asked;
 mod http_serve;
 mod intercept;
+mod keep;
 mod looked;
 mod model;
 mod model_calls;

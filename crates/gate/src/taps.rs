@@ -5,6 +5,7 @@ use crate::body::{End, Held, Tap};
 use crate::decider::Decider;
 use crate::decode::{Coding, Decoder};
 use crate::exchange::{Sent, nanoseconds};
+use crate::keep::Kept;
 use crate::looked::{Looked, message};
 use bailiwick_event::fields::{BodyState, Exchange};
 use bailiwick_event::{Act, Text};
@@ -28,14 +29,17 @@ pub(crate) struct Row {
     sent: Sent,
     act: Act,
     received: u64,
+    /// What is kept of the answer's body.
+    kept: Kept,
 }
 
 impl Row {
-    pub(crate) fn new(sent: Sent, act: Act) -> Self {
+    pub(crate) fn new(sent: Sent, act: Act, kept: Kept) -> Self {
         Self {
             sent,
             act,
             received: 0,
+            kept,
         }
     }
 }
@@ -53,12 +57,14 @@ impl Tap for Row {
             masked,
             duration_ns,
             problem,
+            bodies,
             ..
         } = &mut act
         {
             *sent = self.sent.bytes();
             *received = self.received;
             *masked = self.sent.masked();
+            *bodies = self.sent.bodies(self.kept.get());
             *duration_ns = nanoseconds(self.sent.since());
             *problem = match end {
                 End::Whole => None,
@@ -70,20 +76,34 @@ impl Tap for Row {
     }
 }
 
-/// What detections want to see of a body, collected as it passes.
-struct Collected {
+/// What is wanted of a body without its coding, collected as it passes.
+pub(crate) struct Collected {
     decoder: Decoder,
     text: Vec<u8>,
     size: u64,
 }
 
 impl Collected {
-    fn new(headers: &HeaderMap, limit: usize) -> Self {
+    pub(crate) fn new(headers: &HeaderMap, limit: usize) -> Self {
         Self {
             decoder: Decoder::new(Coding::of(headers), limit),
             text: Vec::new(),
             size: 0,
         }
+    }
+
+    /// Takes a part of it.
+    pub(crate) fn take(&mut self, data: &[u8]) {
+        self.size += data.len() as u64;
+        let new = self.decoder.decode(data);
+        self.text.extend(new);
+    }
+
+    /// All that was collected, and whether there was no more.
+    pub(crate) fn finish(&mut self) -> (Vec<u8>, bool) {
+        let rest = self.decoder.finish();
+        self.text.extend(rest);
+        (std::mem::take(&mut self.text), !self.decoder.is_cut())
     }
 }
 
@@ -117,24 +137,20 @@ impl Watch {
 
 impl Tap for Watch {
     fn data(&mut self, data: &[u8]) {
-        self.collected.size += data.len() as u64;
-        let new = self.collected.decoder.decode(data);
-        self.collected.text.extend(new);
+        self.collected.take(data);
     }
 
     fn end(&mut self, end: &End) {
-        let collected = &mut self.collected;
-        let rest = collected.decoder.finish();
-        collected.text.extend(rest);
+        let (text, all) = self.collected.finish();
         let whole = *end == End::Whole;
         let looked = Looked {
             held: Held::none(),
-            state: match whole && !collected.decoder.is_cut() {
+            state: match whole && all {
                 true => BodyState::Captured,
                 false => BodyState::Truncated,
             },
-            text: String::from_utf8_lossy(&collected.text).into_owned(),
-            size: whole.then(|| i64::try_from(collected.size).unwrap_or(i64::MAX)),
+            text: String::from_utf8_lossy(&text).into_owned(),
+            size: whole.then(|| i64::try_from(self.collected.size).unwrap_or(i64::MAX)),
         };
         let unseen = BodyState::Unseen;
         let exchange = match &self.response {

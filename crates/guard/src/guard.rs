@@ -6,7 +6,7 @@ use crate::refusal::built_in;
 use crate::rules::{Judged, Rules, Seen};
 use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Exchange, Projection};
-use bailiwick_event::{Act, Decision, Event, Host, Origin, Ports, RuleRef};
+use bailiwick_event::{Act, Decision, Event, Host, HostPattern, Origin, Ports, RuleRef};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::inspection::{WITHIN, inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
@@ -19,6 +19,9 @@ use std::sync::{Arc, OnceLock};
 /// Bytes of a body that are held back where the policy says nothing, and whatever it says.
 const BODY_LIMIT: u64 = 1024 * 1024;
 const MAX_BODY: usize = 64 * 1024 * 1024;
+/// Bytes of a body that are kept, where the policy says nothing else, and at most.
+const KEEP_LIMIT: u64 = 256 * 1024;
+const MAX_KEPT: usize = 16 * 1024 * 1024;
 
 /// What is told about every event when it has been decided. It runs on the thread that asked,
 /// and must not ask the guard itself.
@@ -359,6 +362,7 @@ impl Guard {
         self.http_only(host, port)
             || WITHIN.iter().any(|on| set.has(*on))
             || self.has_secret(host, port)
+            || self.keeps_bodies(host, port)
     }
 
     /// Whether the gate looks into a TLS connection to this machine, which has a language model or
@@ -375,6 +379,7 @@ impl Guard {
                 self.http_only(host, port)
                     || self.rules.could_ask(host, port)
                     || self.has_secret(host, port)
+                    || self.keeps_bodies(host, port)
                     || model && self.rules.ask_models()
             }
         }
@@ -382,19 +387,30 @@ impl Guard {
 
     /// Whether a secret is for a machine, within TLS.
     fn has_secret(&self, host: &Host, port: u16) -> bool {
-        let mut hosts = self
-            .policy
-            .secrets
-            .iter()
-            .flat_map(|secret| &secret.value.hosts);
-        hosts.any(|pattern| {
-            let port_fits = match pattern.ports {
-                Ports::Unsaid => port == 443,
-                Ports::One(one) => one == port,
-                Ports::All => true,
-            };
-            port_fits && pattern.covers(host)
-        })
+        let secrets = self.policy.secrets.iter();
+        let mut hosts = secrets.flat_map(|secret| &secret.value.hosts);
+        hosts.any(|pattern| is_of(pattern, host, port, &[443]))
+    }
+
+    /// Whether the policy has the bodies of a machine's requests and answers kept.
+    fn keeps_bodies(&self, host: &Host, port: u16) -> bool {
+        let mut kept = self.policy.network.keep_bodies.iter();
+        kept.any(|pattern| is_of(&pattern.value, host, port, &[80, 443]))
+    }
+
+    /// Bytes of a body that are kept, of a machine's requests and answers; none where none are.
+    #[must_use]
+    pub fn keep_limit(&self, host: &Host, port: u16) -> Option<usize> {
+        let limit = self.policy.network.keep_limit.as_ref();
+        let limit = limit.map_or(KEEP_LIMIT, |limit| limit.value);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_KEPT);
+        self.keeps_bodies(host, port).then_some(limit)
+    }
+
+    /// Keeps a body beside the record; its name there, none where it could not be kept.
+    #[must_use]
+    pub fn keep_body(&self, body: &[u8]) -> Option<String> {
+        self.ledger.keep_body(body).ok().flatten()
     }
 
     /// Those of a host's addresses that may be dialled at this port: public ones, those that the
@@ -416,6 +432,16 @@ impl Guard {
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
+}
+
+/// Whether a pattern means a machine; without a port it means these.
+fn is_of(pattern: &HostPattern, host: &Host, port: u16, unsaid: &[u16]) -> bool {
+    let port_fits = match pattern.ports {
+        Ports::Unsaid => unsaid.contains(&port),
+        Ports::One(one) => one == port,
+        Ports::All => true,
+    };
+    port_fits && pattern.covers(host)
 }
 
 fn unrecorded(error: &LedgerError) -> Decision {

@@ -3,6 +3,7 @@
 //! is full, and then for a bounded time. What could not be kept is counted, told in the next row
 //! that can, and the caller learns it before it answers.
 
+use crate::bodies;
 use crate::chain;
 use crate::index::{self, Close, Line};
 use crate::journal::Journal;
@@ -43,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) work: Condvar,
     /// The writer got on.
     pub(crate) space: Condvar,
+    /// Bytes of bodies that were kept.
+    kept: Mutex<u64>,
 }
 
 /// What was recorded so far.
@@ -155,6 +158,7 @@ impl Ledger {
             state: Mutex::new(state),
             work: Condvar::new(),
             space: Condvar::new(),
+            kept: Mutex::new(0),
         })))))
     }
 
@@ -184,6 +188,17 @@ impl Ledger {
     /// [`LedgerError::Io`].
     pub fn keep_policy(&self, text: &str) -> Result<(), LedgerError> {
         write_new(&self.directory().join("policy.lock"), text.as_bytes())
+    }
+
+    /// Keeps a body beside the record; gives its name, none where the session has kept as much as it
+    /// may (256 MiB, compressed).
+    ///
+    /// # Errors
+    /// [`LedgerError::Io`].
+    pub fn keep_body(&self, body: &[u8]) -> Result<Option<String>, LedgerError> {
+        let used = self.0.0.kept.lock();
+        let mut used = used.unwrap_or_else(PoisonError::into_inner);
+        bodies::keep(self.directory(), body, &mut used)
     }
 
     /// The session's name.

@@ -5,6 +5,7 @@
 //! be slow (the database, the disk, another reader) is elsewhere. Everything that is read back
 //! may have been changed by anyone with the user's rights, and is parsed as hostile input.
 
+mod bodies;
 mod chain;
 mod database;
 mod error;

@@ -3,6 +3,7 @@
 //! gives out events that it parsed, never a file's own bytes: those may hold a terminal's
 //! commands.
 
+use crate::bodies;
 use crate::chain;
 use crate::database;
 use crate::recovery::{self, Damage};
@@ -98,6 +99,12 @@ impl SessionReader {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(LedgerError::io("read", &path)(error)),
         }
+    }
+
+    /// A body that was kept, by its name; none where it is not there, or is no longer what it was.
+    #[must_use]
+    pub fn body(&self, hash: &str) -> Option<Vec<u8>> {
+        bodies::read(&self.directory, hash)
     }
 
     /// The rows that a filter wants, oldest first.

@@ -47,6 +47,8 @@ publish = ["127.0.0.1:3000:3000"]
 inspect = { "*" = "auto", "pinned.test" = "never" }
 roots = ["~/company-ca.pem"]
 body_limit = "4MiB"
+keep_bodies = ["api.example.com"]
+keep_limit = "1MiB"
 body_beyond = "allow"
 resolvers = ["10.1.2.3", "[::1]:5353"]
 [network.hosts]

@@ -236,6 +236,12 @@ pub struct NetworkPolicy {
     /// `resolvers`: the name servers that the gate asks; none: those of the machine.
     #[serde(default)]
     pub resolvers: Vec<Sourced<SocketAddr>>,
+    /// `keep_bodies`: the machines of whose requests and answers the record keeps the bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keep_bodies: Vec<Sourced<HostPattern>>,
+    /// Bytes of a body that are kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_limit: Option<Sourced<u64>>,
     /// Ports of the host that lead to a port of the sandbox's loopback.
     pub publish: Vec<Sourced<Publish>>,
     /// Machines that the user's own clients are configured to download from (`@pip`, …): theirs may

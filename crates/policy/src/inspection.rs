@@ -94,6 +94,7 @@ pub fn may_inspect(policy: &Effective) -> bool {
     let allowed = network.inspect.iter().any(|entry| !forbidden(entry));
     let needed = !network.http.is_empty()
         || !policy.secrets.is_empty()
+        || !network.keep_bodies.is_empty()
         || policy.rules.iter().any(|r| WITHIN.contains(&r.on));
     allowed || needed && !network.inspect.iter().find(of_all).is_some_and(forbidden)
 }

@@ -20,6 +20,7 @@ pub mod fuzzing;
 mod import;
 mod in_short;
 pub mod inspection;
+mod key;
 mod keys;
 mod load;
 mod lock_text;

@@ -143,6 +143,9 @@ impl Merge {
                 .set
                 .get(name)
                 .is_some_and(|set| set.value == *value),
+            Value::Host(host) if key == KeyId::KeepBodies => {
+                network.keep_bodies.iter().any(|kept| kept.value == *host)
+            }
             Value::Host(host) => self.network_grants(host),
             Value::Set(set) => self
                 .sets
@@ -209,6 +212,9 @@ impl Merge {
             (Value::Rule(rule), _) => self.insert_rule(rule, giver),
             (Value::Set(set), _) => self.sets.push((*set, giver.layer, origin.clone())),
             (Value::Host(host), KeyId::NetworkDeny) => once(&mut network.deny, host, origin),
+            (Value::Host(host), KeyId::KeepBodies) => {
+                once(&mut network.keep_bodies, host, origin);
+            }
             (Value::Host(host), _) => once(&mut network.allow, host, origin),
             (Value::Secret(secret), _) => {
                 let mut secret = (**secret).clone();
@@ -417,6 +423,7 @@ impl Merge {
                 return;
             }
             (Value::Number(n), KeyId::BodyLimit) => network.body_limit = Some(sourced(n, origin)),
+            (Value::Number(n), KeyId::KeepLimit) => network.keep_limit = Some(sourced(n, origin)),
             (Value::Number(n), KeyId::BodyBeyond) => {
                 network.body_beyond = Beyond::at(*n).map(|beyond| sourced(&beyond, origin));
             }

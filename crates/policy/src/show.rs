@@ -116,6 +116,13 @@ pub fn render_show(loaded: &Loaded) -> String {
         texts(&network.resolvers, ToString::to_string),
     );
     page.list(
+        KeyId::KeepBodies,
+        texts(&network.keep_bodies, ToString::to_string),
+    );
+    page.limit(KeyId::KeepLimit, network.keep_limit.as_ref(), |n| {
+        quote(&show_size(*n))
+    });
+    page.list(
         KeyId::Pass,
         texts(&effective.environment.pass, Clone::clone),
     );

@@ -353,6 +353,10 @@ fn no_place(entry: &Entry, layer: Layer, template: bool) -> Option<(&'static str
             "`network.resolvers` has no place in a project's policy",
             "write it in your own policy, or give the file by --policy",
         )),
+        KeyId::KeepBodies if template || layer == Layer::Project => Some((
+            "`network.keep_bodies` has no place in a project's policy",
+            "write it in your own policy, or give the file by --policy",
+        )),
         KeyId::PackKeys if template || layer != Layer::System => Some((
             "`lock.pack_keys` has its place only in the system's policy",
             "remove it, or write it in /etc/bailiwick/policy.toml",

@@ -29,6 +29,7 @@ mod files;
 mod full_disk;
 mod import;
 mod inspect;
+mod kept;
 mod limits;
 mod models;
 mod network;
