@@ -65,7 +65,7 @@ pub(crate) async fn decide(
     let (mut head, body) = request.into_parts();
     if !context.secrets.is_empty() {
         let act = to.http(head.method.as_str(), host, &asked.path);
-        secret_use::refuse(context, to, &act, &asked.path, &head.headers)?;
+        secret_use::refuse(context, to, host, &act, &asked.path, &head.headers)?;
     }
     let state = unseen(body.is_end_stream());
     let mut looked = None;
@@ -229,9 +229,10 @@ impl Sent {
         &self,
         context: &Context,
         to: &Destination,
+        host: &Host,
         request: Request<Body>,
     ) -> Request<Body> {
-        secret_use::show(context, to, self.row, request, &self.found)
+        secret_use::show(context, to, host, self.row, request, &self.found)
     }
 
     /// Why it was broken off, where its body carried what may not go there.

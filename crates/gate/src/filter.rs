@@ -16,6 +16,10 @@ pub(crate) trait Filter: Send {
     fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String>;
     /// What is left at the end.
     fn end(&mut self) -> Result<Vec<u8>, String>;
+    /// What comes behind the rest.
+    fn trailers(&mut self, _trailers: &mut HeaderMap) -> Result<(), String> {
+        Ok(())
+    }
     /// Bytes that wait for the next part; none where what comes out has another length.
     fn waiting(&self) -> Option<usize>;
 }
@@ -69,7 +73,9 @@ where
                 Some(Err(other)) => {
                     this.trailers = other.into_trailers().ok();
                     this.ended = true;
-                    this.filter.end()
+                    let trailers = this.trailers.as_mut();
+                    let done = trailers.map_or(Ok(()), |t| this.filter.trailers(t));
+                    done.and_then(|()| this.filter.end())
                 }
                 None => {
                     this.ended = true;
@@ -80,7 +86,7 @@ where
                 Ok(out) if out.is_empty() => {}
                 Ok(out) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
                 Err(why) => {
-                    this.ended = true;
+                    (this.ended, this.trailers) = (true, None);
                     return Poll::Ready(Some(Err(why.into())));
                 }
             }

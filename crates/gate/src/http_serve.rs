@@ -14,6 +14,8 @@ use crate::prefixed::Prefixed;
 use crate::proxy;
 use crate::refusal::{self, Refusal, plain};
 use crate::relay;
+use crate::secret_use;
+use crate::secrets::Replacer;
 use crate::steps::Step;
 use crate::tunnel;
 use crate::upstream::Upstream;
@@ -58,6 +60,8 @@ enum Next {
     Upgrade {
         client: OnUpgrade,
         server: OnUpgrade,
+        /// Takes secrets out of what the server says.
+        mask: Option<Replacer>,
     },
 }
 
@@ -93,8 +97,13 @@ async fn serve(session: Arc<Session>, stream: Prefixed) -> Step {
             }
             None => Step::END,
         },
-        Next::Upgrade { client, server } => match (raw(client).await, raw(server).await) {
-            (Some(client), Some(server)) => relay::run(client, server),
+        Next::Upgrade {
+            client,
+            server,
+            mask,
+        } => match (raw(client).await, raw(server).await, mask) {
+            (Some(client), Some(server), None) => relay::run(client, server),
+            (Some(client), Some(server), Some(mask)) => relay::masked(client, server, mask),
             _ => Step::END,
         },
     }
@@ -287,7 +296,7 @@ impl Session {
         let proxied = matches!(self.mode, Mode::Proxy);
         let upgrades = rewrite(&mut request, &asked, &host, to, proxied);
         if let Some(sent) = &sent {
-            request = sent.show(&self.context, to, request);
+            request = sent.show(&self.context, to, &host, request);
         }
         let mut response = match self.upstream.send(&self.context, to, request).await {
             Ok(response) => response,
@@ -309,12 +318,17 @@ impl Session {
                 }
                 return closing(plain(StatusCode::BAD_GATEWAY, message.into()));
             }
+            let mask = secret_use::mask_upgrade(&self.context, to, &mut response);
             if let Some(sent) = sent {
                 sent.upgraded(&response);
             }
             let server = hyper::upgrade::on(&mut response);
             let client = upgrade;
-            self.set_next(Next::Upgrade { client, server });
+            self.set_next(Next::Upgrade {
+                client,
+                server,
+                mask,
+            });
             return response.map(|body| Body::passing(Held::nothing(body), Vec::new()));
         }
         headers::clean_response(response.headers_mut(), proxied);

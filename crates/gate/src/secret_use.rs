@@ -5,12 +5,13 @@ use crate::context::Context;
 use crate::decode::{Coding, Decoder};
 use crate::destination::Destination;
 use crate::exchange::Answered;
-use crate::secrets::{self, Found, Inject, Mask, Refuse, Secret};
-use bailiwick_event::{Act, Boundary, Decision, RuleRef, Text};
+use crate::secrets::{self, Found, Inject, Mask, Refuse, Replacer, Secret, masks};
+use bailiwick_event::{Act, Boundary, Decision, Host, RuleRef, Text};
 use bailiwick_policy::SecretPlace;
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::header::{
     ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, RANGE,
+    SEC_WEBSOCKET_EXTENSIONS,
 };
 use hyper::{Request, Response};
 use std::sync::atomic::AtomicU64;
@@ -23,11 +24,12 @@ const MAX_CODED: usize = 1024 * 1024 * 1024;
 pub(crate) fn refuse(
     context: &Context,
     to: &Destination,
+    host: &Host,
     act: &Act,
     path: &str,
     headers: &HeaderMap,
 ) -> Result<(), Answered> {
-    match secrets::misplaced(&context.secrets, to, path, headers) {
+    match secrets::misplaced(&context.secrets, to, host, path, headers) {
         None => Ok(()),
         Some(secret) => Err(refused(context, to, act, secret)),
     }
@@ -68,6 +70,7 @@ pub(crate) fn found(
 pub(crate) fn show(
     context: &Context,
     to: &Destination,
+    host: &Host,
     row: u64,
     mut request: Request<Body>,
     found: &Found,
@@ -76,17 +79,19 @@ pub(crate) fn show(
     if all.is_empty() {
         return request;
     }
-    let used = secrets::inject(all, to, &mut request);
-    let bound: Vec<&Secret> = secrets::bound(all, to).collect();
-    let strange = all.iter().filter(|secret| !bound.contains(secret));
-    let strange: Vec<_> = strange.cloned().collect();
-    if !bound.is_empty() {
+    let carried = |secret: &&Secret| secrets::may_carry(secret, to, host);
+    let (carried, strange): (Vec<&Secret>, Vec<&Secret>) = all.iter().partition(carried);
+    let strange: Vec<_> = strange.into_iter().cloned().collect();
+    let used = secrets::inject(carried.iter().copied(), &mut request);
+    if secrets::bound(all, to).next().is_some() {
         // What is coded, or comes in parts of the program's choosing, hides what stands in it.
         let headers = request.headers_mut();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         headers.remove(RANGE);
+        // The only one that is known compresses (RFC 7692).
+        headers.remove(SEC_WEBSOCKET_EXTENSIONS);
     }
-    let in_body = bound
+    let in_body = carried
         .into_iter()
         .filter(|s| s.rule().places.contains(&SecretPlace::Body));
     let in_body: Vec<&Secret> = in_body.collect();
@@ -131,23 +136,38 @@ pub(crate) fn mask(
     response: Response<Incoming>,
     masked: &Arc<AtomicU64>,
 ) -> Response<Source> {
-    let all = &context.secrets;
-    let bound: Vec<&Secret> = match all.is_empty() {
-        true => Vec::new(),
-        false => secrets::bound(all, to).collect(),
-    };
+    let bound: Vec<&Secret> = secrets::bound(&context.secrets, to).collect();
     if bound.is_empty() {
         return response.map(Source::from);
     }
+    let mut response = response;
+    let n = masks::in_head(&mut masks::replacer(bound.iter().copied()), &mut response);
+    masked.fetch_add(n, std::sync::atomic::Ordering::Relaxed);
     let (mut head, body) = response.into_parts();
-    let n = secrets::mask_headers(all, to, &mut head.headers);
-    masked.fetch_add(n as u64, std::sync::atomic::Ordering::Relaxed);
     let coding = Coding::of(&head.headers);
-    let decoder = (coding != Coding::Identity).then(|| {
+    // Of an answer that has no body (of HEAD, 304) nothing is undone.
+    let coded = coding != Coding::Identity && !body.is_end_stream();
+    let decoder = coded.then(|| {
         head.headers.remove(CONTENT_ENCODING);
         head.headers.remove(CONTENT_LENGTH);
         Decoder::new(coding, MAX_CODED)
     });
     let body = Source::filtered(body, Mask::new(bound, decoder, masked));
     Response::from_parts(head, body)
+}
+
+/// Takes the secrets out of the head of an answer after which the connection carries something else;
+/// gives what takes them out of that.
+pub(crate) fn mask_upgrade<B>(
+    context: &Context,
+    to: &Destination,
+    response: &mut Response<B>,
+) -> Option<Replacer> {
+    let bound: Vec<&Secret> = secrets::bound(&context.secrets, to).collect();
+    if bound.is_empty() {
+        return None;
+    }
+    let mut replacer = masks::replacer(bound);
+    masks::in_head(&mut replacer, response);
+    Some(replacer)
 }

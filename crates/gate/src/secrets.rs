@@ -6,12 +6,13 @@
 //! secret. Both are of one length, so that a message's length is what it was.
 
 mod flow;
+pub(crate) mod masks;
 mod replace;
 mod requests;
 
 pub(crate) use flow::{Found, Inject, Mask, Refuse};
 pub(crate) use replace::Replacer;
-pub(crate) use requests::{bound, inject, mask_headers, misplaced};
+pub(crate) use requests::{bound, inject, may_carry, misplaced};
 
 use bailiwick_event::{Decision, Host, Origin, Ports, RuleRef};
 use bailiwick_policy::{SecretPlace, SecretRule, Sourced};

@@ -80,3 +80,42 @@ fn a_machine_may_have_it_by_name_and_port_and_only_within_tls_unless_the_port_is
     }
     assert!(plain.is_for(&host("x.b.test"), 8443, false));
 }
+
+#[test]
+fn it_is_found_in_what_it_is_coded_in_wherever_it_stands() {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    let value = "key-Ab/Cd+EfGhIjKlMnOpQrStUv==";
+    let made = Secret::new(&entry(&["a.test"]), value.into()).unwrap();
+    for before in 0..4 {
+        for after in 0..4 {
+            let text = format!("{}{value}{}", &"user"[..before], &"more"[..after]);
+            for engine in [&STANDARD, &URL_SAFE] {
+                let coded = engine.encode(&text);
+                let out = masks::replacer([&made]).whole(coded.as_bytes());
+                assert_eq!(out.len(), coded.len());
+                let out = String::from_utf8(engine.decode(out).unwrap()).unwrap();
+                assert!(!out.contains("Ab/Cd"), "{out}");
+            }
+        }
+    }
+    for coded in [
+        "key-Ab%2FCd%2BEfGhIjKlMnOpQrStUv%3D%3D",
+        "key-Ab\\/Cd+EfGhIjKlMnOpQrStUv==",
+    ] {
+        assert_ne!(
+            masks::replacer([&made]).whole(coded.as_bytes()),
+            coded.as_bytes()
+        );
+    }
+    let mut headers = hyper::HeaderMap::new();
+    let named = Secret::new(&entry(&["a.test"]), "Key-AbCdEfGhIjKlMnOp".into()).unwrap();
+    headers.insert("x-key-abcdefghijklmnop", "y".parse().unwrap());
+    headers.insert("x", "Key-AbCdEfGhIjKlMnOp".parse().unwrap());
+    assert_eq!(
+        masks::in_headers(&mut masks::replacer([&named]), &mut headers),
+        2
+    );
+    assert_eq!(headers.len(), 1);
+    assert_eq!(headers["x"], named.stand_in());
+}

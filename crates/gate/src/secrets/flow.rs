@@ -1,8 +1,10 @@
 //! Secrets in bodies.
 
-use super::{Replacer, Secret};
+use super::requests::in_values;
+use super::{Replacer, Secret, masks};
 use crate::decode::Decoder;
 use crate::filter::Filter;
+use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -72,21 +74,33 @@ impl Refuse {
     }
 }
 
+impl Refuse {
+    fn refuse<T>(&self, at: usize) -> Result<T, String> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        *found = self.secrets.get(at).cloned();
+        Err("it carries what stands for a secret".to_owned())
+    }
+}
+
 impl Filter for Refuse {
     fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
         let out = self.replacer.part(part);
         match self.replacer.replaced.iter().position(|n| *n > 0) {
             None => Ok(out),
-            Some(at) => {
-                let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-                *found = self.secrets.get(at).cloned();
-                Err("it carries what stands for a secret".to_owned())
-            }
+            Some(at) => self.refuse(at),
         }
     }
 
     fn end(&mut self) -> Result<Vec<u8>, String> {
         Ok(self.replacer.end())
+    }
+
+    fn trailers(&mut self, trailers: &mut HeaderMap) -> Result<(), String> {
+        let held = |secret: &Secret| in_values(trailers, &secret.stand_in);
+        match self.secrets.iter().position(held) {
+            None => Ok(()),
+            Some(at) => self.refuse(at),
+        }
     }
 
     fn waiting(&self) -> Option<usize> {
@@ -109,19 +123,16 @@ impl Mask {
         decoder: Option<Decoder>,
         masked: &Arc<AtomicU64>,
     ) -> Self {
-        let pairs = secrets
-            .into_iter()
-            .map(|s| (s.value.as_str(), s.stand_in.as_str()));
         Self {
-            replacer: Replacer::new(pairs),
+            replacer: masks::replacer(secrets),
             decoder,
             masked: Arc::clone(masked),
         }
     }
 
     fn count(&mut self) {
-        let n: usize = self.replacer.replaced.iter_mut().map(std::mem::take).sum();
-        self.masked.fetch_add(n as u64, Ordering::Relaxed);
+        let n = self.replacer.take_count();
+        self.masked.fetch_add(n, Ordering::Relaxed);
     }
 }
 
@@ -157,6 +168,12 @@ impl Filter for Mask {
         out.extend(self.replacer.end());
         self.count();
         Ok(out)
+    }
+
+    fn trailers(&mut self, trailers: &mut HeaderMap) -> Result<(), String> {
+        let n = masks::in_headers(&mut self.replacer, trailers);
+        self.masked.fetch_add(n, Ordering::Relaxed);
+        Ok(())
     }
 
     fn waiting(&self) -> Option<usize> {

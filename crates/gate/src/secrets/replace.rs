@@ -1,15 +1,40 @@
 //! Puts texts in the place of others of the same length, in bytes that come in parts: what could be
-//! the beginning of one waits for the next part, and nothing else does.
+//! the beginning of one waits for the next part, and nothing else does. A beginning that both texts
+//! have in common goes on at once: a message that ends with it may be one that is waited for.
 
 use memchr::memmem::Finder;
 
 /// Replaces texts.
 pub(crate) struct Replacer {
-    pairs: Vec<(Finder<'static>, Vec<u8>)>,
+    pairs: Vec<Pair>,
     /// The end of what came, which may be the beginning of one.
     waiting: Vec<u8>,
+    /// How much of that has gone on: it would be the same.
+    gone: usize,
     /// How often each was replaced.
     pub(crate) replaced: Vec<usize>,
+}
+
+struct Pair {
+    from: Finder<'static>,
+    to: Vec<u8>,
+    /// How many bytes both begin with.
+    common: usize,
+}
+
+impl Pair {
+    fn new(from: &str, to: &str) -> Self {
+        let both = from.bytes().zip(to.bytes());
+        Self {
+            from: Finder::new(from).into_owned(),
+            to: to.as_bytes().to_vec(),
+            // What is only looked for is held back whole.
+            common: match from == to {
+                true => 0,
+                false => both.take_while(|(a, b)| a == b).count(),
+            },
+        }
+    }
 }
 
 impl Replacer {
@@ -18,12 +43,13 @@ impl Replacer {
         let pairs: Vec<_> = pairs
             .into_iter()
             .filter(|(from, to)| from.len() == to.len() && !from.is_empty())
-            .map(|(from, to)| (Finder::new(from).into_owned(), to.as_bytes().to_vec()))
+            .map(|(from, to)| Pair::new(from, to))
             .collect();
         Self {
             replaced: vec![0; pairs.len()],
             pairs,
             waiting: Vec::new(),
+            gone: 0,
         }
     }
 
@@ -32,14 +58,17 @@ impl Replacer {
         let mut bytes = std::mem::take(&mut self.waiting);
         bytes.extend_from_slice(part);
         self.replace(&mut bytes);
-        let keep = self.open_end(&bytes);
+        let (keep, hold) = self.open_end(&bytes);
+        let out = bytes[self.gone..bytes.len() - hold].to_vec();
         self.waiting = bytes.split_off(bytes.len() - keep);
-        bytes
+        self.gone = keep - hold;
+        out
     }
 
     /// What is left when no more parts come.
     pub(crate) fn end(&mut self) -> Vec<u8> {
-        std::mem::take(&mut self.waiting)
+        let gone = std::mem::take(&mut self.gone);
+        std::mem::take(&mut self.waiting).split_off(gone)
     }
 
     /// All of a text.
@@ -51,23 +80,39 @@ impl Replacer {
 
     /// How much waits for the next part.
     pub(crate) fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() - self.gone
+    }
+
+    /// Whether a text, in whatever case, holds one of those that are replaced.
+    pub(crate) fn has(&self, text: &[u8]) -> bool {
+        let holds = |from: &[u8]| {
+            text.windows(from.len())
+                .any(|part| part.eq_ignore_ascii_case(from))
+        };
+        self.pairs.iter().any(|pair| holds(pair.from.needle()))
+    }
+
+    /// How many were replaced since the last call.
+    pub(crate) fn take_count(&mut self) -> u64 {
+        let n: usize = self.replaced.iter_mut().map(std::mem::take).sum();
+        n as u64
     }
 
     fn replace(&mut self, bytes: &mut [u8]) {
-        for ((finder, to), replaced) in self.pairs.iter().zip(&mut self.replaced) {
+        for (pair, replaced) in self.pairs.iter().zip(&mut self.replaced) {
             let mut from = 0;
-            while let Some(at) = finder.find(&bytes[from..]) {
+            while let Some(at) = pair.from.find(&bytes[from..]) {
                 let at = from + at;
-                bytes[at..at + to.len()].copy_from_slice(to);
-                from = at + to.len();
+                bytes[at..at + pair.to.len()].copy_from_slice(&pair.to);
+                from = at + pair.to.len();
                 *replaced += 1;
             }
         }
     }
 
-    /// How many bytes at the end could be the beginning of one of the texts.
-    fn open_end(&self, bytes: &[u8]) -> usize {
+    /// How many bytes at the end could be the beginning of one of the texts, and how many of them
+    /// could become others.
+    fn open_end(&self, bytes: &[u8]) -> (usize, usize) {
         let of = |needle: &[u8]| {
             let longest = (needle.len() - 1).min(bytes.len());
             (1..=longest)
@@ -75,11 +120,11 @@ impl Replacer {
                 .find(|n| bytes.ends_with(&needle[..*n]))
                 .unwrap_or(0)
         };
-        self.pairs
-            .iter()
-            .map(|(f, _)| of(f.needle()))
-            .max()
-            .unwrap_or(0)
+        let ends = self.pairs.iter().map(|pair| {
+            let keep = of(pair.from.needle());
+            (keep, keep.saturating_sub(pair.common))
+        });
+        ends.fold((0, 0), |(a, b), (keep, hold)| (a.max(keep), b.max(hold)))
     }
 }
 
@@ -91,9 +136,9 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_replaced_does_not_depend_on_the_parts(
-            text in "[abx]{0,200}", sizes in proptest::collection::vec(1usize..9, 1..50),
+            text in "[abxy]{0,200}", sizes in proptest::collection::vec(1usize..9, 1..50),
         ) {
-            let pairs = [("abab", "ABAB"), ("aabx", "1234")];
+            let pairs = [("abab", "ABAB"), ("aabx", "1234"), ("yyxa", "yyxB")];
             let whole = Replacer::new(pairs).whole(text.as_bytes());
             let mut replacer = Replacer::new(pairs);
             let (mut out, mut rest) = (Vec::new(), text.as_bytes());
@@ -109,7 +154,7 @@ mod tests {
             out.extend(replacer.end());
             prop_assert_eq!(out.len(), text.len());
             // Overlapping texts may be cut in another way, but none is left.
-            for gone in ["abab", "aabx"] {
+            for gone in ["abab", "aabx", "yyxa"] {
                 prop_assert!(!String::from_utf8_lossy(&out).contains(gone));
                 prop_assert!(!String::from_utf8_lossy(&whole).contains(gone));
             }
@@ -124,5 +169,15 @@ mod tests {
         assert_eq!(replacer.part(b"secret-val"), b"");
         assert_eq!(replacer.part(b"ue."), b"XXXXXXXXXXXX.");
         assert_eq!(replacer.replaced, [1]);
+    }
+
+    #[test]
+    fn a_beginning_that_both_have_does_not_wait() {
+        let mut replacer = Replacer::new([("key-value", "key-other")]);
+        assert_eq!(replacer.part(b"a key-"), b"a key-");
+        assert_eq!(replacer.part(b"v"), b"");
+        assert_eq!(replacer.waiting(), 1);
+        assert_eq!(replacer.part(b"alue key-v"), b"other key-");
+        assert_eq!(replacer.end(), b"v");
     }
 }

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Request, Uri};
 
-/// Those that a machine may have.
+/// Those that a machine may have: what stands in its answers is looked for.
 pub(crate) fn bound<'s>(
     secrets: &'s [Secret],
     to: &Destination,
@@ -20,28 +20,42 @@ pub(crate) fn bound<'s>(
         .filter(move |secret| secret.is_for(&host, port, secure))
 }
 
-/// The machine that a connection was certified or dialled for; what a request names is not asked.
+/// The machine that a connection was certified or dialled for.
 fn server(to: &Destination) -> &Host {
     to.secure.as_ref().map_or(&to.host, |secure| &secure.name)
+}
+
+/// Whether a request may carry a secret: the machine may have it, and the one that the request asks
+/// for. Behind one certificate there can be servers of many owners.
+pub(crate) fn may_carry(secret: &Secret, to: &Destination, asked: &Host) -> bool {
+    let secure = to.secure.is_some();
+    let all = [server(to), asked];
+    all.into_iter()
+        .all(|host| secret.is_for(host, to.port, secure))
 }
 
 /// The secret whose stand-in a request's head carries to a machine that may not have it.
 pub(crate) fn misplaced<'s>(
     secrets: &'s [Secret],
     to: &Destination,
+    asked: &Host,
     path: &str,
     headers: &HeaderMap,
 ) -> Option<&'s Secret> {
-    let (host, secure) = (server(to), to.secure.is_some());
-    let strange = secrets
+    let mut strange = secrets
         .iter()
-        .filter(|secret| !secret.is_for(host, to.port, secure));
-    strange.into_iter().find(|secret| {
+        .filter(|secret| !may_carry(secret, to, asked));
+    strange.find(|secret| {
         let text = secret.stand_in.as_str();
         let encoded = percent(text);
         let in_path = path.contains(text) || path.contains(&encoded);
-        in_path || headers.values().any(|value| holds(value, text))
+        in_path || in_values(headers, text)
     })
+}
+
+/// Whether a header holds a text, as it is or within the Basic scheme.
+pub(crate) fn in_values(headers: &HeaderMap, text: &str) -> bool {
+    headers.values().any(|value| holds(value, text))
 }
 
 fn holds(value: &HeaderValue, text: &str) -> bool {
@@ -59,7 +73,7 @@ fn basic(value: &HeaderValue) -> Option<String> {
 }
 
 /// What stands for a text in a URL (RFC 3986 §2.1).
-fn percent(text: &str) -> String {
+pub(crate) fn percent(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -74,12 +88,11 @@ fn percent(text: &str) -> String {
 
 /// Puts the secrets that a machine may have into a request's head; gives which, and where.
 pub(crate) fn inject<'s, B>(
-    secrets: &'s [Secret],
-    to: &Destination,
+    secrets: impl IntoIterator<Item = &'s Secret>,
     request: &mut Request<B>,
 ) -> Vec<(&'s Secret, SecretPlace)> {
     let mut shown = Vec::new();
-    for secret in bound(secrets, to) {
+    for secret in secrets {
         let mut put = |place| shown.push((secret, place));
         if secret.may_stand_in(SecretPlace::Header) {
             let mut any = false;
@@ -124,22 +137,4 @@ fn in_query(uri: &Uri, secret: &Secret) -> Option<Uri> {
         .replace(&secret.stand_in, &value)
         .replace(&coded, &value);
     (new != query).then(|| format!("{before}?{new}").parse().ok())?
-}
-
-/// Puts what stands for them in the place of the secrets in an answer's headers.
-pub(crate) fn mask_headers(secrets: &[Secret], to: &Destination, headers: &mut HeaderMap) -> usize {
-    let mut masked = 0;
-    for secret in bound(secrets, to) {
-        for value in headers.values_mut() {
-            if memchr::memmem::find(value.as_bytes(), secret.value.as_bytes()).is_some() {
-                let pair = (secret.value.as_str(), secret.stand_in.as_str());
-                let new = Replacer::new([pair]).whole(value.as_bytes());
-                if let Ok(new) = HeaderValue::from_bytes(&new) {
-                    *value = new;
-                    masked += 1;
-                }
-            }
-        }
-    }
-    masked
 }
