@@ -124,7 +124,7 @@ pub(crate) fn read<B>(request: &Request<B>, scheme: Scheme) -> Result<Asked, Bad
 }
 
 /// Another coding than `chunked` would have to be undone to re-frame the body; nothing sends it.
-fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
+pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
     let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
     match (codings.next(), codings.next()) {
         (None, _) => Ok(()),

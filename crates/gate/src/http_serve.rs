@@ -331,6 +331,13 @@ impl Session {
             });
             return response.map(|body| Body::passing(Held::nothing(body), Vec::new()));
         }
+        // Whoever looks at its body would not read what the program reads.
+        if let Err(bad) = http_asked::check_coding(response.headers()) {
+            if let Some(sent) = sent {
+                sent.failed(&bad.to_string());
+            }
+            return closing(plain(StatusCode::BAD_GATEWAY, format!("{bad}\n")));
+        }
         headers::clean_response(response.headers_mut(), proxied);
         match sent {
             None => response.map(|body| Body::passing(Held::nothing(body), Vec::new())),
