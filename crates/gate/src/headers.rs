@@ -45,6 +45,7 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, proxied: bool) -> bool {
     headers.remove("http2-settings");
     let upgrades = upgrades(headers).join(", ");
     headers.remove(UPGRADE);
+    keep_framing(headers);
     if proxied {
         remove_hop_by_hop(headers);
     }
@@ -60,6 +61,31 @@ pub(crate) fn clean_request(headers: &mut HeaderMap, proxied: bool) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// What decides about a request, and where it ends, is not named as something that a server between
+/// may take away (RFC 9110 §7.6.1): behind it the body would be another request.
+fn keep_framing(headers: &mut HeaderMap) {
+    let decides = [
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "http2-settings",
+    ];
+    let named: Vec<String> = listed(headers, CONNECTION).collect();
+    if !named.iter().any(|name| decides.contains(&&**name)) {
+        return;
+    }
+    headers.remove(CONNECTION);
+    let kept: Vec<_> = named
+        .into_iter()
+        .filter(|name| !decides.contains(&&**name))
+        .collect();
+    if let Ok(value) = HeaderValue::from_str(&kept.join(", "))
+        && !kept.is_empty()
+    {
+        headers.insert(CONNECTION, value);
     }
 }
 

@@ -23,6 +23,21 @@ fn a_proxy_keeps_what_is_said_to_it() {
 }
 
 #[test]
+fn what_decides_about_a_request_is_not_named_as_what_may_be_taken_away() {
+    let mut map = headers(&[
+        ("connection", "close, Host"),
+        ("connection", "CONTENT-LENGTH, X-Private"),
+        ("content-length", "3"),
+    ]);
+    assert!(!clean_request(&mut map, false));
+    let connection = ("connection", "close, x-private");
+    assert_eq!(map, headers(&[connection, ("content-length", "3")]));
+    let mut map = headers(&[("connection", "host"), ("host", "a.test")]);
+    assert!(!clean_request(&mut map, false));
+    assert_eq!(map, headers(&[("host", "a.test")]));
+}
+
+#[test]
 fn a_websocket_may_be_opened_through_a_proxy() {
     let mut map = headers(&[
         ("connection", "keep-alive, Upgrade"),
