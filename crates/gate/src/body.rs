@@ -6,13 +6,40 @@ use hyper::body::{Body as _, Bytes, Frame, Incoming, SizeHint};
 use hyper::header::HeaderMap;
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 /// How long is waited for a body that a rule must see. A program that says the rest only when it has
 /// heard something would wait for ever.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Bytes of all bodies that are held back at one time, where the policy's limit for one is not near it.
+const ROOM: usize = 64 * 1024 * 1024;
+/// What a part takes beside its bytes.
+const PART: usize = 32;
+
+/// What is left for bodies that are held back. Requests and answers have their own: an answer that
+/// waits for room must not wait for its request.
+pub(crate) struct Room {
+    pub(crate) requests: Arc<Semaphore>,
+    pub(crate) answers: Arc<Semaphore>,
+}
+
+impl Room {
+    /// Where `limit` bytes of one body are held back at most.
+    pub(crate) fn new(limit: usize) -> Self {
+        let room = ROOM
+            .max(limit.saturating_mul(4))
+            .min(Semaphore::MAX_PERMITS);
+        Self {
+            requests: Arc::new(Semaphore::new(room)),
+            answers: Arc::new(Semaphore::new(room)),
+        }
+    }
+}
 
 /// How a body ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,6 +129,8 @@ pub(crate) struct Passing {
     trailers: Option<HeaderMap>,
     taps: Vec<Box<dyn Tap>>,
     ended: bool,
+    /// Of what was held back, as long as it is there.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 impl Body {
@@ -113,6 +142,7 @@ impl Body {
             trailers: held.trailers,
             taps,
             ended: false,
+            _room: held.room,
         }))
     }
 
@@ -231,6 +261,8 @@ pub(crate) struct Held {
     /// None where all of it is held.
     pub(crate) rest: Option<Source>,
     pub(crate) trailers: Option<HeaderMap>,
+    /// What it takes of the room for all.
+    pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 impl Held {
@@ -248,11 +280,30 @@ impl Held {
             parts: Vec::new(),
             rest: None,
             trailers: None,
+            room: None,
         }
     }
 
+    /// Takes room for a part; where there is none in time, no more is held back.
+    async fn make_room(&mut self, room: &Arc<Semaphore>, part: usize, until: Instant) -> bool {
+        let Ok(part) = u32::try_from(part.saturating_add(PART)) else {
+            return false;
+        };
+        let more = timeout_at(until, Arc::clone(room).acquire_many_owned(part));
+        match (more.await, &mut self.room) {
+            (Ok(Ok(more)), Some(room)) => room.merge(more),
+            (Ok(Ok(more)), none) => *none = Some(more),
+            _ => return false,
+        }
+        true
+    }
+
     /// Holds a body back until it has come whole, or `limit` bytes of it have.
-    pub(crate) async fn of(mut body: Source, limit: usize) -> Result<Self, BodyError> {
+    pub(crate) async fn of(
+        mut body: Source,
+        limit: usize,
+        room: &Arc<Semaphore>,
+    ) -> Result<Self, BodyError> {
         use http_body_util::BodyExt as _;
         let until = Instant::now() + PATIENCE;
         let (mut held, mut length) = (Self::none(), 0);
@@ -264,7 +315,12 @@ impl Held {
                 Ok(Some(Ok(frame))) => match frame.into_data() {
                     Ok(data) => {
                         length += data.len();
+                        let fits = held.make_room(room, data.len(), until).await;
                         held.parts.push(data);
+                        if !fits {
+                            held.rest = Some(body);
+                            return Ok(held);
+                        }
                     }
                     Err(frame) => held.trailers = frame.into_trailers().ok(),
                 },
@@ -304,5 +360,17 @@ mod tests {
             ..Held::none()
         };
         assert_eq!(Body::passing(one, Vec::new()).size_hint().exact(), Some(3));
+    }
+
+    #[tokio::test]
+    async fn what_is_held_back_of_all_bodies_together_is_bounded() {
+        let room = Arc::new(Semaphore::new(2 * (100 + PART)));
+        let soon = || Instant::now() + Duration::from_millis(50);
+        let (mut one, mut two) = (Held::none(), Held::none());
+        assert!(one.make_room(&room, 100, soon()).await);
+        assert!(one.make_room(&room, 100, soon()).await);
+        assert!(!two.make_room(&room, 1, soon()).await);
+        drop(Body::passing(one, Vec::new()));
+        assert!(two.make_room(&room, 200, soon()).await);
     }
 }

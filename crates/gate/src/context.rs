@@ -1,6 +1,7 @@
 //! What every connection shares. It outlives all of them and holds no connection's state, so
 //! that one cannot see or break another.
 
+use crate::body::Room;
 use crate::decider::Decider;
 use crate::destination::Destination;
 use crate::model_calls::Models;
@@ -36,6 +37,8 @@ pub(crate) struct Context {
     pub(crate) models: Models,
     /// Connections to servers that nobody uses at the moment.
     pub(crate) pool: Arc<Pool>,
+    /// For bodies that are held back.
+    pub(crate) room: Room,
 }
 
 impl Context {
@@ -48,6 +51,7 @@ impl Context {
         settings: Settings,
     ) -> Self {
         Self {
+            room: Room::new(decider.body_limit()),
             decider,
             inside,
             names,

@@ -86,7 +86,8 @@ pub(crate) async fn decide(
         && let Some(body) = rest.take()
     {
         let limit = decider.body_limit();
-        let at = Box::pin(Looked::at(body.into(), &head.headers, limit)).await;
+        let room = &context.room.requests;
+        let at = Box::pin(Looked::at(body.into(), &head.headers, limit, room)).await;
         looked = Some(at.map_err(|error| Answered::Broken(error.to_string()))?);
     }
     let part = match need {
@@ -130,8 +131,7 @@ pub(crate) async fn decide(
             Ok(false) => {}
             Ok(true) => {
                 // What was coded is sent as it was decided: in the clear, and of that length.
-                let text = looked.as_ref().map(|looked| looked.text.clone());
-                looked = text.map(Looked::changed);
+                looked = looked.map(Looked::changed);
             }
             Err(why) => {
                 let denied = cannot(decision, &why);
@@ -328,8 +328,8 @@ impl Sent {
         if (need == Need::Deciding || of_model)
             && let Some(body) = rest.take()
         {
-            let at = Box::pin(Looked::at(body, &head.headers, decider.body_limit())).await;
-            match at {
+            let (limit, room) = (decider.body_limit(), &context.room.answers);
+            match Box::pin(Looked::at(body, &head.headers, limit, room)).await {
                 Ok(at) => looked = Some(at),
                 Err(error) => {
                     self.failed(&error.to_string());
@@ -367,10 +367,7 @@ impl Sent {
             };
             match rewriting::apply(&submitted.rewrites, &mut changed) {
                 Ok(false) => {}
-                Ok(true) => {
-                    let text = looked.as_ref().map(|looked| looked.text.clone());
-                    looked = text.map(Looked::changed);
-                }
+                Ok(true) => looked = looked.map(Looked::changed),
                 Err(why) => {
                     let denied = cannot(&decision, &why);
                     decider.refuse(act.clone(), denied.clone());

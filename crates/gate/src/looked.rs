@@ -7,6 +7,8 @@ use crate::rewriting;
 use bailiwick_event::fields::{BodyState, Message, SeenBody};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use std::borrow::Cow;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// What of a message's body was held back for a rule.
 pub(crate) struct Looked {
@@ -33,8 +35,9 @@ impl Looked {
         body: Source,
         headers: &HeaderMap,
         limit: usize,
+        room: &Arc<Semaphore>,
     ) -> Result<Self, BodyError> {
-        let held = Held::of(body, limit).await?;
+        let held = Held::of(body, limit, room).await?;
         let bytes = held.bytes();
         let seen = &bytes[..bytes.len().min(limit)];
         let (text, cut) = decode(Coding::of(headers), seen, limit);
@@ -103,12 +106,14 @@ impl Looked {
         (self.state == BodyState::Captured).then_some(&mut self.text)
     }
 
-    /// A body that a rule has changed.
-    pub(crate) fn changed(text: String) -> Self {
+    /// A body whose text a rule has changed.
+    pub(crate) fn changed(self) -> Self {
+        let text = self.text;
         Self {
             size: Some(i64::try_from(text.len()).unwrap_or(i64::MAX)),
             held: Held {
                 parts: vec![text.clone().into()],
+                room: self.held.room,
                 ..Held::none()
             },
             state: BodyState::Captured,
