@@ -182,9 +182,26 @@ impl Guard {
         let number = blake3::hash(when.as_bytes()).to_hex();
         let id = format!("allowed-{}", &number[..12]);
         let mut rule = Rule::enforcement(&id, asking.on, &when, Action::Allow);
-        rule.priority = asking.priority.saturating_add(1);
         rule.reason = format!("allowed for good when the rule {} asked", asking.id);
-        Some(rule)
+        let places = [asking.priority, asking.priority.saturating_add(1)];
+        places.into_iter().find_map(|priority| {
+            rule.priority = priority;
+            self.takes_only(&rule, asking).then(|| rule.clone())
+        })
+    }
+
+    /// Whether a rule is asked before the one that asks, and before no other that would have been
+    /// asked first: a person who is asked about one rule does not answer another.
+    fn takes_only(&self, rule: &Rule, asking: &Rule) -> bool {
+        let overtaken = |other: &Rule| {
+            let holds_back = !matches!(other.effect.action(), None | Some(Action::Allow));
+            other.on == rule.on
+                && holds_back
+                && other.order(asking).is_lt()
+                && rule.order(other).is_lt()
+        };
+        let others = self.rules().enabled();
+        rule.order(asking).is_lt() && !others.iter().any(|other| overtaken(other.rule()))
     }
 }
 

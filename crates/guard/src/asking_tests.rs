@@ -104,6 +104,39 @@ fn what_a_rule_cannot_say_and_what_the_system_asks_is_not_allowed_for_good() {
 }
 
 #[test]
+fn what_is_allowed_for_good_overtakes_no_rule_that_refuses() {
+    let denies = |id: &str, priority| {
+        let when = r#"http.request.query == "bad""#;
+        let when = format!("has(http.request.query) && {when}");
+        Rule {
+            priority,
+            ..Rule::enforcement(id, EventType::HttpRequest, &when, Action::Deny)
+        }
+    };
+    for (id, priority, offered) in [
+        // Both are asked before the one that asks; "allowed-…" is behind the first by its name.
+        ("aa", 3, true),
+        ("higher", 4, true),
+        // It would be before this one.
+        ("b-denies", 3, false),
+        ("behind", 2, true),
+    ] {
+        let (guard, _folder) = guard(|policy| policy.rules.push(denies(id, priority)));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&seen);
+        guard.on_ask(Box::new(move |question, tell| {
+            log.lock().unwrap().push(question.always.is_some());
+            tell(Answer::Always);
+        }));
+        assert!(asked(&guard, &request("/x")).is_allow(), "{id}");
+        assert_eq!(*seen.lock().unwrap(), [offered], "{id}");
+        let before = priority >= 3;
+        let decision = asked(&guard, &request("/x?bad"));
+        assert_eq!(!decision.is_allow(), before, "{id}: {decision:?}");
+    }
+}
+
+#[test]
 fn nobody_and_no_answer_are_the_policys_to_decide() {
     let (strict, _folder) = guard(|_| {});
     let decision = asked(&strict, &request("/"));
