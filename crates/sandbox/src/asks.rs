@@ -1,6 +1,7 @@
 //! Questions for the person at the terminal. Decision: one at a time; while it stands the command's
 //! output waits, and what is typed is the answer's. What was typed before the question could be read
-//! answers nothing: a program must not get its yes from a person who was typing something else.
+//! answers nothing, and neither does what follows it without a pause: a program must not get its yes
+//! from a person who was typing something else.
 
 use crate::front::Front;
 use bailiwick_event::Text;
@@ -13,8 +14,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a question has stood before a key answers it.
+/// How long a question has stood, and nothing was typed, before a key answers it.
 const READING: Duration = Duration::from_millis(600);
+/// Characters of what a question is about that are shown: the machine that
+/// is asked for stands at the beginning, and is not to leave the screen.
+const SHOWN: usize = 600;
 /// Questions that wait; more are answered by the policy's default.
 const MOST: usize = 64;
 
@@ -34,6 +38,8 @@ struct Current {
     question: Question,
     tell: Tell,
     since: Instant,
+    /// Since when nothing was typed.
+    quiet: Instant,
 }
 
 impl Asks {
@@ -77,7 +83,7 @@ impl Asks {
     pub(crate) fn serve(&mut self, front: &mut Front) {
         let _ = rustix::io::read(&*self.told, &mut [0; 8]);
         loop {
-            let Some(current) = &self.current else {
+            let Some(current) = &mut self.current else {
                 let mut queue = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
                 let Some((question, tell)) = queue.pop_front() else {
                     return;
@@ -92,19 +98,20 @@ impl Asks {
                     question,
                     tell,
                     since,
+                    quiet: since,
                 });
                 continue;
             };
-            let answer = match current.since.elapsed() {
-                read if read < READING => {
-                    front.keys();
-                    None
-                }
-                read if read >= self.timeout => Some(Answer::Timeout),
-                _ => front
-                    .keys()
-                    .into_iter()
-                    .find_map(|key| answer(key, &current.question)),
+            let keys = front.keys();
+            let quiet = current.quiet.elapsed() >= READING;
+            if !keys.is_empty() {
+                current.quiet = Instant::now();
+            }
+            // Several at once are a paste, or the keys of somebody who does not look.
+            let answer = match keys[..] {
+                _ if current.since.elapsed() >= self.timeout => Some(Answer::Timeout),
+                [key] if quiet => answer(key, &current.question),
+                _ => None,
             };
             let Some(answer) = answer else { return };
             let Some(current) = self.current.take() else {
@@ -135,7 +142,9 @@ impl Asks {
         let asked = &question.asked;
         let mut text = format!(
             "\nbailiwick asks: {}\n  rule {}: {}\n  y  allow it this time\n",
-            question.about, asked.rule, asked.reason
+            short(&question.about),
+            asked.rule,
+            short(&asked.reason)
         );
         if let Some(rule) = &question.always {
             let file = Text::from(self.user_file.as_os_str());
@@ -158,6 +167,17 @@ impl Asks {
             .chain(left.into_iter().map(|(_, tell)| tell))
         {
             tell(Answer::Nobody);
+        }
+    }
+}
+
+/// The beginning of a text that is too long to be read.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let more = text[end..].chars().count();
+            format!("{}… ({more} characters more)", &text[..end])
         }
     }
 }

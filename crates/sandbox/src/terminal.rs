@@ -16,6 +16,11 @@ use rustix::termios::{
 use std::io;
 use std::sync::Arc;
 
+/// Has the terminal show what follows, whatever the programs inside wrote before: ends a control string
+/// (CAN, ST), and takes back hidden and coloured text, other characters, an invisible cursor and the
+/// region that scrolls (with the cursor where it was).
+const PLAIN: &str = "\x18\x1b\\\x1b[0m\x1b(B\x0f\x1b[?25h\x1b7\x1b[r\x1b8";
+
 /// How the caller's terminal looks; none where no stream is one.
 pub(crate) fn shape() -> Option<TerminalShape> {
     let (stdin, stdout, stderr) = (io::stdin(), io::stdout(), io::stderr());
@@ -218,6 +223,7 @@ impl Terminal {
             return false;
         }
         self.keys = Some(Vec::new());
+        self.say(PLAIN);
         self.say(text);
         true
     }

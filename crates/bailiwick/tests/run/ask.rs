@@ -123,6 +123,38 @@ fn what_was_typed_before_the_question_could_be_read_answers_nothing() {
 }
 
 #[test]
+fn somebody_who_goes_on_typing_answers_nothing() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "[ask]\ntimeout = \"4s\"\n");
+    person.types(DELETE).sees("bailiwick asks:");
+    for key in "a yes, may any baby say hay".chars().cycle().take(36) {
+        std::thread::sleep(Duration::from_millis(100));
+        person.types(&key.to_string());
+    }
+    // Neither does what comes all at once.
+    std::thread::sleep(Duration::from_millis(700));
+    person.types("yes").sees("refused by policy");
+    assert_eq!(server.heard().len(), 0);
+}
+
+#[test]
+fn a_program_cannot_hide_the_question_or_push_it_off_the_screen() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "");
+    person.types(
+        "$B run --policy p.toml -- sh -c \"printf 'Go on? \\033[8m\\033]0;'; curl -sS -X DELETE \
+         http://a.test/$(printf %020000d 0)\"\r",
+    );
+    person
+        .sees("\x1b]0;")
+        .sees("\x18\x1b\\\x1b[0m")
+        .sees("bailiwick asks: DELETE http://a.test:80/000");
+    person.sees("characters more)").sees("n  deny it");
+    reads();
+    person.types("n").sees("denied");
+}
+
+#[test]
 fn without_a_terminal_the_policys_default_holds() {
     let server = Server::start(OK);
     let run = |more: &str| {
