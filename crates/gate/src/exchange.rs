@@ -15,8 +15,7 @@ use crate::model;
 use crate::model_calls::Call;
 use crate::refusal::Refusal;
 use crate::rewriting::{self, Changed};
-use crate::secret_use;
-use crate::secrets::Found;
+use crate::secret_use::{self, Found};
 use crate::taps::{Count, Row, Watch};
 use bailiwick_event::fields::{BodyState, EventType, Exchange};
 use bailiwick_event::{Act, Decision, Host, KeptBodies, KeptBody, RuleRef, Text, Verdict};
@@ -24,8 +23,8 @@ use bailiwick_rules::{Need, Part};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::{Request, Response};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 /// A request that was allowed, on its way to its answer.
@@ -46,7 +45,7 @@ pub(crate) struct Sent {
     sent: Arc<AtomicU64>,
     /// Secrets that were taken out of the answer.
     masked: Arc<AtomicU64>,
-    /// The secret that its body carried, and may not.
+    /// The refusal that its body brought about.
     found: Found,
     /// What is kept of its body.
     kept: Kept,
@@ -232,12 +231,14 @@ impl Sent {
         host: &Host,
         request: Request<Body>,
     ) -> Request<Body> {
-        secret_use::show(context, to, host, self.row, request, &self.found)
+        let of = (&self.act, self.row);
+        secret_use::show(context, to, host, of, request, &self.found)
     }
 
     /// Why it was broken off, where its body carried what may not go there.
-    pub(crate) fn found(&self, context: &Context, to: &Destination) -> Option<Answered> {
-        secret_use::found(context, to, &self.act, &self.found)
+    pub(crate) fn found(&self) -> Option<Box<Refusal>> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.take()
     }
 
     /// Bytes of its body that have passed.

@@ -302,7 +302,7 @@ impl Session {
             Ok(response) => response,
             Err(error) => {
                 if let Some(sent) = sent {
-                    if let Some(Answered::Refused(refusal)) = sent.found(&self.context, to) {
+                    if let Some(refusal) = sent.found() {
                         return closing(refusal.response(&accept));
                     }
                     sent.failed(&error.to_string());

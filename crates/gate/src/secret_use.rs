@@ -2,10 +2,12 @@
 
 use crate::body::{Body, Source};
 use crate::context::Context;
+use crate::decider::Decider;
 use crate::decode::{Coding, Decoder};
 use crate::destination::Destination;
 use crate::exchange::Answered;
-use crate::secrets::{self, Found, Inject, Mask, Refuse, Replacer, Secret, masks};
+use crate::refusal::Refusal;
+use crate::secrets::{self, Inject, Mask, Refuse, Replacer, Secret, masks};
 use bailiwick_event::{Act, Boundary, Decision, Host, RuleRef, Text};
 use bailiwick_policy::SecretPlace;
 use hyper::body::{Body as _, Incoming};
@@ -15,7 +17,7 @@ use hyper::header::{
 };
 use hyper::{Request, Response};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of an answer whose coding is undone to look for secrets.
 const MAX_CODED: usize = 1024 * 1024 * 1024;
@@ -31,14 +33,24 @@ pub(crate) fn refuse(
 ) -> Result<(), Answered> {
     match secrets::misplaced(&context.secrets, to, host, path, headers) {
         None => Ok(()),
-        Some(secret) => Err(refused(context, to, act, secret)),
+        Some(secret) => {
+            let refusal = refused(&context.decider, to, act, secret);
+            Err(Answered::Refused(refusal))
+        }
     }
 }
 
+/// The refusal of a request whose body was found to carry what it may not.
+pub(crate) type Found = Arc<Mutex<Option<Box<Refusal>>>>;
+
 /// Records the refusal, and the finding that it is.
-fn refused(context: &Context, to: &Destination, act: &Act, secret: &Secret) -> Answered {
+fn refused(
+    decider: &Arc<dyn Decider>,
+    to: &Destination,
+    act: &Act,
+    secret: &Secret,
+) -> Box<Refusal> {
     let decision = secret.refusal(&to.host);
-    let decider = &context.decider;
     decider.refuse(act.clone(), decision.clone());
     let finding = Act::Finding {
         at: Boundary::Http,
@@ -48,21 +60,7 @@ fn refused(context: &Context, to: &Destination, act: &Act, secret: &Secret) -> A
         signature: String::new(),
     };
     decider.note(finding, Decision::allow(secret.reference()));
-    Answered::refused(act, decision)
-}
-
-/// The body of a request that was found to carry what it may not.
-pub(crate) fn found(
-    context: &Context,
-    to: &Destination,
-    act: &Act,
-    found: &Found,
-) -> Option<Answered> {
-    let secret = found
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take()?;
-    Some(refused(context, to, act, &secret))
+    Box::new(Refusal::new(act, decision))
 }
 
 /// Puts the secrets that a machine may have into a request that was allowed; each is recorded.
@@ -71,7 +69,7 @@ pub(crate) fn show(
     context: &Context,
     to: &Destination,
     host: &Host,
-    row: u64,
+    (act, row): (&Act, u64),
     mut request: Request<Body>,
     found: &Found,
 ) -> Request<Body> {
@@ -96,7 +94,14 @@ pub(crate) fn show(
         .filter(|s| s.rule().places.contains(&SecretPlace::Body));
     let in_body: Vec<&Secret> = in_body.collect();
     if !strange.is_empty() {
-        request = request.map(|body| body.filtered(Refuse::new(strange, found)));
+        // At once: where the server has answered already, nobody asks later.
+        let decider = context.decider.clone();
+        let (to, act, found) = (to.clone(), act.clone(), Arc::clone(found));
+        let tell = move |secret: &Secret| {
+            let refusal = refused(&decider, &to, &act, secret);
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = Some(refusal);
+        };
+        request = request.map(|body| body.filtered(Refuse::new(strange, tell)));
     }
     if !in_body.is_empty() {
         let rows = in_body

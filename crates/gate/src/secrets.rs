@@ -10,7 +10,7 @@ pub(crate) mod masks;
 mod replace;
 mod requests;
 
-pub(crate) use flow::{Found, Inject, Mask, Refuse};
+pub(crate) use flow::{Inject, Mask, Refuse};
 pub(crate) use replace::Replacer;
 pub(crate) use requests::{bound, inject, may_carry, misplaced};
 

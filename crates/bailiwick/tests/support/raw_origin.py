@@ -4,8 +4,9 @@ raw_origin.py ANSWERS CERTIFICATE KEY LOG
 
 Each request is a line of the log, `METHOD target`; what no careful client would write is a line that
 begins with `BAD`. A request for `/answer/NAME` gets the bytes of the file NAME of the folder ANSWERS, and
-the connection ends; one for `/open` gets the number of connections that are open; every other one gets
-`ok`. Prints both ports and ends when its standard input does.
+the connection ends; one for `/early` gets those of `early` before its body is read; one for `/open` gets
+the number of connections that are open; every other one gets `ok`. Prints both ports and ends when its
+standard input does.
 """
 
 import pathlib
@@ -63,6 +64,8 @@ class Handler(socketserver.StreamRequestHandler):
             raise ValueError(f"connection {named}")
         if {"h2c", "tls/1.0"} & set(values("upgrade")) or coding not in ([], ["chunked"]):
             raise ValueError(f"{headers}")
+        if target == "/early":
+            self.wfile.write((ANSWERS / "early").read_bytes())
         if length:
             self.rfile.read(int(length[0]))
         while coding:
@@ -78,6 +81,8 @@ class Handler(socketserver.StreamRequestHandler):
         if target.startswith("/answer/"):
             self.wfile.write((ANSWERS / target[8:]).read_bytes())
             return False
+        if target == "/early":
+            return True
         body = b"%d\n" % len(OPEN) if target == "/open" else b"ok\n"
         head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
         self.wfile.write(head + (b"" if method == "HEAD" else body))

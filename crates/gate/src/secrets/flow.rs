@@ -7,10 +7,6 @@ use crate::filter::Filter;
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
-
-/// The secret that a body was found to carry, and may not.
-pub(crate) type Found = Arc<Mutex<Option<Secret>>>;
 
 /// Puts secrets into a body.
 pub(crate) struct Inject {
@@ -58,26 +54,28 @@ pub(crate) struct Refuse {
     secrets: Vec<Secret>,
     /// Replaces each by itself, and counts.
     replacer: Replacer,
-    found: Found,
+    /// Told which it is.
+    tell: Box<dyn FnMut(&Secret) + Send>,
 }
 
 impl Refuse {
-    pub(crate) fn new(secrets: Vec<Secret>, found: &Found) -> Self {
+    pub(crate) fn new(secrets: Vec<Secret>, tell: impl FnMut(&Secret) + Send + 'static) -> Self {
         let pairs = secrets
             .iter()
             .map(|s| (s.stand_in.as_str(), s.stand_in.as_str()));
         Self {
             replacer: Replacer::new(pairs),
             secrets,
-            found: Arc::clone(found),
+            tell: Box::new(tell),
         }
     }
 }
 
 impl Refuse {
-    fn refuse<T>(&self, at: usize) -> Result<T, String> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        *found = self.secrets.get(at).cloned();
+    fn refuse<T>(&mut self, at: usize) -> Result<T, String> {
+        if let Some(secret) = self.secrets.get(at) {
+            (self.tell)(secret);
+        }
         Err("it carries what stands for a secret".to_owned())
     }
 }
