@@ -13,6 +13,7 @@ mod asking;
 mod body;
 pub mod ca;
 mod callers;
+mod charset;
 mod client_hello;
 mod context;
 mod datagram;

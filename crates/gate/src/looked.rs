@@ -1,6 +1,7 @@
 //! Messages as rules see them: what of a body was held back, as text, with its codings undone.
 
 use crate::body::{Held, Source};
+use crate::charset;
 use crate::decode::{Coding, Decoder};
 use crate::filter::BodyError;
 use crate::rewriting;
@@ -15,17 +16,17 @@ pub(crate) struct Looked {
     pub(crate) held: Held,
     pub(crate) state: BodyState,
     pub(crate) text: String,
+    /// Whether the text is the body, letter by letter.
+    pub(crate) plain: bool,
     /// Bytes as they came.
     pub(crate) size: Option<i64>,
 }
 
 /// Bytes as what is decoded of them.
-fn decode(coding: Coding, bytes: &[u8], limit: usize) -> (String, bool) {
+fn decode(coding: Coding, bytes: &[u8], limit: usize) -> (Vec<u8>, bool) {
     let mut decoder = Decoder::new(coding, limit);
     let mut text = decoder.decode(bytes);
     text.extend(decoder.finish());
-    let text = String::from_utf8(text);
-    let text = text.unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
     (text, decoder.is_cut())
 }
 
@@ -41,7 +42,8 @@ impl Looked {
         let bytes = held.bytes();
         let seen = &bytes[..bytes.len().min(limit)];
         let (text, cut) = decode(Coding::of(headers), seen, limit);
-        let whole = held.rest.is_none() && !cut;
+        let read = charset::read(text, headers);
+        let whole = held.rest.is_none() && !cut && !read.strange;
         Ok(Self {
             state: match whole {
                 true => BodyState::Captured,
@@ -52,7 +54,8 @@ impl Looked {
                 .is_none()
                 .then(|| i64::try_from(bytes.len()).unwrap_or(i64::MAX)),
             held,
-            text,
+            text: read.text,
+            plain: read.plain,
         })
     }
 
@@ -103,7 +106,7 @@ pub(crate) fn unseen(is_end: bool) -> BodyState {
 impl Looked {
     /// What can be changed of it: all of it, or nothing.
     pub(crate) fn text(&mut self) -> Option<&mut String> {
-        (self.state == BodyState::Captured).then_some(&mut self.text)
+        (self.state == BodyState::Captured && self.plain).then_some(&mut self.text)
     }
 
     /// A body whose text a rule has changed.
@@ -117,6 +120,7 @@ impl Looked {
                 ..Held::none()
             },
             state: BodyState::Captured,
+            plain: true,
             text,
         }
     }

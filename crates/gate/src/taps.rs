@@ -2,6 +2,7 @@
 //! nothing from passing.
 
 use crate::body::{End, Held, Tap};
+use crate::charset;
 use crate::decider::Decider;
 use crate::decode::{Coding, Decoder};
 use crate::exchange::{Sent, nanoseconds};
@@ -143,13 +144,16 @@ impl Tap for Watch {
     fn end(&mut self, end: &End) {
         let (text, all) = self.collected.finish();
         let whole = *end == End::Whole;
+        let headers = self.response.as_ref().unwrap_or(&self.request);
+        let read = charset::read(text, headers);
         let looked = Looked {
             held: Held::none(),
-            state: match whole && all {
+            state: match whole && all && !read.strange {
                 true => BodyState::Captured,
                 false => BodyState::Truncated,
             },
-            text: String::from_utf8_lossy(&text).into_owned(),
+            text: read.text,
+            plain: read.plain,
             size: whole.then(|| i64::try_from(self.collected.size).unwrap_or(i64::MAX)),
         };
         let unseen = BodyState::Unseen;
