@@ -18,6 +18,9 @@ use tokio::time::{Instant, interval, timeout};
 
 /// Connections to one server that wait for a request.
 const IDLE: usize = 64;
+/// Connections that wait for a request, to all servers. A program can make any number of servers: by
+/// names under a wildcard, and by what it offers within TLS.
+const KEPT: usize = 128;
 /// How long one may wait. Servers mostly end one after a minute or more.
 const WAITS: Duration = Duration::from_secs(50);
 /// How often those are looked for that have waited too long.
@@ -61,8 +64,8 @@ impl Idle {
 /// The connections to one server.
 #[derive(Default)]
 struct Server {
-    /// Of HTTP/2: one for all requests.
-    shared: Option<h2::SendRequest<Body>>,
+    /// Of HTTP/2: one for all requests, and when one was given to it last.
+    shared: Option<(h2::SendRequest<Body>, Instant)>,
     /// Of HTTP/1.1: those that no request uses, the last used at the end.
     idle: VecDeque<Idle>,
     /// How many a request uses.
@@ -76,6 +79,26 @@ struct Server {
 impl Server {
     fn is_unknown(&self) -> bool {
         self.shared.is_none() && self.idle.is_empty() && self.used == 0
+    }
+
+    fn kept(&self) -> usize {
+        self.idle.len() + usize::from(self.shared.is_some())
+    }
+
+    /// When the one that has waited longest began to.
+    fn oldest(&self) -> Option<Instant> {
+        let idle = self.idle.front().map(|idle| idle.since);
+        let shared = self.shared.as_ref().map(|(_, since)| *since);
+        idle.into_iter().chain(shared).min()
+    }
+
+    /// Lets that one go. A request that is under way keeps its own connection.
+    fn end_oldest(&mut self) {
+        let oldest = self.oldest();
+        match &self.shared {
+            Some((_, since)) if Some(*since) == oldest => self.shared = None,
+            _ => drop(self.idle.pop_front()),
+        }
     }
 }
 
@@ -159,8 +182,9 @@ impl Pool {
     pub(crate) fn take(self: &Arc<Self>, key: &Key) -> Option<Sender> {
         self.with(|servers| {
             let server = servers.get_mut(key)?;
-            if let Some(sender) = &server.shared {
+            if let Some((sender, since)) = &mut server.shared {
                 if !sender.is_closed() {
+                    *since = Instant::now();
                     return Some(Sender::Many(sender.clone()));
                 }
                 server.shared = None;
@@ -223,14 +247,21 @@ impl Pool {
 
     /// A new connection, which a request uses.
     pub(crate) fn lend(self: &Arc<Self>, key: &Key, sender: h1::SendRequest<Body>) -> Lent {
-        self.with(|servers| servers.entry(key.clone()).or_default().used += 1);
+        self.with(|servers| {
+            make_room(servers);
+            servers.entry(key.clone()).or_default().used += 1;
+        });
         let place = self.place(key);
         Lent { sender, place }
     }
 
     /// Shares a connection among all requests.
     pub(crate) fn share(&self, key: &Key, sender: h2::SendRequest<Body>) {
-        self.with(|servers| servers.entry(key.clone()).or_default().shared = Some(sender));
+        self.with(|servers| {
+            make_room(servers);
+            let shared = Some((sender, Instant::now()));
+            servers.entry(key.clone()).or_default().shared = shared;
+        });
     }
 
     /// Shares it no longer.
@@ -248,17 +279,27 @@ impl Pool {
             servers.retain(|_, server| {
                 server.idle.retain(Idle::is_good);
                 server.waiting.retain(|waiting| !waiting.is_closed());
-                if server
+                server
                     .shared
-                    .as_ref()
-                    .is_some_and(h2::SendRequest::is_closed)
-                {
-                    server.shared = None;
-                }
+                    .take_if(|(sender, since)| sender.is_closed() || since.elapsed() >= WAITS);
                 !server.is_unknown()
             });
         });
     }
+}
+
+/// Lets those go that have waited longest, where there are too many.
+fn make_room(servers: &mut HashMap<Key, Server>) {
+    let mut kept: usize = servers.values().map(Server::kept).sum();
+    while kept >= KEPT {
+        let oldest = servers.values_mut().filter(|server| server.kept() > 0);
+        let Some(server) = oldest.min_by_key(|server| server.oldest()) else {
+            return;
+        };
+        server.end_oldest();
+        kept -= 1;
+    }
+    servers.retain(|_, server| !server.is_unknown());
 }
 
 /// Ends connections that have waited too long, for ever. It also spares each request the call that

@@ -167,3 +167,25 @@ async fn of_connections_that_nobody_uses_few_are_kept() {
         "the oldest is open"
     );
 }
+
+#[tokio::test]
+async fn what_is_kept_for_all_servers_together_is_bounded() {
+    let pool = Arc::new(Pool::default());
+    let of = |port| {
+        Key::of(&Destination {
+            port,
+            ..key().0.clone()
+        })
+    };
+    let mut servers = Vec::new();
+    for port in 1..=200 {
+        let (sender, server) = connection().await;
+        pool.lend(&of(port), sender).give_back();
+        servers.push(server);
+    }
+    let kept: usize = pool.with(|servers| servers.values().map(Server::kept).sum());
+    assert_eq!(kept, KEPT);
+    assert_eq!(pool.with(|servers| servers.len()), KEPT);
+    // Those that were used last.
+    assert!(pool.take(&of(1)).is_none() && pool.take(&of(200)).is_some());
+}
