@@ -5,11 +5,16 @@
 
 mod dns;
 mod http;
+mod http2;
 mod model;
+mod passed;
+mod wire;
 
 pub use dns::{Dns, Upstream, dns, upstream};
-pub use http::{Request, http};
+pub use http::http;
+pub use http2::http2;
 pub use model::{Answer, Question, answer, question, sse};
+pub use passed::Request;
 
 use crate::client_hello;
 use crate::opening::{self, Opening};
