@@ -3,7 +3,7 @@
 use crate::body::Body;
 use crate::prefixed::Prefixed;
 use hyper::client::conn::http1::{self as client, SendRequest};
-use hyper::header::{HOST, HeaderValue};
+use hyper::header::{CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::{Request, Uri, Version, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::time::Duration;
@@ -50,8 +50,15 @@ pub(crate) async fn connect(stream: Prefixed) -> hyper::Result<SendRequest<Body>
 }
 
 /// Gives a request, whatever it came by, the form that it has in HTTP/1.1.
-pub(crate) fn shape<B>(request: &mut Request<B>) {
+pub(crate) fn shape<B: hyper::body::Body>(request: &mut Request<B>) {
     *request.version_mut() = Version::HTTP_11;
+    // Said here, because a GET would lose a body whose length nobody says.
+    let unsaid = request.body().size_hint().exact().is_none();
+    let headers = request.headers_mut();
+    if unsaid && !headers.contains_key(CONTENT_LENGTH) {
+        headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+    }
+    join_cookies(headers);
     let Some(authority) = request.uri().authority() else {
         return;
     };
@@ -63,3 +70,21 @@ pub(crate) fn shape<B>(request: &mut Request<B>) {
     let path = request.uri().path_and_query().cloned();
     *request.uri_mut() = path.map_or_else(|| Uri::from_static("/"), Uri::from);
 }
+
+/// HTTP/2 says the parts of a cookie one by one; here they are one header (RFC 9113 §8.2.3).
+fn join_cookies(headers: &mut HeaderMap) {
+    let parts: Vec<&[u8]> = headers
+        .get_all(COOKIE)
+        .iter()
+        .map(HeaderValue::as_bytes)
+        .collect();
+    if parts.len() > 1
+        && let Ok(cookie) = HeaderValue::from_bytes(&parts.join(&b"; "[..]))
+    {
+        headers.insert(COOKIE, cookie);
+    }
+}
+
+#[cfg(test)]
+#[path = "http1_tests.rs"]
+mod tests;

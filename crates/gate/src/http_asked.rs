@@ -2,7 +2,7 @@
 //! not at all is refused as malformed: the server behind could answer to the other name.
 
 use bailiwick_event::{Host, HostError, Scheme};
-use hyper::header::{HOST, HeaderMap, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Version};
 use std::fmt;
@@ -42,6 +42,7 @@ pub(crate) enum Bad {
     NotWithinTls(String),
     Target,
     Coding,
+    TwoLengths,
 }
 
 impl fmt::Display for Bad {
@@ -66,6 +67,7 @@ impl fmt::Display for Bad {
             }
             Self::Target => f.write_str("the request's target is neither a path nor a URI"),
             Self::Coding => f.write_str("the only transfer coding is \"chunked\""),
+            Self::TwoLengths => f.write_str("a request has one Content-Length header, not several"),
         }
     }
 }
@@ -74,6 +76,10 @@ impl fmt::Display for Bad {
 pub(crate) fn read<B>(request: &Request<B>, scheme: Scheme) -> Result<Asked, Bad> {
     let uri = request.uri();
     check_coding(request.headers())?;
+    // HTTP/2 takes several that agree, and they would be sent as they came.
+    if request.headers().get_all(CONTENT_LENGTH).iter().count() > 1 {
+        return Err(Bad::TwoLengths);
+    }
     let header = host_header(request.headers(), request.version())?;
     let target = match uri.authority() {
         Some(authority) => Some(named(authority)?),

@@ -104,6 +104,12 @@ fn whatever_can_be_read_in_two_ways_is_refused() {
             vec![host, ("Transfer-Encoding", "gzip, chunked")],
             Bad::Coding,
         ),
+        (
+            "POST",
+            "/",
+            vec![host, ("Content-Length", "4"), ("Content-Length", "4")],
+            Bad::TwoLengths,
+        ),
     ] {
         assert_eq!(
             read(&request(method, target, &headers)),
