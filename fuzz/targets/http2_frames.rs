@@ -16,6 +16,8 @@ use request::{MOST, host_and_port, is_one, stays};
 
 /// What the gate takes of a head, by the count of RFC 9113 §6.5.2.
 const MAX_HEAD: usize = 64 * 1024;
+/// What a length that the gate adds may take.
+const ADDED: usize = 128;
 /// What a server of HTTP/2 takes of a body before it has said anything.
 const WINDOW: usize = 65_535;
 /// The preface, whose next bytes are frames.
@@ -28,12 +30,9 @@ fuzz_target!(|data: &[u8]| {
         // Streams are taken in the order in which they are begun.
         let asked = rest.find_map(|stream| {
             let asked = stream.asked()?;
-            is_of(&request, stream, &asked).then_some((stream, asked))
+            is_of(&request, stream, &asked).then_some(asked)
         });
-        let (stream, asked) =
-            asked.unwrap_or_else(|| panic!("asked by none: {request:?}\n{said:?}"));
-        let size = |(name, value): &(Vec<u8>, Vec<u8>)| name.len() + value.len() + 32;
-        assert!(stream.fields.iter().map(size).sum::<usize>() <= MAX_HEAD);
+        let asked = asked.unwrap_or_else(|| panic!("asked by none: {request:?}\n{said:?}"));
         let (Some(sent), Some(sent_http2)) = (&request.sent, &request.sent_http2) else {
             assert_eq!(request.body, None, "not sent: {request:?}");
             continue;
@@ -68,6 +67,9 @@ fn by_http2(request: &Request, host: &(Host, Option<u16>), sent: &[u8]) {
     };
     assert!(stream.is_proper(), "{stream:?}");
     assert!(stream.trailers.iter().all(is_field), "{stream:?}");
+    let size = |(name, value): &(Vec<u8>, Vec<u8>)| name.len() + value.len() + 32;
+    let size = stream.fields.iter().map(size).sum::<usize>();
+    assert!(size <= MAX_HEAD + ADDED, "a head of {size} bytes");
     let [method, scheme, authority, path] = stream.pseudo();
     assert_eq!(method, Some(request.method.as_str()));
     assert_eq!(scheme, Some("https"));
