@@ -118,10 +118,17 @@ impl<'a> Frame<'a> {
                 let mut whole = self.flags & 4 != 0;
                 let fragmented = !whole;
                 while !whole {
-                    let next = Self::read(bytes)?;
+                    let mut behind = *bytes;
+                    let next = Self::read(&mut behind)?;
                     if next.kind != 9 || next.id != self.id {
-                        return None;
+                        // h2 does not wait for the rest of a head that it knows to be malformed.
+                        let stream = Stream {
+                            fields: table.read(&block)?,
+                            ..Stream::default()
+                        };
+                        return (!stream.is_proper()).then_some(());
                     }
+                    *bytes = behind;
                     block.extend_from_slice(next.payload);
                     whole = next.flags & 4 != 0;
                 }

@@ -100,6 +100,20 @@ impl Head {
             _ => panic!("two framings: {self:?}"),
         }
     }
+
+    /// The body of one that may say more than that: extensions of chunks, a length beside them, or
+    /// the same length again.
+    pub fn said_body(&self, bytes: &[u8]) -> Vec<u8> {
+        if !self.values("transfer-encoding").is_empty() {
+            return said_chunks(bytes);
+        }
+        let lengths = self.values("content-length");
+        assert!(lengths.windows(2).all(|two| two[0] == two[1]), "{self:?}");
+        let length = lengths
+            .first()
+            .map_or("0", |length| std::str::from_utf8(length).expect("digits"));
+        bytes[..length.parse().expect("a length")].to_vec()
+    }
 }
 
 /// The bytes that a server gets are one request, for that host.
@@ -115,6 +129,7 @@ pub fn is_one(request: &Request, host: &(Host, Option<u16>), default: u16, sent:
     let port = |port: Option<u16>| port.unwrap_or(default);
     assert_eq!(port(sent_host.1), port(host.1), "{shown:?}");
     let (body, rest) = head.body(&sent[head.length..]);
+    assert_eq!(body, head.said_body(&sent[head.length..]), "{shown:?}");
     assert_eq!(Some(body), request.body, "{shown:?}");
     assert!(rest.is_empty(), "a second request: {shown:?}");
     head
@@ -167,6 +182,24 @@ fn line<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     let (line, rest) = bytes.split_at(end);
     *bytes = &rest[2..];
     line
+}
+
+/// The data of chunks, whatever else stands in their lines and behind the last.
+fn said_chunks(mut bytes: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    loop {
+        let said = String::from_utf8_lossy(line(&mut bytes)).into_owned();
+        let size = said.split(';').next().unwrap_or_default();
+        let size = size.trim_end_matches([' ', '\t']);
+        assert!(size.bytes().all(|b| b.is_ascii_hexdigit()), "{said:?}");
+        let size = usize::from_str_radix(size, 16).expect("a size");
+        if size == 0 {
+            return body;
+        }
+        body.extend_from_slice(&bytes[..size]);
+        assert_eq!(&bytes[size..size + 2], b"\r\n");
+        bytes = &bytes[size + 2..];
+    }
 }
 
 /// Chunks and trailers (RFC 9112 §7.1), and what is left.

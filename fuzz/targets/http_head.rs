@@ -26,6 +26,11 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(request.method, head.method);
     assert_eq!(request.host, head.host(), "{head:?}");
     assert_eq!(request.path, head.path(), "{head:?}");
+    if let Some(body) = &request.body
+        && request.method != "CONNECT"
+    {
+        assert_eq!(*body, head.said_body(&bytes[head.length..]), "{head:?}");
+    }
     // No bytes that are a request pass as something else.
     if request.method.len() <= 128 {
         assert_eq!(opening(bytes, true), Some("http"), "{head:?}");
