@@ -2,7 +2,7 @@
 //! not at all is refused as malformed: the server behind could answer to the other name.
 
 use bailiwick_event::{Host, HostError, Scheme};
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, TRANSFER_ENCODING};
+use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Version};
 use std::fmt;
@@ -42,7 +42,7 @@ pub(crate) enum Bad {
     NotWithinTls(String),
     Target,
     Coding,
-    TwoLengths,
+    Length,
 }
 
 impl fmt::Display for Bad {
@@ -67,7 +67,7 @@ impl fmt::Display for Bad {
             }
             Self::Target => f.write_str("the request's target is neither a path nor a URI"),
             Self::Coding => f.write_str("the only transfer coding is \"chunked\""),
-            Self::TwoLengths => f.write_str("a request has one Content-Length header, not several"),
+            Self::Length => f.write_str("the Content-Length is one number, said once"),
         }
     }
 }
@@ -76,10 +76,7 @@ impl fmt::Display for Bad {
 pub(crate) fn read<B>(request: &Request<B>, scheme: Scheme) -> Result<Asked, Bad> {
     let uri = request.uri();
     check_coding(request.headers())?;
-    // HTTP/2 takes several that agree, and they would be sent as they came.
-    if request.headers().get_all(CONTENT_LENGTH).iter().count() > 1 {
-        return Err(Bad::TwoLengths);
-    }
+    check_length(request.headers())?;
     let header = host_header(request.headers(), request.version())?;
     let target = match uri.authority() {
         Some(authority) => Some(named(authority)?),
@@ -136,6 +133,19 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
         (None, _) => Ok(()),
         (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
         _ => Err(Bad::Coding),
+    }
+}
+
+/// In HTTP/2 several that agree and an empty one are taken, and would be sent as they came.
+fn check_length(headers: &HeaderMap) -> Result<(), Bad> {
+    let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
+    let is_number = |length: &HeaderValue| {
+        !length.is_empty() && length.as_bytes().iter().all(u8::is_ascii_digit)
+    };
+    match (lengths.next(), lengths.next()) {
+        (None, _) => Ok(()),
+        (Some(length), None) if is_number(length) => Ok(()),
+        _ => Err(Bad::Length),
     }
 }
 

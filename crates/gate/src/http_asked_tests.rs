@@ -108,7 +108,14 @@ fn whatever_can_be_read_in_two_ways_is_refused() {
             "POST",
             "/",
             vec![host, ("Content-Length", "4"), ("Content-Length", "4")],
-            Bad::TwoLengths,
+            Bad::Length,
+        ),
+        ("POST", "/", vec![host, ("Content-Length", "")], Bad::Length),
+        (
+            "POST",
+            "/",
+            vec![host, ("Content-Length", "+4")],
+            Bad::Length,
         ),
     ] {
         assert_eq!(
