@@ -99,9 +99,12 @@ impl<'a> Frame<'a> {
                     stream.ended = self.flags & 1 != 0;
                 }
             }
-            1 => {
+            1 | 5 => {
                 let mut block = self.inner()?.to_vec();
-                if self.flags & 32 != 0 {
+                let promise = self.kind == 5;
+                if promise {
+                    block = block.get(4..)?.to_vec();
+                } else if self.flags & 32 != 0 {
                     let (priority, rest) = block.split_at_checked(5)?;
                     let on = u32::from_be_bytes([
                         priority[0] & 127,
@@ -133,6 +136,14 @@ impl<'a> Frame<'a> {
                     whole = next.flags & 4 != 0;
                 }
                 let fields = table.read(&block)?;
+                if promise {
+                    // A client promises nothing; h2 looks at what is malformed first.
+                    let stream = Stream {
+                        fields,
+                        ..Stream::default()
+                    };
+                    return (!stream.is_proper()).then_some(());
+                }
                 let ended = self.flags & 1 != 0;
                 match known {
                     Some(stream) if !stream.ended => {
@@ -148,8 +159,8 @@ impl<'a> Frame<'a> {
                     }),
                 }
             }
-            // A client pushes nothing, and CONTINUATION follows what it continues.
-            5 | 9 => return None,
+            // It follows what it continues.
+            9 => return None,
             _ => {}
         }
         Some(())
