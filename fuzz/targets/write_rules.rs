@@ -53,8 +53,8 @@ fuzz_target!(|text: &str| {
         require: Vec::new(),
         rules: Vec::new(),
         ask: Default::default(),
-            secrets: Vec::new(),
-            rule_locks: Default::default(),
+        secrets: Vec::new(),
+        rule_locks: Default::default(),
     };
     let rules = Rules::of(&policy);
     let slow = reference::Rules::of(&policy);
