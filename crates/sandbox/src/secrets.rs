@@ -8,10 +8,13 @@ use std::ffi::{OsStr, OsString};
 use std::io::Read as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 /// How long a command may take to tell a secret; a person may have to unlock something.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long its output may stay open when it has ended.
+const CLOSING: Duration = Duration::from_secs(2);
 /// Bytes of a file or of what a command prints.
 const LARGEST: u64 = 64 * 1024;
 
@@ -82,10 +85,12 @@ fn print(
         .spawn()
         .map_err(|error| format!("{shown} cannot be run: {error}"))?;
     let mut out = child.stdout.take().ok_or("it has no output")?;
-    let reader = std::thread::spawn(move || {
+    let (tell, told) = mpsc::channel();
+    // Whoever has inherited the output can keep it open for ever; this thread then waits alone.
+    std::thread::spawn(move || {
         let mut text = String::new();
         let _ = out.by_ref().take(LARGEST).read_to_string(&mut text);
-        text
+        let _ = tell.send(text);
     });
     let until = Instant::now() + PATIENCE;
     let status = loop {
@@ -100,9 +105,9 @@ fn print(
         }
     };
     match status.success() {
-        true => reader
-            .join()
-            .map_err(|_| "its output was not read".to_owned()),
+        true => told.recv_timeout(CLOSING).map_err(|_| {
+            format!("{shown} has ended, and something that it started keeps its output open")
+        }),
         false => Err(format!("{shown} failed ({status})")),
     }
 }

@@ -274,3 +274,18 @@ fn git_logs_in_with_it_where_it_is_asked_to() {
     let basic = "Authorization: Basic bWU6c2stdGVzdC1BYkNkRWZHaElqS2xNbk9wUXJTdFV2V3gwMTIzNDU2Nzg5";
     assert!(heard[1].contains(basic), "{heard:?}");
 }
+
+#[test]
+fn a_command_that_leaves_something_behind_keeps_no_run_waiting() {
+    let outcome = Sandbox::new()
+        .policy(
+            "extends = [\"default\"]\n[[secrets]]\nname = \"API_KEY\"\n\
+             from = { command = [\"sh\", \"-c\", \"sleep 20 2>/dev/null & echo a-long-enough-secret\"] }\n\
+             hosts = [\"a.test\"]\n",
+        )
+        .within(std::time::Duration::from_secs(15))
+        .run("true");
+    outcome
+        .code(2)
+        .stderr_has("something that it started keeps its output open");
+}
