@@ -9,7 +9,7 @@ use bailiwick_guard::{Answer, Guard, Question, Tell};
 use bailiwick_policy::{add_rule, rule_lines};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -30,6 +30,8 @@ pub(crate) struct Asks {
     told: Arc<OwnedFd>,
     current: Option<Current>,
     timeout: Duration,
+    /// Rules of which the person wants to hear nothing more.
+    refused: HashSet<String>,
     /// Where a rule is added that is to hold from now on.
     user_file: PathBuf,
 }
@@ -64,6 +66,7 @@ impl Asks {
             told,
             current: None,
             timeout: guard.ask_timeout(),
+            refused: HashSet::new(),
             user_file,
         })
     }
@@ -89,6 +92,10 @@ impl Asks {
                     return;
                 };
                 drop(queue);
+                if self.refused.contains(&question.asked.rule.id) {
+                    tell(Answer::Deny);
+                    continue;
+                }
                 if !front.ask(&self.shown(&question)) {
                     tell(Answer::Nobody);
                     continue;
@@ -110,6 +117,10 @@ impl Asks {
             // Several at once are a paste, or the keys of somebody who does not look.
             let answer = match keys[..] {
                 _ if current.since.elapsed() >= self.timeout => Some(Answer::Timeout),
+                [b'r' | b'R'] if quiet => {
+                    self.refused.insert(current.question.asked.rule.id.clone());
+                    Some(Answer::Deny)
+                }
                 [key] if quiet => answer(key, &current.question),
                 _ => None,
             };
@@ -133,6 +144,12 @@ impl Asks {
             },
             (Answer::Once | Answer::Always, _) => "allowed this time".to_owned(),
             (Answer::Timeout, _) => "nobody answered in time".to_owned(),
+            _ if self.refused.contains(&question.asked.rule.id) => {
+                format!(
+                    "denied, as all that {} asks in this run",
+                    question.asked.rule.id
+                )
+            }
             (Answer::Deny | Answer::Nobody, _) => "denied".to_owned(),
         }
     }
@@ -153,7 +170,8 @@ impl Asks {
                 text += &format!("       {}\n", Text::from(line));
             }
         }
-        text += &format!("  n  deny it\n({} seconds) ", self.timeout.as_secs());
+        text += "  n  deny it\n  r  deny it, and all that this rule asks about in this run\n";
+        text += &format!("({} seconds) ", self.timeout.as_secs());
         text
     }
 

@@ -111,6 +111,26 @@ fn always_is_shown_first_then_written_and_then_holds() {
 }
 
 #[test]
+fn a_person_who_is_asked_without_end_refuses_all_that_a_rule_asks() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "");
+    let many = "$B run --policy p.toml -- sh -c 'for i in 1 2 3 4; do \
+                curl -sS -X DELETE http://a.test/$i; done'; echo the end\r";
+    person
+        .types(many)
+        .sees("bailiwick asks:")
+        .sees("r  deny it");
+    reads();
+    person.types("r").sees("denied, as all that deletes asks");
+    person.sees("refused by policy").sees("the end");
+    assert_eq!(server.heard().len(), 0);
+    person.sees("outer> ");
+    let denied =
+        |event: &Event| matches!(&event.act, Act::Answered { answer, .. } if answer == "deny");
+    assert_eq!(rows(&person).iter().filter(|row| denied(row)).count(), 4);
+}
+
+#[test]
 fn what_was_typed_before_the_question_could_be_read_answers_nothing() {
     let server = Server::start(OK);
     let mut person = person(&server, "[ask]\ntimeout = \"2s\"\n");
