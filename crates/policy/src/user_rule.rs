@@ -6,7 +6,7 @@ use crate::error::PolicyError;
 use crate::show_rules;
 use crate::source_text::{ReadError, SourceText, read_regular};
 use bailiwick_rules::Rule;
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -26,6 +26,17 @@ pub fn rule_lines(rule: &Rule) -> String {
 /// [`PolicyError::Machine`] where it cannot be read or written; the mistakes of a file that has some.
 pub fn add_rule(path: &Path, rule: &Rule) -> Result<(), PolicyError> {
     let fault = |why: String| PolicyError::Machine(format!("{}: {why}", path.display()));
+    // A link stays one: what it leads to is replaced.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let made = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder);
+    made.map_err(|e| fault(e.to_string()))?;
+    // Of two runs that add a rule at once one waits: neither loses the other's.
+    let held = File::open(folder).and_then(|folder| folder.lock().map(|()| folder));
+    let _held = held.map_err(|e| fault(e.to_string()))?;
     let old = match read_regular(path, LARGEST) {
         Ok(bytes) => String::from_utf8(bytes).map_err(|_| fault("it is no text".into()))?,
         Err(ReadError::Missing) => String::new(),
@@ -40,16 +51,8 @@ pub fn add_rule(path: &Path, rule: &Rule) -> Result<(), PolicyError> {
     let name = path.display().to_string();
     let source = SourceText::new(&name, Some(path.to_path_buf()), new.clone());
     Document::parse(source).map_err(PolicyError::Invalid)?;
-    // A link stays one: what it leads to is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let made = fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder);
-    made.map_err(|e| fault(e.to_string()))?;
     let draft = folder.join(format!(".policy.{}.toml", std::process::id()));
-    let mode = fs::metadata(&path).map_or(0o600, |m| m.permissions().mode() & 0o777);
+    let mode = fs::metadata(path).map_or(0o600, |m| m.permissions().mode() & 0o777);
     let _ = fs::remove_file(&draft);
     let written = OpenOptions::new()
         .write(true)
@@ -60,7 +63,7 @@ pub fn add_rule(path: &Path, rule: &Rule) -> Result<(), PolicyError> {
             file.write_all(new.as_bytes())
                 .and_then(|()| file.sync_all())
         })
-        .and_then(|()| fs::rename(&draft, &path));
+        .and_then(|()| fs::rename(&draft, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&draft);
         fault(error.to_string())
@@ -97,5 +100,24 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), twice);
         let files = fs::read_dir(folder.path().join("new")).unwrap();
         assert_eq!(files.count(), 1);
+    }
+
+    #[test]
+    fn rules_that_are_added_at_once_are_all_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("policy.toml");
+        let when = r#"http.request.host == "a.test""#;
+        std::thread::scope(|scope| {
+            for n in 0..16 {
+                let path = &path;
+                scope.spawn(move || {
+                    let id = format!("rule-{n}");
+                    let on = EventType::HttpRequest;
+                    add_rule(path, &Rule::enforcement(&id, on, when, Action::Allow)).unwrap();
+                });
+            }
+        });
+        let all = fs::read_to_string(&path).unwrap();
+        assert_eq!(all.matches("id = ").count(), 16, "{all}");
     }
 }
