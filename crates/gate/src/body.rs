@@ -26,6 +26,8 @@ const PART: usize = 32;
 pub(crate) struct Room {
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) answers: Arc<Semaphore>,
+    /// For what is collected of bodies that are not held back.
+    pub(crate) watched: Arc<Semaphore>,
 }
 
 impl Room {
@@ -37,6 +39,7 @@ impl Room {
         Self {
             requests: Arc::new(Semaphore::new(room)),
             answers: Arc::new(Semaphore::new(room)),
+            watched: Arc::new(Semaphore::new(room)),
         }
     }
 }

@@ -64,6 +64,16 @@ impl Destination {
         }
     }
 
+    /// Host and port as a request names them: without the port that its scheme means.
+    pub(crate) fn authority(&self) -> String {
+        let shown = self.shown();
+        let port = format!(":{}", self.port);
+        match self.port == self.scheme().port() {
+            true => shown.strip_suffix(&port).unwrap_or(&shown).to_owned(),
+            false => shown,
+        }
+    }
+
     /// Host and port for a message.
     pub(crate) fn shown(&self) -> String {
         match self.host.ip() {

@@ -154,7 +154,7 @@ pub(crate) async fn decide(
     let sent = Arc::new(AtomicU64::new(0));
     let mut taps: Vec<Box<dyn Tap>> = vec![Box::new(Count(sent.clone()))];
     if need == Need::Watching {
-        taps.push(Box::new(Watch::new(decider, &act, &head.headers, None)));
+        taps.push(Box::new(Watch::new(context, &act, &head.headers, None)));
     }
     if let Some(call) = &call
         && !of_model
@@ -163,7 +163,7 @@ pub(crate) async fn decide(
     }
     let kept = Kept::default();
     if let Some(limit) = decider.keep_limit(&to.host, to.port) {
-        taps.push(Box::new(Keep::new(decider, &head.headers, limit, &kept)));
+        taps.push(Box::new(Keep::new(context, &head.headers, limit, &kept)));
     }
     let held = match (looked, rest) {
         (Some(looked), _) => looked.held,
@@ -302,10 +302,26 @@ impl Sent {
         self.note(act);
     }
 
-    /// Records an answer after which the connection carries something else.
-    pub(crate) fn upgraded(&self, response: &Response<Incoming>) {
+    /// Decides an answer after which the connection carries something else, and records it.
+    pub(crate) fn upgraded(&self, response: &Response<Incoming>) -> Result<(), Answered> {
         let act = self.answer(response.status().as_u16(), response.headers());
-        self.note(act);
+        let (decider, headers) = (&self.decider, response.headers());
+        let seen = || both(&self.headers, headers, None, BodyState::None);
+        let rule = self.rule.clone();
+        let submitted = decider.submit_response(&act, rule, &seen, Part::Whole, None);
+        match submitted.decision {
+            decision if decision.is_allow() => {
+                self.note(act);
+                Ok(())
+            }
+            decision if decision.verdict == Verdict::Rewrite => {
+                let why = "it changes the protocol, and is passed on as it is";
+                let denied = cannot(&decision, why);
+                decider.refuse(act.clone(), denied.clone());
+                Err(Answered::refused(&act, denied))
+            }
+            decision => Err(Answered::refused(&act, decision)),
+        }
     }
 
     /// Decides the answer; what is passed on of it is recorded at its end.
@@ -390,12 +406,7 @@ impl Sent {
         }
         if need == Need::Watching {
             let response = Some(&head.headers);
-            taps.push(Box::new(Watch::new(
-                &decider,
-                &act,
-                &self.headers,
-                response,
-            )));
+            taps.push(Box::new(Watch::new(context, &act, &self.headers, response)));
         }
         let held = match (looked, rest) {
             (Some(looked), _) => looked.held,
@@ -404,7 +415,7 @@ impl Sent {
         };
         let kept = Kept::default();
         if let Some(limit) = decider.keep_limit(&to.host, to.port) {
-            taps.push(Box::new(Keep::new(&decider, &head.headers, limit, &kept)));
+            taps.push(Box::new(Keep::new(context, &head.headers, limit, &kept)));
         }
         taps.push(Box::new(Row::new(self, act, kept)));
         Ok(Response::from_parts(head, Body::passing(held, taps)))

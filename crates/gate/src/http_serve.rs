@@ -159,7 +159,7 @@ pub(crate) fn rewrite<B>(
         ..to.clone()
     };
     if !request.headers().contains_key(HOST)
-        && let Ok(value) = HeaderValue::from_str(&authority.unwrap_or_else(|| named.shown()))
+        && let Ok(value) = HeaderValue::from_str(&authority.unwrap_or_else(|| named.authority()))
     {
         request.headers_mut().insert(HOST, value);
     }
@@ -319,8 +319,10 @@ impl Session {
                 return closing(plain(StatusCode::BAD_GATEWAY, message.into()));
             }
             let mask = secret_use::mask_upgrade(&self.context, to, &mut response);
-            if let Some(sent) = sent {
-                sent.upgraded(&response);
+            if let Some(sent) = sent
+                && let Err(Answered::Refused(refusal)) = sent.upgraded(&response)
+            {
+                return closing(refusal.response(&accept));
             }
             let server = hyper::upgrade::on(&mut response);
             let client = upgrade;

@@ -2,6 +2,7 @@
 //! that the gate puts in or takes out is in none of them.
 
 use crate::body::{End, Tap};
+use crate::context::Context;
 use crate::decider::Decider;
 use crate::taps::Collected;
 use bailiwick_event::KeptBody;
@@ -20,15 +21,10 @@ pub(crate) struct Keep {
 
 impl Keep {
     /// Of the message with these headers, no more bytes than the limit.
-    pub(crate) fn new(
-        decider: &Arc<dyn Decider>,
-        headers: &HeaderMap,
-        limit: usize,
-        kept: &Kept,
-    ) -> Self {
+    pub(crate) fn new(context: &Context, headers: &HeaderMap, limit: usize, kept: &Kept) -> Self {
         Self {
-            decider: Arc::clone(decider),
-            collected: Collected::new(headers, limit),
+            decider: Arc::clone(&context.decider),
+            collected: Collected::new(headers, limit, &context.room.watched),
             kept: Arc::clone(kept),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::body::{End, Held, Tap};
 use crate::charset;
+use crate::context::Context;
 use crate::decider::Decider;
 use crate::decode::{Coding, Decoder};
 use crate::exchange::{Sent, nanoseconds};
@@ -13,6 +14,7 @@ use bailiwick_event::{Act, Text};
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Counts what passes.
 pub(crate) struct Count(pub(crate) Arc<AtomicU64>);
@@ -82,29 +84,58 @@ pub(crate) struct Collected {
     decoder: Decoder,
     text: Vec<u8>,
     size: u64,
+    /// What is left for all bodies that are collected, and what this one takes of it.
+    room: Arc<Semaphore>,
+    taken: Option<OwnedSemaphorePermit>,
+    /// There was no room for all of it.
+    full: bool,
 }
 
 impl Collected {
-    pub(crate) fn new(headers: &HeaderMap, limit: usize) -> Self {
+    pub(crate) fn new(headers: &HeaderMap, limit: usize, room: &Arc<Semaphore>) -> Self {
         Self {
             decoder: Decoder::new(Coding::of(headers), limit),
             text: Vec::new(),
             size: 0,
+            room: Arc::clone(room),
+            taken: None,
+            full: false,
         }
+    }
+
+    /// Keeps what was decoded, where there is room.
+    fn keep(&mut self, new: &[u8]) {
+        let count = u32::try_from(new.len()).unwrap_or(u32::MAX);
+        match Arc::clone(&self.room).try_acquire_many_owned(count) {
+            Ok(more) => match &mut self.taken {
+                Some(taken) => taken.merge(more),
+                None => self.taken = Some(more),
+            },
+            Err(_) => {
+                self.full = true;
+                return;
+            }
+        }
+        self.text.extend(new);
     }
 
     /// Takes a part of it.
     pub(crate) fn take(&mut self, data: &[u8]) {
         self.size += data.len() as u64;
-        let new = self.decoder.decode(data);
-        self.text.extend(new);
+        if !self.full {
+            let new = self.decoder.decode(data);
+            self.keep(&new);
+        }
     }
 
     /// All that was collected, and whether there was no more.
     pub(crate) fn finish(&mut self) -> (Vec<u8>, bool) {
-        let rest = self.decoder.finish();
-        self.text.extend(rest);
-        (std::mem::take(&mut self.text), !self.decoder.is_cut())
+        if !self.full {
+            let rest = self.decoder.finish();
+            self.keep(&rest);
+        }
+        let all = !self.full && !self.decoder.is_cut();
+        (std::mem::take(&mut self.text), all)
     }
 }
 
@@ -121,15 +152,17 @@ pub(crate) struct Watch {
 impl Watch {
     /// Watches the body of a request; or of its answer, where that one's headers are given.
     pub(crate) fn new(
-        decider: &Arc<dyn Decider>,
+        context: &Context,
         act: &Act,
         request: &HeaderMap,
         response: Option<&HeaderMap>,
     ) -> Self {
+        let decider = &context.decider;
+        let (headers, limit) = (response.unwrap_or(request), decider.body_limit());
         Self {
             decider: Arc::clone(decider),
             act: act.clone(),
-            collected: Collected::new(response.unwrap_or(request), decider.body_limit()),
+            collected: Collected::new(headers, limit, &context.room.watched),
             request: request.clone(),
             response: response.cloned(),
         }
@@ -169,5 +202,26 @@ impl Tap for Watch {
             },
         };
         self.decider.watched(&self.act, exchange);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_that_is_collected_has_one_bound() {
+        let room = Arc::new(Semaphore::new(100));
+        let collected = || Collected::new(&HeaderMap::new(), 1000, &room);
+        let (mut one, mut two) = (collected(), collected());
+        one.take(&[b'a'; 60]);
+        two.take(&[b'b'; 60]);
+        two.take(b"c");
+        assert_eq!(one.finish(), (vec![b'a'; 60], true));
+        assert_eq!(two.finish(), (Vec::new(), false));
+        drop(one);
+        let mut three = collected();
+        three.take(&[b'd'; 100]);
+        assert_eq!(three.finish(), (vec![b'd'; 100], true));
     }
 }

@@ -304,3 +304,24 @@ fn an_answer_that_does_not_come_whole_is_recorded_as_that() {
         "{rows:?}"
     );
 }
+
+#[test]
+fn an_answer_that_changes_the_protocol_is_decided_too() {
+    let server = Server::start(
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\
+         X-Kind: bad\r\n\r\nwhat follows",
+    );
+    let when = r#"http.response.status == 101 && http.response.header("x-kind") == "bad""#;
+    let script = "curl -sS -i -m 5 -H 'Connection: Upgrade' -H 'Upgrade: other' http://a.test/";
+    let through = server.sandbox("", "").run(script);
+    through
+        .stdout_has("101 Switching")
+        .stdout_has("what follows");
+    let outcome = server
+        .sandbox("", &rule("http.response", "deny", when))
+        .run(script);
+    outcome
+        .refused_by("test-rule")
+        .stdout_lacks("what follows")
+        .stdout_has("refused by policy");
+}
