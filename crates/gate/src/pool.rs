@@ -68,8 +68,9 @@ struct Server {
     shared: Option<(h2::SendRequest<Body>, Instant)>,
     /// Of HTTP/1.1: those that no request uses, the last used at the end.
     idle: VecDeque<Idle>,
-    /// How many a request uses.
+    /// How many a request uses, and of these, those that are being made.
     used: usize,
+    dialling: usize,
     /// Requests that wait for one.
     waiting: VecDeque<oneshot::Sender<Lent>>,
     /// When one last came free.
@@ -118,21 +119,40 @@ pub(crate) struct Lent {
     place: Place,
 }
 
-/// One of the connections to a server that requests use.
-struct Place {
+/// One of the connections to a server that requests use; it counts from before it is made.
+pub(crate) struct Place {
     pool: Weak<Pool>,
     key: Key,
+    dialling: bool,
+}
+
+impl Place {
+    /// The connection is there.
+    pub(crate) fn lend(mut self, sender: h1::SendRequest<Body>) -> Lent {
+        self.count(|server| server.dialling = server.dialling.saturating_sub(1));
+        self.dialling = false;
+        Lent {
+            sender,
+            place: self,
+        }
+    }
+
+    fn count(&self, change: impl FnOnce(&mut Server)) {
+        if let Some(pool) = self.pool.upgrade() {
+            pool.with(|servers| servers.get_mut(&self.key).map(change));
+        }
+    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some(pool) = self.pool.upgrade() {
-            pool.with(|servers| {
-                if let Some(server) = servers.get_mut(&self.key) {
-                    server.used = server.used.saturating_sub(1);
-                }
-            });
-        }
+        let dialling = usize::from(self.dialling);
+        self.count(|server| {
+            server.used = server.used.saturating_sub(1);
+            server.dialling = server.dialling.saturating_sub(dialling);
+            // The request that has waited longest makes one in its place.
+            drop(server.waiting.pop_front());
+        });
     }
 }
 
@@ -192,7 +212,7 @@ impl Pool {
             while let Some(idle) = server.idle.pop_back() {
                 if idle.is_good() {
                     server.used += 1;
-                    let place = self.place(key);
+                    let place = self.place(key, false);
                     return Some(Sender::One(Lent {
                         sender: idle.sender,
                         place,
@@ -203,8 +223,9 @@ impl Pool {
         })
     }
 
-    /// One that another request gives back. None where there are few, or where they do not come free.
-    pub(crate) async fn wait(self: &Arc<Self>, key: &Key) -> Option<Lent> {
+    /// One that another request gives back, or that came to be shared. None where there are few, or
+    /// where they do not come free.
+    pub(crate) async fn wait(self: &Arc<Self>, key: &Key) -> Option<Sender> {
         let began = Instant::now();
         let mut coming = self.with(|servers| {
             let server = servers.get_mut(key).filter(|server| server.used >= MANY)?;
@@ -214,18 +235,22 @@ impl Pool {
         })?;
         loop {
             match timeout(PAUSE, &mut coming).await {
-                Ok(lent) => return lent.ok(),
+                Ok(Ok(lent)) => return Some(Sender::One(lent)),
+                // Told to look again.
+                Ok(Err(_)) => return self.take(key),
                 Err(_) if began.elapsed() < PATIENCE && self.moves(key) => {}
                 Err(_) => return None,
             }
         }
     }
 
-    /// Whether connections to a server come free.
+    /// Whether connections to a server come free, or are being made and will.
     fn moves(&self, key: &Key) -> bool {
         self.with(|servers| {
-            let freed = servers.get(key).and_then(|server| server.freed);
-            freed.is_some_and(|freed| freed.elapsed() < PAUSE)
+            servers.get(key).is_some_and(|server| {
+                let freed = server.freed.is_some_and(|freed| freed.elapsed() < PAUSE);
+                freed || server.dialling > 0
+            })
         })
     }
 
@@ -238,29 +263,34 @@ impl Pool {
         })
     }
 
-    fn place(self: &Arc<Self>, key: &Key) -> Place {
+    fn place(self: &Arc<Self>, key: &Key, dialling: bool) -> Place {
         Place {
             pool: Arc::downgrade(self),
             key: key.clone(),
+            dialling,
         }
     }
 
-    /// A new connection, which a request uses.
-    pub(crate) fn lend(self: &Arc<Self>, key: &Key, sender: h1::SendRequest<Body>) -> Lent {
+    /// A place for a connection that a request makes.
+    pub(crate) fn begin(self: &Arc<Self>, key: &Key) -> Place {
         self.with(|servers| {
             make_room(servers);
-            servers.entry(key.clone()).or_default().used += 1;
+            let server = servers.entry(key.clone()).or_default();
+            server.used += 1;
+            server.dialling += 1;
         });
-        let place = self.place(key);
-        Lent { sender, place }
+        self.place(key, true)
     }
 
-    /// Shares a connection among all requests.
+    /// Shares a connection among all requests, those that wait as well.
     pub(crate) fn share(&self, key: &Key, sender: h2::SendRequest<Body>) {
         self.with(|servers| {
             make_room(servers);
             let shared = Some((sender, Instant::now()));
-            servers.entry(key.clone()).or_default().shared = shared;
+            let server = servers.entry(key.clone()).or_default();
+            server.shared = shared;
+            // They take this one.
+            server.waiting.clear();
         });
     }
 

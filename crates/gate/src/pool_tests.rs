@@ -32,7 +32,7 @@ async fn many(pool: &Arc<Pool>) -> (Vec<Lent>, Vec<DuplexStream>) {
     let mut all = (Vec::new(), Vec::new());
     for _ in 0..MANY {
         let (sender, server) = connection().await;
-        all.0.push(pool.lend(&key(), sender));
+        all.0.push(pool.begin(&key()).lend(sender));
         all.1.push(server);
     }
     all
@@ -50,7 +50,7 @@ fn idle(pool: &Pool) -> usize {
 async fn what_is_given_back_takes_the_next_request() {
     let pool = Arc::new(Pool::default());
     let (sender, _server) = connection().await;
-    pool.lend(&key(), sender).give_back();
+    pool.begin(&key()).lend(sender).give_back();
     assert_eq!((used(&pool), idle(&pool)), (0, 1));
     let Some(Sender::One(lent)) = pool.take(&key()) else {
         panic!("nothing was kept");
@@ -65,7 +65,7 @@ async fn what_is_given_back_takes_the_next_request() {
 async fn a_connection_is_kept_when_its_answer_has_come_whole() {
     let pool = Arc::new(Pool::default());
     let (sender, mut server) = connection().await;
-    let mut lent = pool.lend(&key(), sender);
+    let mut lent = pool.begin(&key()).lend(sender);
     let request = hyper::Request::new(Body::from(Bytes::new()));
     let answer = tokio::spawn(async move {
         let response = lent.sender.send_request(request).await.unwrap();
@@ -101,15 +101,47 @@ async fn where_many_are_used_the_next_that_comes_free_is_taken_in_turn() {
     let (mut lent, _servers) = many(&pool).await;
     let waiter = |pool: &Arc<Pool>| {
         let pool = Arc::clone(pool);
-        tokio::spawn(async move { pool.wait(&key()).await.is_some() })
+        tokio::spawn(async move { pool.wait(&key()).await })
     };
     let (first, second) = (waiter(&pool), waiter(&pool));
     tokio::task::yield_now().await;
     lent.pop().unwrap().give_back();
-    assert!(first.await.unwrap());
+    let _first = first.await.unwrap().unwrap();
     assert_eq!(idle(&pool), 0, "it went to who waited");
     lent.pop().unwrap().give_back();
-    assert!(second.await.unwrap());
+    assert!(second.await.unwrap().is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_makes_a_connection_in_the_place_of_one_that_ended() {
+    let pool = Arc::new(Pool::default());
+    let (mut lent, _servers) = many(&pool).await;
+    let waiting = {
+        let pool = Arc::clone(&pool);
+        tokio::spawn(async move { pool.wait(&key()).await.is_none() })
+    };
+    tokio::task::yield_now().await;
+    let began = Instant::now();
+    drop(lent.pop());
+    assert!(waiting.await.unwrap());
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crowd_waits_for_the_connections_that_are_being_made() {
+    let pool = Arc::new(Pool::default());
+    let mut places: Vec<_> = (0..MANY).map(|_| pool.begin(&key())).collect();
+    let waiting = {
+        let pool = Arc::clone(&pool);
+        tokio::spawn(async move { pool.wait(&key()).await })
+    };
+    tokio::time::sleep(PATIENCE / 2).await;
+    assert!(!waiting.is_finished());
+    let (sender, _server) = connection().await;
+    places.pop().unwrap().lend(sender).give_back();
+    assert!(waiting.await.unwrap().is_some());
+    drop(places);
+    assert!(pool.with(|servers| servers[&key()].dialling == 0));
 }
 
 #[tokio::test(start_paused = true)]
@@ -143,7 +175,7 @@ async fn nobody_waits_for_ever_behind_others() {
 async fn what_waits_too_long_is_ended_and_its_server_forgotten() {
     let pool = Arc::new(Pool::default());
     let (sender, mut server) = connection().await;
-    pool.lend(&key(), sender).give_back();
+    pool.begin(&key()).lend(sender).give_back();
     pool.tidy();
     assert_eq!(idle(&pool), 1);
     tokio::time::sleep(WAITS).await;
@@ -158,7 +190,7 @@ async fn of_connections_that_nobody_uses_few_are_kept() {
     let (lent, mut servers) = many(&pool).await;
     let (sender, server) = connection().await;
     servers.push(server);
-    let last = pool.lend(&key(), sender);
+    let last = pool.begin(&key()).lend(sender);
     lent.into_iter().chain([last]).for_each(Lent::give_back);
     assert_eq!((used(&pool), idle(&pool)), (0, IDLE));
     assert_eq!(
@@ -180,7 +212,7 @@ async fn what_is_kept_for_all_servers_together_is_bounded() {
     let mut servers = Vec::new();
     for port in 1..=200 {
         let (sender, server) = connection().await;
-        pool.lend(&of(port), sender).give_back();
+        pool.begin(&of(port)).lend(sender).give_back();
         servers.push(server);
     }
     let kept: usize = pool.with(|servers| servers.values().map(Server::kept).sum());

@@ -135,6 +135,8 @@ async fn open(
         }
         Opening::Http => {
             let server: Option<Pending> = match server {
+                // Not begun: the request takes a connection of another's that is free.
+                Server::Waiting if !early => None,
                 Server::Waiting => Some(dial),
                 Server::Connected(stream) => Some(Box::pin(ready(Ok(stream)))),
                 Server::Failed(error) => Some(Box::pin(ready(Err(error)))),

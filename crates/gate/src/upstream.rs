@@ -142,9 +142,9 @@ impl Upstream {
         }
         let pending = first.take();
         if pending.is_none()
-            && let Some(lent) = context.pool.wait(key).await
+            && let Some(sender) = context.pool.wait(key).await
         {
-            return Ok((Sender::One(lent), false));
+            return Ok((sender, false));
         }
         // Boxed, because most requests need none.
         let sender = Box::pin(connect(context, to, key, pending)).await?;
@@ -159,13 +159,14 @@ async fn connect(
     key: &Key,
     pending: Option<Pending>,
 ) -> Result<Sender, DialError> {
+    let place = context.pool.begin(key);
     let stream = match pending {
         Some(pending) => pending.await?,
         None => dial::dial(context.clone(), to.clone()).await?,
     };
     if stream.protocol() != Some(b"h2") {
         let sender = http1::connect(stream).await.map_err(|e| broken(to, &e))?;
-        return Ok(Sender::One(context.pool.lend(key, sender)));
+        return Ok(Sender::One(place.lend(sender)));
     }
     let (sender, connection) = http2::writer()
         .handshake(TokioIo::new(stream))
