@@ -39,6 +39,8 @@ use std::ffi::OsString;
 extern "C" fn main(count: std::ffi::c_int, words: *const *const std::ffi::c_char) -> i32 {
     #[cfg(target_env = "musl")]
     memory::survive_forks();
+    #[cfg(target_env = "musl")]
+    memory::give_database();
     // Not every C library hands the words to the standard library before this.
     // SAFETY: the C library gives as many pointers as it counts, each to a word that ends in 0 and
     // stays as it is as long as the process lives.

@@ -1,12 +1,17 @@
 //! The allocator of a binary that is linked with a C library whose own is slow (musl): a third of
 //! the time that a start takes outside of the kernel. A lock that costs one instruction where
-//! there is one thread, as there is in a start; a gate's threads yield to each other.
+//! there is one thread, as there is in a start; the threads of a session sleep for each other.
 
 use dlmalloc::{Allocator, Dlmalloc};
-use spin::mutex::SpinMutex;
-use spin::relax::Yield;
+use lock_api::{Mutex, RawMutex as _};
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr::null_mut;
+use turns::Turns;
+
+mod database;
+mod turns;
+
+pub(crate) use database::give_database;
 
 /// The heap behind the standard library.
 struct Memory;
@@ -14,8 +19,8 @@ struct Memory;
 #[global_allocator]
 static MEMORY: Memory = Memory;
 
-static HEAP: SpinMutex<Dlmalloc<Pages>, Yield> =
-    SpinMutex::new(Dlmalloc::new_with_allocator(Pages));
+static HEAP: Mutex<Turns, Dlmalloc<Pages>> =
+    Mutex::from_raw(Turns::INIT, Dlmalloc::new_with_allocator(Pages));
 
 /// Where the heap gets its memory: from the kernel, for good.
 struct Pages;
