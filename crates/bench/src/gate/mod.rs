@@ -10,6 +10,7 @@ mod cost;
 mod crowds;
 mod mitmproxy;
 mod names;
+mod one_cpu;
 mod origin;
 pub(crate) mod record;
 pub(crate) mod requests;

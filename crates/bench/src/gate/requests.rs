@@ -1,6 +1,7 @@
 //! Rows of requests one after the other: what the gate adds to each, and what a refusal takes.
 
 use super::authority::NAME;
+use super::one_cpu::OneCpu;
 use super::record::limit;
 use super::row::{Draft, Row, VERIFIER};
 use super::side::{DIRECT, Side, THROUGH};
@@ -61,16 +62,32 @@ fn in_turn(
     draft.close(site, sides.into())
 }
 
+/// Where a row's processes and the server run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cpus {
+    /// All on one: the figure has the work of each and the change from one to the next.
+    One,
+    /// Where the scheduler wants them: the figure also has how long a CPU takes that was asleep.
+    Any,
+}
+
 /// A request on a connection that stays.
-pub(super) fn kept_alive(http2: bool) -> Row {
-    let (name, protocol) = match http2 {
-        true => ("kept-alive GET, HTTP/2", "HTTP/2"),
-        false => ("kept-alive GET", "HTTP/1.1"),
+pub(super) fn kept_alive(http2: bool, cpus: Cpus) -> Row {
+    let (mut name, protocol) = match http2 {
+        true => ("kept-alive GET, HTTP/2".to_owned(), "HTTP/2"),
+        false => ("kept-alive GET".to_owned(), "HTTP/1.1"),
     };
+    let place = match cpus {
+        Cpus::One => "client, gate and server on one CPU",
+        Cpus::Any => "any CPU",
+    };
+    if cpus == Cpus::Any {
+        name = format!("{name}, {place}");
+    }
     Row {
-        name: name.to_owned(),
+        name: name.clone(),
         workload: format!(
-            "GET of {} bytes by {protocol} in TLS, one after the other",
+            "GET of {} bytes by {protocol} in TLS, one after the other; {place}",
             PAGE.len()
         ),
         includes: "from the request to the last byte of its answer, on a connection that is there",
@@ -78,21 +95,26 @@ pub(super) fn kept_alive(http2: bool) -> Row {
         long: false,
         least: 50,
         measure: Box::new(move |site, draft| {
+            let one = match cpus {
+                Cpus::One => Some(OneCpu::take().map_err(|error| {
+                    Verdict::Inconclusive(format!("no CPU of its own can be had: {error}"))
+                })?),
+                Cpus::Any => None,
+            };
             let block = |target, count| Job::Requests {
                 target: Target { http2, ..target },
                 what: page(count),
             };
             in_turn(site, draft, amount(site, 12, 250), &block)?;
-            let samples = [draft.of(THROUGH), draft.of(DIRECT)];
-            let added = bootstrap(&samples, |medians| medians[0] - medians[1]);
-            let what = "through the gate more than direct";
-            draft.limits.push(limit(
-                &format!("{name}: {what}"),
-                "the medians",
-                "µs",
-                25.0,
-                added,
-            ));
+            drop(one);
+            if cpus == Cpus::One {
+                let samples = [draft.of(THROUGH), draft.of(DIRECT)];
+                let added = bootstrap(&samples, |medians| medians[0] - medians[1]);
+                let what = format!("{name}: through the gate more than direct");
+                draft
+                    .limits
+                    .push(limit(&what, "the medians", "µs", 25.0, added));
+            }
             Ok(())
         }),
     }

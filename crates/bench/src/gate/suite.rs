@@ -1,6 +1,7 @@
 //! One run of `bench gate`, and what `bench enforce` has in common with it.
 
 use super::record::{BoundaryRow, Record, SCHEMA};
+use super::requests::Cpus;
 use super::row::Row;
 use super::site::{REFUSED_PATH, RULE, Site};
 use super::{bodies, crowds, names, requests};
@@ -135,8 +136,10 @@ fn raise_descriptors() {
 /// The rows, in the table's order.
 fn rows() -> Vec<Row> {
     let mut rows = vec![
-        requests::kept_alive(false),
-        requests::kept_alive(true),
+        requests::kept_alive(false, Cpus::One),
+        requests::kept_alive(true, Cpus::One),
+        requests::kept_alive(false, Cpus::Any),
+        requests::kept_alive(true, Cpus::Any),
         requests::refused_kept_alive(),
         requests::fresh_curl(),
         requests::new_connection(),
