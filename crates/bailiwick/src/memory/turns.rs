@@ -19,10 +19,6 @@ const LOOKS: u32 = 100;
 // SAFETY: a thread has the lock when it has changed the word from FREE, which one thread at a time
 // can, and has it until it writes FREE.
 unsafe impl RawMutex for Turns {
-    #[expect(
-        clippy::declare_interior_mutable_const,
-        reason = "the trait asks for it"
-    )]
     const INIT: Self = Self(AtomicU32::new(FREE));
     type GuardMarker = GuardNoSend;
 
