@@ -1,6 +1,6 @@
 //! The supervisor can die at any instant: what it answered is on record, and nothing is left.
 
-use crate::support::Sandbox;
+use crate::support::{RawOrigin, Sandbox};
 use bailiwick_event::{Act, Event};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -118,4 +118,77 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
         (count("mounts"), count("/sys/fs/cgroup")),
         (before.0, before.2)
     );
+}
+
+/// Asks for one page after the other on connections within TLS, from four threads.
+const BROWSER: &str = r"
+import http.client, os, ssl, threading
+def browse(thread):
+    n = 0
+    while True:
+        c = http.client.HTTPSConnection('a.test', context=ssl.create_default_context())
+        for _ in range(20):
+            n += 1
+            c.request('GET', '/%d/%d' % (thread, n))
+            c.getresponse().read()
+            os.write(1, b'/%d/%d\n' % (thread, n))
+for thread in range(4):
+    threading.Thread(target=browse, args=(thread,)).start()
+";
+
+#[test]
+fn what_a_server_heard_before_the_supervisor_was_killed_is_on_record_and_nothing_follows() {
+    let origin = RawOrigin::start(&["a.test"], &[]);
+    let hosts = format!("\"a.test\" = \"127.0.0.1:{}\"", origin.secure);
+    let sandbox = origin.sandbox(&hosts, "");
+    let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mut loaded = 0;
+    for round in 0..15 {
+        let before = origin.requests().len();
+        let known: HashSet<_> = sandbox.scratch().sessions().into_iter().collect();
+        let mut child = sandbox
+            .command()
+            .args(["run", "--workspace"])
+            .arg(sandbox.workspace())
+            .args(sandbox.options())
+            .args(["--", "python3", "-c", BROWSER])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.next().is_some(), "it got no page");
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        std::thread::sleep(Duration::from_micros(seed % 150_000));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // Ends when the last program inside has.
+        loaded += lines.map_while(Result::ok).count();
+        let heard = origin.requests();
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(origin.requests().len(), heard.len(), "a request followed");
+        let mut sessions = sandbox.scratch().sessions().into_iter();
+        let session = sessions.find(|s| !known.contains(s)).unwrap();
+        let json = sandbox
+            .bailiwick(["log", "--json", &session])
+            .success()
+            .stdout();
+        let rows: HashSet<String> = json
+            .lines()
+            .filter_map(
+                |line| match serde_json::from_str::<Event>(line).unwrap().act {
+                    Act::Http { method, path, .. } => Some(format!("{method} {path}")),
+                    _ => None,
+                },
+            )
+            .collect();
+        for request in &heard[before..] {
+            assert!(
+                rows.contains(request),
+                "round {round}: {request} has no row"
+            );
+        }
+        sandbox.bailiwick(["log", "verify", &session]).success();
+    }
+    assert!(loaded > 100, "there was no load: {loaded}");
 }

@@ -12,6 +12,7 @@ mod support;
 mod ask;
 mod bad_host;
 mod bad_places;
+mod bad_servers;
 mod bare;
 mod bare_network;
 mod bench;
