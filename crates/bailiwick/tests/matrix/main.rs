@@ -11,6 +11,7 @@
 )]
 
 mod cell;
+mod conformance;
 mod document;
 mod installed;
 mod origin;
@@ -38,6 +39,11 @@ fn main() {
             }
         }
     }
+    let http2 = trial(
+        "h2spec".to_owned(),
+        conformance::the_gate_reads_http2_as_it_is_specified,
+    );
+    trials.push(http2.with_ignored_flag(conformance::tool().is_none()));
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     installed::clean_up();
     conclusion.exit();

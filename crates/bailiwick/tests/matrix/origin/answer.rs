@@ -54,6 +54,10 @@ async fn whole(served: &Arc<Served>, parts: Parts, body: Bytes) -> Answer {
         }
         (&Method::POST, path) if path.starts_with("/echo.Echo/") => grpc::answer(owned, path, body),
         (&Method::POST, path) if path.starts_with("/v1/") => model::answer(owned, path, &body),
+        (&Method::HEAD, _) => {
+            let answer = site::answer(served, parts, body).await;
+            answer.map(|_| Full::default().boxed())
+        }
         _ => site::answer(served, parts, body).await,
     }
 }
