@@ -118,17 +118,60 @@ global_asm!(
     "mov rcx, rdi",
     "sub rcx, rsi",
     "cmp rcx, rdx",
-    "jb 31f",
+    "jb 34f",
+    "cmp rdx, 2048",
+    "ja 33f",
+    // 64 at a time; the last 64 are read first.
+    "movups xmm4, [rsi + rdx - 64]",
+    "movups xmm5, [rsi + rdx - 48]",
+    "movups xmm6, [rsi + rdx - 32]",
+    "movups xmm7, [rsi + rdx - 16]",
+    "lea r8, [rdi + rdx - 64]",
+    "32:",
+    "movups xmm0, [rsi]",
+    "movups xmm1, [rsi + 16]",
+    "movups xmm2, [rsi + 32]",
+    "movups xmm3, [rsi + 48]",
+    "movups [rdi], xmm0",
+    "movups [rdi + 16], xmm1",
+    "movups [rdi + 32], xmm2",
+    "movups [rdi + 48], xmm3",
+    "add rsi, 64",
+    "add rdi, 64",
+    "cmp rdi, r8",
+    "jb 32b",
+    "movups [r8], xmm4",
+    "movups [r8 + 16], xmm5",
+    "movups [r8 + 32], xmm6",
+    "movups [r8 + 48], xmm7",
+    "ret",
+    // Of much the processor knows best.
+    "33:",
     "mov rcx, rdx",
     "rep movsb",
     "ret",
-    "31:",
-    "lea rsi, [rsi + rdx - 1]",
-    "lea rdi, [rdi + rdx - 1]",
-    "mov rcx, rdx",
-    "std",
-    "rep movsb",
-    "cld",
+    // The same from the end; the first 64 are read first.
+    "34:",
+    "movups xmm4, [rsi]",
+    "movups xmm5, [rsi + 16]",
+    "movups xmm6, [rsi + 32]",
+    "movups xmm7, [rsi + 48]",
+    "35:",
+    "movups xmm0, [rsi + rdx - 16]",
+    "movups xmm1, [rsi + rdx - 32]",
+    "movups xmm2, [rsi + rdx - 48]",
+    "movups xmm3, [rsi + rdx - 64]",
+    "movups [rdi + rdx - 16], xmm0",
+    "movups [rdi + rdx - 32], xmm1",
+    "movups [rdi + rdx - 48], xmm2",
+    "movups [rdi + rdx - 64], xmm3",
+    "sub rdx, 64",
+    "cmp rdx, 64",
+    "ja 35b",
+    "movups [rdi], xmm4",
+    "movups [rdi + 16], xmm5",
+    "movups [rdi + 32], xmm6",
+    "movups [rdi + 48], xmm7",
     "ret",
 );
 
@@ -148,7 +191,7 @@ mod tests {
 
     #[test]
     fn every_length_is_copied_and_nothing_beside_it() {
-        for length in (0..300).chain([4095, 4096, 70_001]) {
+        for length in (0..2300).chain([4095, 4096, 70_001]) {
             let (from, mut to) = (filled(length), vec![0xee; length + 32]);
             let at = to[16..].as_mut_ptr().cast();
             // SAFETY: both buffers have `length` bytes from there on, and they are two.
@@ -166,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_overlaps_is_moved_whole_in_both_directions() {
-        for length in (0..300).chain([4096]) {
+        for length in (0..700).chain([2047, 2048, 2049, 4096]) {
             for distance in [0, 1, 7, 8, 15, 16, 31, 33, 64, 127, 129, 200, 4000] {
                 for (from, to) in [(0, distance), (distance, 0)] {
                     let mut ours = filled(length + distance);
