@@ -380,6 +380,11 @@ impl Act {
             true => format!("[{host}]:{port}"),
             false => format!("{host}:{port}"),
         };
+        // First, because what a program writes behind it can be long.
+        let over = |host: &Text, connected: &Text, port: u16| match host == connected {
+            true => String::new(),
+            false => format!("on a connection to {}: ", endpoint(connected, port)),
+        };
         match self {
             Self::SessionStart { workspace, .. } => format!("workspace {workspace}"),
             Self::SessionEnd { rows } => format!("{rows} rows"),
@@ -442,10 +447,12 @@ impl Act {
                 port,
                 path,
                 scheme,
+                connected,
                 ..
             } => {
-                let scheme = scheme.name();
-                format!("{method} {scheme}://{}{path}", endpoint(host, *port))
+                let asked = endpoint(host, *port);
+                let over = over(host, connected, *port);
+                format!("{over}{} {}://{asked}{path}", short(method), scheme.name())
             }
             Self::HttpResponse {
                 method,
@@ -456,10 +463,12 @@ impl Act {
                 status,
                 received,
                 problem,
+                connected,
                 ..
             } => {
-                let scheme = scheme.name();
-                let what = format!("{method} {scheme}://{}{path}", endpoint(host, *port));
+                let asked = endpoint(host, *port);
+                let over = over(host, connected, *port);
+                let what = format!("{over}{} {}://{asked}{path}", short(method), scheme.name());
                 match (status, problem) {
                     (0, Some(problem)) => format!("no answer to {what}: {problem}"),
                     (status, Some(problem)) => format!("{status} to {what}, cut short: {problem}"),
@@ -493,6 +502,17 @@ impl Act {
                 _ => format!("{} {limit}", kind.name()),
             },
         }
+    }
+}
+
+/// The longest method that is shown whole; those of the registry have at most 17 characters.
+const METHOD: usize = 32;
+
+/// A method, which is not to push the machine out of sight.
+fn short(method: &Text) -> String {
+    match method.as_bytes().len() {
+        0..=METHOD => method.to_string(),
+        _ => format!("{}…", method.clone().truncated(METHOD)),
     }
 }
 

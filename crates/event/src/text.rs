@@ -62,11 +62,13 @@ impl From<OsString> for Text {
 }
 
 /// Whether a character may be written to a terminal as it is: no control character, no
-/// bidirectional override, no invisible formatting character.
+/// bidirectional override, no invisible formatting character, no blank but the space.
 #[must_use]
 pub fn harmless(c: char) -> bool {
     !(c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
+        || (c.is_whitespace() && c != ' ')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' |
+            '\u{2800}' | '\u{3164}' | '\u{ffa0}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
             | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
             | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}'))
 }

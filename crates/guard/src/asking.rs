@@ -145,6 +145,10 @@ impl Guard {
             (plain && !text.chars().any(char::is_control)).then(|| format!("\"{text}\""))
         };
         let when = match act {
+            // A condition names the machine that is asked for, not the one that is reached.
+            Act::Http {
+                host, connected, ..
+            } if host != connected => return None,
             Act::Http {
                 method,
                 host,

@@ -104,6 +104,40 @@ fn what_a_rule_cannot_say_and_what_the_system_asks_is_not_allowed_for_good() {
 }
 
 #[test]
+fn who_is_asked_sees_the_machine_that_is_reached_and_allows_no_other_for_good() {
+    let (guard, _folder) = guard(|policy| {
+        policy.network.allow.push(Sourced {
+            value: "evil.test:*".parse().unwrap(),
+            origin: bailiwick_event::Origin::new("p.toml", 2, 1),
+        });
+    });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&seen);
+    guard.on_ask(Box::new(move |question, tell| {
+        log.lock()
+            .unwrap()
+            .push((question.about, question.always.is_some()));
+        tell(Answer::Deny);
+    }));
+    let mut act = request("/x");
+    if let Act::Http {
+        connected, method, ..
+    } = &mut act
+    {
+        *connected = "evil.test".into();
+        *method = "A".repeat(700).into();
+    }
+    asked(&guard, &act);
+    let seen = seen.lock().unwrap();
+    let (about, always) = &seen[0];
+    assert!(
+        about.starts_with("on a connection to evil.test:"),
+        "{about}"
+    );
+    assert!(about.len() < 120 && !always, "{about}");
+}
+
+#[test]
 fn what_is_allowed_for_good_overtakes_no_rule_that_refuses() {
     let denies = |id: &str, priority| {
         let when = r#"http.request.query == "bad""#;

@@ -61,6 +61,38 @@ impl Judged {
         }
     }
 
+    /// The stricter of what is said of the name that a request has and of the machine that it goes to.
+    fn and(mut self, connected: Self) -> Self {
+        // What only the machine that it goes to shows.
+        let told: Vec<_> = self.rows.iter().map(|(_, d)| d.rule.id.clone()).collect();
+        let other = connected.decision;
+        let more = connected.rows.into_iter();
+        self.rows
+            .extend(more.filter(|(_, d)| !told.contains(&d.rule.id)));
+        let same = self.decision.rule.id == other.rule.id;
+        match (self.decision.verdict, other.verdict) {
+            (Verdict::Deny, _) | (_, Verdict::Allow) => {}
+            (Verdict::Allow, _) | (Verdict::Ask, Verdict::Ask) => {
+                self.decision = other;
+                self.rewrites = connected.rewrites;
+            }
+            (Verdict::Rewrite, Verdict::Rewrite) if same => {}
+            (_, _) => {
+                self.decision = Decision::deny(
+                    other.rule,
+                    format!(
+                        "this rule and \"{}\" both want to ask about or change a request that names \
+                         one machine and goes to another",
+                        self.decision.rule.id
+                    ),
+                    "name the machine that is connected to",
+                );
+                self.rewrites.clear();
+            }
+        }
+        self
+    }
+
     /// The same at a boundary that cannot wait: what a person is to be asked is refused.
     pub(crate) fn unasked(mut self) -> Self {
         if self.decision.verdict == Verdict::Ask {
@@ -177,20 +209,7 @@ impl Rules {
             if first.decision.verdict == Verdict::Deny && decision.is_allow() {
                 return first;
             }
-            let mut second = self.judge_as(act, decision, seen, rewritten);
-            // What only the machine that it goes to shows; a change is that of the name.
-            let told: Vec<_> = second.rows.iter().map(|(_, d)| d.rule.id.clone()).collect();
-            second.rows.extend(
-                first
-                    .rows
-                    .into_iter()
-                    .filter(|(_, d)| !told.contains(&d.rule.id)),
-            );
-            if second.decision.is_allow() && first.decision.verdict == Verdict::Rewrite {
-                second.decision = first.decision;
-                second.rewrites = first.rewrites;
-            }
-            return second;
+            return self.judge_as(act, decision, seen, rewritten).and(first);
         }
         self.judge_as(act, decision, seen, rewritten)
     }

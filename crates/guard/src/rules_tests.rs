@@ -293,6 +293,52 @@ fn a_request_is_asked_about_as_the_machine_that_it_goes_to_too() {
 }
 
 #[test]
+fn of_two_machines_the_stricter_answer_counts() {
+    let rule = |id: &str, action: Action, when: &str| {
+        let mut rule = Rule::enforcement(id, EventType::HttpRequest, when, action);
+        if action == Action::Rewrite {
+            rule.effect = Effect::Enforce {
+                action,
+                remedy: String::new(),
+                rewrites: vec![Rewrite::StripHeader("cookie".into())],
+            };
+        }
+        rule
+    };
+    let (a, b) = (
+        "http.request.host == 'a.test'",
+        "http.request.host == 'b.test'",
+    );
+    let ask = rule("ask-b", Action::Ask, b);
+    let change = rule("change-a", Action::Rewrite, a);
+    let change_b = rule("change-b", Action::Rewrite, b);
+    let both = rule(
+        "change",
+        Action::Rewrite,
+        "http.request.host.endsWith('.test')",
+    );
+    for (rules, verdict) in [
+        (vec![ask.clone()], Verdict::Ask),
+        (vec![change.clone()], Verdict::Rewrite),
+        (vec![both], Verdict::Rewrite),
+        (vec![ask, change.clone()], Verdict::Deny),
+        (vec![change, change_b], Verdict::Deny),
+    ] {
+        let ids: Vec<_> = rules.iter().map(|rule| rule.id.clone()).collect();
+        let place = place(rules);
+        for (host, connected) in [("a.test", "b.test"), ("b.test", "a.test")] {
+            let mut act = request(host, "/");
+            if let Act::Http { connected: to, .. } = &mut act {
+                *to = connected.into();
+            }
+            let judged = place.guard.judge_for_test(&act);
+            assert_eq!(judged.verdict, verdict, "{ids:?}: {host} on {connected}");
+            assert!(ids.contains(&judged.rule.id), "{judged:?}");
+        }
+    }
+}
+
+#[test]
 fn a_changed_request_is_asked_about_by_all_other_rules() {
     let rewrite = |id: &str| {
         let effect = Effect::Enforce {

@@ -17,9 +17,11 @@ use std::io;
 use std::sync::Arc;
 
 /// Has the terminal show what follows, whatever the programs inside wrote before: ends a control string
-/// (CAN, ST), and takes back hidden and coloured text, other characters, an invisible cursor and the
-/// region that scrolls (with the cursor where it was).
-const PLAIN: &str = "\x18\x1b\\\x1b[0m\x1b(B\x0f\x1b[?25h\x1b7\x1b[r\x1b8";
+/// (CAN, ST), and takes back hidden and coloured text, colours of text and screen that are one (OSC
+/// 104, 110, 111), a screen in reverse, other characters, an invisible cursor, insertion, lines that do
+/// not wrap, and margins and the region that scrolls (with the cursor where it was).
+const PLAIN: &str = "\x18\x1b\\\x1b[0m\x1b]104\x1b\\\x1b]110\x1b\\\x1b]111\x1b\\\x1b(B\x0f\x1b[?5l\
+    \x1b[?25h\x1b[4l\x1b[?7h\x1b7\x1b[?69l\x1b[r\x1b8";
 
 /// How the caller's terminal looks; none where no stream is one.
 pub(crate) fn shape() -> Option<TerminalShape> {
