@@ -18,11 +18,15 @@ pub(crate) enum Opening {
     Http,
     /// HTTP/2 without TLS.
     Http2,
+    /// The header of the PROXY protocol: what follows it is what a server reads first.
+    Proxied,
     /// None of these.
     Other,
 }
 
 const H2_PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n";
+/// How the two versions of the PROXY protocol begin (proxy-protocol.txt §2).
+const PROXY_HEADERS: [&[u8]; 2] = [b"PROXY ", b"\r\n\r\n\0\r\nQUIT\n"];
 /// Methods whose target is looked at even where the line names no version (HTTP/0.9).
 const METHODS: [&[u8]; 9] = [
     b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH",
@@ -59,6 +63,12 @@ pub(crate) fn read(bytes: &[u8], reading: Reading) -> Option<Opening> {
     if H2_PREFACE.starts_with(bytes) {
         return None;
     }
+    if PROXY_HEADERS.iter().any(|header| bytes.starts_with(header)) {
+        return Some(Opening::Proxied);
+    }
+    if bytes.len() > 4 && PROXY_HEADERS[1].starts_with(bytes) {
+        return None;
+    }
     read_line(bytes, reading)
 }
 
@@ -84,6 +94,7 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
     let strict = reading == Reading::Strict;
     // Servers skip blank lines before a request (RFC 9112 §2.2), some skip spaces too.
     let start = bytes.iter().position(|b| !is_blank(*b, reading))?;
+    let whole = bytes;
     let bytes = &bytes[start..];
     let Some(end) = bytes.iter().position(|b| !is_token(*b)) else {
         let long = bytes.len() > MAX_METHOD;
@@ -97,7 +108,10 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
     let separated = matches!(bytes[end], b' ' | b'\t')
         || strict && bytes[end] != b'\n' && is_blank(bytes[end], reading);
     if method.is_empty() || end > MAX_METHOD && !strict || !separated {
-        return Some(Opening::Other);
+        return match strict {
+            true => read_odd(whole, bytes),
+            false => Some(Opening::Other),
+        };
     }
     let known = METHODS.iter().any(|m| method.eq_ignore_ascii_case(m));
     let rest = &bytes[end..];
@@ -119,8 +133,25 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
     })
 }
 
-/// A character of a method (RFC 9110 §5.6.2).
-fn is_token(b: u8) -> bool {
+/// Reads a line that begins with no method: a server that only divides it at its blanks takes it for a
+/// request where it names the protocol, and reads the next one behind it.
+/// What has a zero in it, also before it, is binary.
+fn read_odd(whole: &[u8], bytes: &[u8]) -> Option<Opening> {
+    if whole.contains(&0) {
+        return Some(Opening::Other);
+    }
+    let newline = bytes.iter().position(|b| *b == b'\n')?;
+    let line = &bytes[..newline];
+    Some(
+        match line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/")) {
+            true => Opening::Http,
+            false => Opening::Other,
+        },
+    )
+}
+
+/// A character of a method or of a header's name (RFC 9110 §5.6.2).
+pub(crate) fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
 

@@ -117,6 +117,9 @@ fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() 
         b"GET secret\r\n",
         &long,
         &long_method,
+        b"GET/ / HTTP/1.1\r\n",
+        b"\r\n(GET / HTTP/1.1\r\n",
+        b"G\xc9T / http/1.1\n",
     ] {
         assert_eq!(
             read(bytes, Reading::Strict),
@@ -132,6 +135,7 @@ fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() 
     for bytes in [
         &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
         b"\x00\x00\x00\x08\x04\xd2\x16\x2f",
+        b"{\"method\": \"GET\"}\n",
         b"*1\r\n$4\r\nPING\r\n",
     ] {
         assert_eq!(
@@ -139,5 +143,26 @@ fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() 
             Some(Opening::Other),
             "{bytes:?}"
         );
+    }
+}
+
+#[test]
+fn what_a_server_reads_behind_a_header_of_the_proxy_protocol_is_not_passed_on() {
+    for header in [
+        &b"PROXY TCP4 10.0.0.1 10.0.0.2 1 443\r\n"[..],
+        b"PROXY UNKNOWN\r\n",
+        b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c",
+    ] {
+        for reading in [Reading::Ordinary, Reading::Strict] {
+            assert_eq!(read(header, reading), Some(Opening::Proxied), "{header:?}");
+            for cut in 1..header.len() {
+                let early = read(&header[..cut], reading);
+                assert!(
+                    matches!(early, None | Some(Opening::Proxied)),
+                    "{:?} is {early:?}",
+                    &header[..cut]
+                );
+            }
+        }
     }
 }

@@ -127,7 +127,7 @@ async fn open(
         }
         // Where only requests in the clear may be sent, what hides them is refused like TLS
         // that names nobody.
-        Opening::Other => to.tls(None, false),
+        Opening::Other | Opening::Proxied => to.tls(None, false),
         Opening::Http2 => {
             let _ = client.write_all(HTTP2_ANSWER).await;
             let _ = client.shutdown().await;
@@ -145,6 +145,15 @@ async fn open(
         }
     };
     let allowed = match opening {
+        Opening::Proxied => {
+            context.decider.refuse(act, proxied());
+            false
+        }
+        // Its server expects requests, and may take for one what is none.
+        Opening::Other if client.protocol() == Some(b"http/1.1") && !client.ahead().is_empty() => {
+            context.decider.refuse(to.tls(None, true), not_agreed());
+            false
+        }
         // Most protocols are neither HTTP nor TLS, and the connection itself was recorded.
         Opening::Other if !context.decider.http_only(&to.host, to.port) => true,
         // The port itself was granted, whatever name a client has for this machine.
@@ -239,6 +248,27 @@ fn not_http() -> Decision {
     };
     let reason = "only HTTP requests may be sent there, and what was sent within TLS is none";
     let remedy = "add the machine to [network] allow instead of [[network.http]], if that is meant";
+    Decision::deny(rule, reason, remedy)
+}
+
+/// The refusal of a header behind which a server reads the rest anew.
+fn proxied() -> Decision {
+    let rule = RuleRef {
+        id: "network.proxy-header".to_owned(),
+        origin: Origin::built_in(),
+    };
+    let reason = "it begins with a header of the PROXY protocol: what follows would not be decided";
+    Decision::deny(rule, reason, "connect without that header")
+}
+
+/// The refusal of what is no HTTP where both sides have agreed on it.
+fn not_agreed() -> Decision {
+    let rule = RuleRef {
+        id: "network.inspect".to_owned(),
+        origin: Origin::built_in(),
+    };
+    let reason = "client and server agreed on HTTP/1.1, and what was sent is none";
+    let remedy = "send requests, or have the client offer another protocol, or none (ALPN)";
     Decision::deny(rule, reason, remedy)
 }
 

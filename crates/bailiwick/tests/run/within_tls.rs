@@ -272,3 +272,33 @@ say(s, f'{len(KEY):x}\\r\\n{KEY}\\r\\n0\\r\\n\\r\\n'.encode())",
         1
     );
 }
+
+#[test]
+fn tls_behind_a_header_of_the_proxy_protocol_is_refused() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    let outcome = attempt(
+        &origin,
+        "for header in (b'PROXY TCP4 10.0.0.1 10.0.0.2 1 443\\r\\n', b'\\r\\n\\r\\n\\0\\r\\nQUIT\\n!\\x11\\0\\0'):
+    below = socket.create_connection(('a.test', 443), timeout=10)
+    try:
+        below.sendall(header)
+        say(tls('a.test', 'c.test', over=below), get('c.test', '/no/x'))
+    except OSError as error: print(type(error).__name__)",
+    );
+    outcome
+        .success()
+        .stdout_lacks("200 OK")
+        .refused_by("network.proxy-header");
+    assert!(origin.requests().is_empty(), "{:?}", origin.requests());
+}
+
+#[test]
+fn where_http_was_agreed_on_nothing_else_passes() {
+    let origin = RawOrigin::start(&NAMES, &[]);
+    let outcome = attempt(
+        &origin,
+        "say(tls('a.test', 'a.test'), b'\\0\\1\\2 something else\\r\\n')",
+    );
+    outcome.success().refused_by("network.inspect");
+    assert!(origin.requests().is_empty(), "{:?}", origin.requests());
+}
