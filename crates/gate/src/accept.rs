@@ -2,14 +2,17 @@
 //! until something breaks makes its own next connection wait, and nothing else.
 
 use crate::expected::{Expected, Way};
+use rustix::net::sockopt;
 use rustix::process::{Resource, getrlimit};
 use std::future::Future;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, RawFd};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 /// Connections at one time, of all listeners that share a limit, where there are descriptors for them.
 const MAX_CONNECTIONS: usize = 12_000;
@@ -28,12 +31,54 @@ pub(crate) fn max_connections() -> usize {
     usize::try_from(share).map_or(MAX_CONNECTIONS, |share| share.min(MAX_CONNECTIONS))
 }
 
+/// How long a connection is silent before its program is asked whether it is still there, how often it
+/// is asked, and how often in vain.
+const ASK_AFTER: Duration = Duration::from_secs(30);
+const ASKED: u32 = 3;
+/// How often it is looked whether it has answered that it is not. Longer than the pool's tidying waits,
+/// so that a new connection has no timer that is earlier than all others.
+const LOOK: Duration = Duration::from_secs(20);
+
+/// Has the kernel ask silent programs, of all connections of a listener. Where it cannot be had the
+/// connections of programs that went away end with their servers'.
+fn ask_silent(listener: &TcpListener) {
+    let _ = sockopt::set_socket_keepalive(listener, true);
+    let _ = sockopt::set_tcp_keepidle(listener, ASK_AFTER);
+    let _ = sockopt::set_tcp_keepintvl(listener, ASK_AFTER);
+    let _ = sockopt::set_tcp_keepcnt(listener, ASKED);
+}
+
+/// Serves a connection until it has ended, or its program is gone. One that has only said all still
+/// gets its answer; but whoever waits for a silent server looks at nothing that the program does.
+async fn while_there(connection: RawFd, served: impl Future<Output = ()>) {
+    let mut served = pin!(served);
+    while timeout(LOOK, &mut served).await.is_err() {
+        if is_gone(connection) {
+            return;
+        }
+    }
+}
+
+/// Whether the other side has closed a connection in both directions, or does not answer.
+fn is_gone(connection: RawFd) -> bool {
+    let mut look = libc::pollfd {
+        fd: connection,
+        events: 0,
+        revents: 0,
+    };
+    // SAFETY: one structure, which lives as long as the call. It only looks: a number that became
+    // another connection's meanwhile can only end a task whose own connection is closed already.
+    let ready = unsafe { libc::poll(&raw mut look, 1, 0) };
+    ready == 1 && look.revents & (libc::POLLERR | libc::POLLHUP) != 0
+}
+
 /// Serves every connection as a task of its own, for ever.
 pub(crate) async fn run<F, Fut>(listener: TcpListener, limit: Arc<Semaphore>, serve: F)
 where
     F: Fn(TcpStream) -> Fut,
     Fut: Future<Output = ()> + Send + 'static,
 {
+    ask_silent(&listener);
     loop {
         let (stream, _) = next(&listener).await;
         // Waits with one connection in hand, so that listeners that nobody uses take
@@ -41,9 +86,10 @@ where
         let Ok(permit) = limit.clone().acquire_owned().await else {
             return;
         };
+        let connection = stream.as_raw_fd();
         let served = serve(stream);
         tokio::spawn(async move {
-            served.await;
+            while_there(connection, served).await;
             drop(permit);
         });
     }
@@ -60,17 +106,19 @@ pub(crate) async fn run_expected<F, Fut>(
     F: Fn(TcpStream, Way) -> Fut,
     Fut: Future<Output = ()> + Send + 'static,
 {
+    ask_silent(&listener);
     loop {
         let (stream, from) = next(&listener).await;
         let Some((way, place)) = expected.take(from) else {
             continue;
         };
+        let connection = stream.as_raw_fd();
         let served = serve(stream, way);
         let limit = limit.clone();
         tokio::spawn(async move {
             let permit = limit.acquire_owned().await;
             drop(place);
-            served.await;
+            while_there(connection, served).await;
             drop(permit);
         });
     }

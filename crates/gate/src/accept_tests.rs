@@ -32,3 +32,38 @@ async fn connections_beyond_the_limit_wait_until_one_ends() {
     busy.pop();
     assert!(is_served(&mut waiting).await);
 }
+
+#[tokio::test]
+async fn only_a_program_that_is_gone_is_taken_for_that() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    ask_silent(&listener);
+    let mut client = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    assert!(
+        sockopt::socket_keepalive(&stream).unwrap(),
+        "of all its connections"
+    );
+    assert!(!is_gone(stream.as_raw_fd()));
+    client.shutdown().await.unwrap();
+    assert!(!is_gone(stream.as_raw_fd()), "it may still want the answer");
+    client.set_zero_linger().unwrap();
+    drop(client);
+    assert!(is_gone(stream.as_raw_fd()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_whose_program_is_gone_is_not_served_for_ever() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap())
+        .await
+        .unwrap();
+    let (stream, _) = listener.accept().await.unwrap();
+    let stays = while_there(stream.as_raw_fd(), std::future::pending());
+    assert!(timeout(LOOK * 4, stays).await.is_err());
+    client.set_zero_linger().unwrap();
+    drop(client);
+    let ends = while_there(stream.as_raw_fd(), std::future::pending());
+    assert!(timeout(LOOK * 2, ends).await.is_ok());
+}

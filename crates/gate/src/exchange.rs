@@ -23,7 +23,7 @@ use bailiwick_rules::{Need, Part};
 use hyper::body::{Body as _, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use hyper::{Request, Response};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -49,6 +49,17 @@ pub(crate) struct Sent {
     found: Found,
     /// What is kept of its body.
     kept: Kept,
+    /// A row says what came of it.
+    told: AtomicBool,
+}
+
+impl Drop for Sent {
+    /// A program that goes away takes its request along, and not what is known of it.
+    fn drop(&mut self) {
+        if !self.told.load(Ordering::Relaxed) {
+            self.failed("the program went away");
+        }
+    }
 }
 
 /// Decides a request, and changes it where a rule says so: then it is decided again, and not
@@ -185,6 +196,7 @@ pub(crate) async fn decide(
         masked: Arc::default(),
         found: Found::default(),
         kept,
+        told: AtomicBool::new(false),
     };
     let body = Body::passing(held, taps);
     Ok((Request::from_parts(head, body), sent))
@@ -238,7 +250,9 @@ impl Sent {
     /// Why it was broken off, where its body carried what may not go there.
     pub(crate) fn found(&self) -> Option<Box<Refusal>> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.take()
+        let refusal = found.take()?;
+        self.told.store(true, Ordering::Relaxed);
+        Some(refusal)
     }
 
     /// Bytes of its body that have passed.
@@ -253,8 +267,15 @@ impl Sent {
         any.then(|| Box::new(KeptBodies { request, response }))
     }
 
+    /// The refusal of its answer, which is recorded.
+    fn refused(&self, act: &Act, decision: Decision) -> Answered {
+        self.told.store(true, Ordering::Relaxed);
+        Answered::refused(act, decision)
+    }
+
     /// Records what came of it.
     pub(crate) fn note(&self, act: Act) {
+        self.told.store(true, Ordering::Relaxed);
         self.decider.note(act, Decision::allow(self.rule.clone()));
     }
 
@@ -318,9 +339,9 @@ impl Sent {
                 let why = "it changes the protocol, and is passed on as it is";
                 let denied = cannot(&decision, why);
                 decider.refuse(act.clone(), denied.clone());
-                Err(Answered::refused(&act, denied))
+                Err(self.refused(&act, denied))
             }
-            decision => Err(Answered::refused(&act, decision)),
+            decision => Err(self.refused(&act, decision)),
         }
     }
 
@@ -365,7 +386,7 @@ impl Sent {
                 .is_some_and(|l: &Looked| l.state == BodyState::Truncated);
             if cut && let Some(decision) = decider.beyond() {
                 decider.refuse(act.clone(), decision.clone());
-                return Err(Answered::refused(&act, decision));
+                return Err(self.refused(&act, decision));
             }
             let seen = || both(&self.headers, &head.headers, looked.as_ref(), state);
             let rule = self.rule.clone();
@@ -375,7 +396,7 @@ impl Sent {
                 break;
             }
             if decision.verdict != Verdict::Rewrite || rewritten.is_some() {
-                return Err(Answered::refused(&act, decision));
+                return Err(self.refused(&act, decision));
             }
             let mut changed = Changed {
                 headers: &mut head.headers,
@@ -388,7 +409,7 @@ impl Sent {
                 Err(why) => {
                     let denied = cannot(&decision, &why);
                     decider.refuse(act.clone(), denied.clone());
-                    return Err(Answered::refused(&act, denied));
+                    return Err(self.refused(&act, denied));
                 }
             }
             rewritten = Some(decision.rule.id);
@@ -398,7 +419,7 @@ impl Sent {
             (Some(call), Some(looked)) if of_model => {
                 let (act, decision) = call.decide_answer(&head.headers, &looked.text);
                 if !decision.is_allow() {
-                    return Err(Answered::refused(&act, decision));
+                    return Err(self.refused(&act, decision));
                 }
             }
             (Some(call), _) => taps.push(call.answer_tap(&head.headers)),

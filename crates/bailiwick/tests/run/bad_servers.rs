@@ -61,6 +61,29 @@ fn an_answer_that_stalls_holds_a_rule_up_for_a_while_and_is_refused() {
 }
 
 #[test]
+fn a_request_whose_program_goes_away_is_on_record() {
+    let port = server(|_stream| std::thread::sleep(Duration::from_secs(60)));
+    let script = r"
+import socket, struct
+s = socket.create_connection(('a.test', 80))
+s.sendall(b'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbody')
+import time; time.sleep(0.5)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
+s.close()
+time.sleep(30)
+";
+    let outcome = sandbox(port, "", "")
+        .within(Duration::from_secs(60))
+        .exec(["python3", "-c", script]);
+    outcome.success();
+    let rows = answers(&outcome);
+    let [(0, Some(problem))] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    assert!(problem.contains("went away"), "{problem}");
+}
+
+#[test]
 fn a_server_that_never_agrees_on_tls_is_given_up() {
     let port = server(|_stream| std::thread::sleep(Duration::from_secs(60)));
     let began = Instant::now();
