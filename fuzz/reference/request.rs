@@ -107,12 +107,14 @@ impl Head {
         if !self.values("transfer-encoding").is_empty() {
             return said_chunks(bytes);
         }
-        let lengths = self.values("content-length");
+        // The same number, which may be written in two ways (RFC 9110 §8.6: by its value).
+        let lengths = self.values("content-length").into_iter().map(|length| {
+            let text = std::str::from_utf8(length).expect("digits");
+            text.parse::<usize>().expect("a length")
+        });
+        let lengths: Vec<_> = lengths.collect();
         assert!(lengths.windows(2).all(|two| two[0] == two[1]), "{self:?}");
-        let length = lengths
-            .first()
-            .map_or("0", |length| std::str::from_utf8(length).expect("digits"));
-        bytes[..length.parse().expect("a length")].to_vec()
+        bytes[..lengths.first().copied().unwrap_or(0)].to_vec()
     }
 }
 

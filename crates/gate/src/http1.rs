@@ -10,7 +10,8 @@ use std::time::Duration;
 
 /// Bytes of a request's or an answer's head, and of what one direction buffers.
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
-const MAX_HEADERS: usize = 100;
+/// Headers of a request or an answer.
+pub(crate) const MAX_HEADERS: usize = 100;
 /// How long a client may take for a request's head, or stay silent between two requests.
 const HEAD: Duration = Duration::from_secs(30);
 

@@ -20,8 +20,10 @@ const FRAME: u32 = 64 * 1024;
 const STREAMS: u32 = 256;
 /// Streams that a client has reset and that are not yet forgotten.
 const RESET: usize = 64;
-/// How often a client that says nothing is asked whether it is there, and how long it may take.
+/// How often a client or server that says nothing is asked whether it is there, and how long it may
+/// take.
 const ASK: Duration = Duration::from_secs(60);
+const ASK_SERVER: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// How a client's requests are read.
@@ -50,7 +52,9 @@ pub(crate) fn writer() -> client::conn::http2::Builder<TokioExecutor> {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_frame_size(FRAME)
-        .max_header_list_size(MAX_HEAD as u32);
+        .max_header_list_size(MAX_HEAD as u32)
+        .keep_alive_interval(ASK_SERVER)
+        .keep_alive_timeout(ANSWER);
     writer
 }
 

@@ -1,8 +1,12 @@
 //! What a request asks for, in one reading. A request that names its host twice, in two ways, or
 //! not at all is refused as malformed: the server behind could answer to the other name.
 
+use crate::http1::MAX_HEADERS;
+use crate::opening::is_token;
 use bailiwick_event::{Host, HostError, Scheme};
-use hyper::header::{CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, TRANSFER_ENCODING};
+use hyper::header::{
+    CONTENT_LENGTH, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+};
 use hyper::http::uri::Authority;
 use hyper::{Method, Request, Version};
 use std::fmt;
@@ -43,6 +47,8 @@ pub(crate) enum Bad {
     Target,
     Coding,
     Length,
+    HeaderName(String),
+    Headers,
 }
 
 impl fmt::Display for Bad {
@@ -68,6 +74,8 @@ impl fmt::Display for Bad {
             Self::Target => f.write_str("the request's target is neither a path nor a URI"),
             Self::Coding => f.write_str("the only transfer coding is \"chunked\""),
             Self::Length => f.write_str("the Content-Length is one number, said once"),
+            Self::HeaderName(name) => write!(f, "\"{name}\" is no name of a header"),
+            Self::Headers => write!(f, "a request has at most {MAX_HEADERS} headers"),
         }
     }
 }
@@ -75,6 +83,9 @@ impl fmt::Display for Bad {
 /// Reads a request that is sent by `scheme`.
 pub(crate) fn read<B>(request: &Request<B>, scheme: Scheme) -> Result<Asked, Bad> {
     let uri = request.uri();
+    if request.version() == Version::HTTP_2 {
+        check_names(request.headers())?;
+    }
     check_coding(request.headers())?;
     check_length(request.headers())?;
     let header = host_header(request.headers(), request.version())?;
@@ -133,6 +144,20 @@ pub(crate) fn check_coding(headers: &HeaderMap) -> Result<(), Bad> {
         (None, _) => Ok(()),
         (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
         _ => Err(Bad::Coding),
+    }
+}
+
+/// In HTTP/2 more of them are taken than in HTTP/1.1, and names that are none there.
+fn check_names(headers: &HeaderMap) -> Result<(), Bad> {
+    // Cookies may come in pieces (RFC 9113 §8.2.3).
+    let pieces = headers.get_all(COOKIE).iter().count();
+    if headers.len() - pieces.saturating_sub(1) > MAX_HEADERS {
+        return Err(Bad::Headers);
+    }
+    let mut names = headers.keys().map(HeaderName::as_str);
+    match names.find(|name| !name.bytes().all(is_token)) {
+        Some(name) => Err(Bad::HeaderName(name.escape_debug().to_string())),
+        None => Ok(()),
     }
 }
 

@@ -127,6 +127,29 @@ fn whatever_can_be_read_in_two_ways_is_refused() {
 }
 
 #[test]
+fn of_http2_nothing_is_taken_that_http_1_1_cannot_say() {
+    let mut request = Request::builder()
+        .version(Version::HTTP_2)
+        .uri("https://a.test/");
+    for at in 0..150 {
+        request = request.header("cookie", format!("piece={at}"));
+    }
+    for at in 0..MAX_HEADERS - 1 {
+        request = request.header(format!("x-{at}"), "1");
+    }
+    let mut request = request.body(()).unwrap();
+    assert!(super::read(&request, Scheme::Https).is_ok());
+    request.headers_mut().append("x-more", "1".parse().unwrap());
+    assert_eq!(super::read(&request, Scheme::Https), Err(Bad::Headers));
+    request.headers_mut().clear();
+    if let Ok(name) = HeaderName::from_lowercase(b"x\"o") {
+        request.headers_mut().insert(name, "1".parse().unwrap());
+        let told = Bad::HeaderName("x\\\"o".into());
+        assert_eq!(super::read(&request, Scheme::Https), Err(told));
+    }
+}
+
+#[test]
 fn http_1_0_needs_no_host() {
     let mut request = request("GET", "/", &[]);
     *request.version_mut() = Version::HTTP_10;

@@ -184,7 +184,8 @@ impl Lent {
         }
         let Self { sender, place } = lent;
         let evicted = pool.with(|servers| {
-            let server = servers.get_mut(&place.key)?;
+            make_room(servers);
+            let server = servers.entry(place.key.clone()).or_default();
             server.idle.push_back(Idle { sender, since });
             (server.idle.len() > IDLE).then(|| server.idle.pop_front())
         });

@@ -116,10 +116,15 @@ pub(crate) fn recognise(host: &str, method: &str, path: &str) -> Option<ModelCal
     }
     let path = path.split(['?', '#']).next().unwrap_or_default();
     let path = decode(path)?;
-    let parts: Vec<&str> = path
-        .split('/')
-        .filter(|part| !matches!(*part, "" | "."))
-        .collect();
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        // As servers read it that resolve a path and know parameters of its parts.
+        match part.split(';').next().unwrap_or_default() {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
     let (api, model, streaming) = by_path(&parts)?;
     Some(ModelCall {
         api,

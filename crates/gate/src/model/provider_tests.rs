@@ -100,6 +100,24 @@ fn each_api_is_known_by_its_path() {
 }
 
 #[test]
+fn a_path_is_read_as_servers_read_it() {
+    for path in [
+        "/v1/chat/x/../completions",
+        "/v1/chat/completions;x=1",
+        "/v1;a/chat/completions",
+        "/v1/chat/completions/..%2fcompletions",
+        "/../v1/./chat//completions/",
+    ] {
+        assert_eq!(
+            post("api.openai.com", path),
+            Some((Api::Chat, "openai")),
+            "{path}"
+        );
+    }
+    assert_eq!(post("api.openai.com", "/v1/chat/completions/.."), None);
+}
+
+#[test]
 fn other_requests_are_no_calls() {
     for path in [
         "/v1/messages/count_tokens",

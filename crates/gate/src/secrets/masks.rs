@@ -28,18 +28,33 @@ pub(crate) fn replacer<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Rep
 /// A text as it stands in messages. What stands for a secret has its marks in the same places, so
 /// that the forms of both are of one length.
 fn forms(text: &str) -> Vec<String> {
-    let coded = percent(text);
     let mut forms = vec![
         text.to_owned(),
-        coded
-            .replace("%2F", "%2f")
-            .replace("%2B", "%2b")
-            .replace("%3D", "%3d"),
-        coded,
         // JSON, where the slash is escaped too by some.
         text.replace('\\', "\\\\").replace('"', "\\\""),
         text.replace('/', "\\/"),
+        // What some write as numbers, lest it be read as HTML.
+        numbered(text, "<>&='", "\\u00"),
+        numbered(text, "<>&+'\"`", "\\u00"),
     ];
+    let coded = percent(text);
+    // In a path the slash is left as it is, and so do some wherever it stands.
+    for coded in [coded.replace("%2F", "/"), coded] {
+        forms.push(
+            coded
+                .replace("%2F", "%2f")
+                .replace("%2B", "%2b")
+                .replace("%3D", "%3d"),
+        );
+        forms.push(coded);
+    }
+    for at in 3..5 {
+        forms.push(
+            forms[at]
+                .replace("\\u003d", "\\u003D")
+                .replace("\\u002b", "\\u002B"),
+        );
+    }
     for before in 0..3 {
         forms.push(within(
             &STANDARD_NO_PAD.encode(behind(before, text)),
@@ -53,6 +68,18 @@ fn forms(text: &str) -> Vec<String> {
         ));
     }
     forms
+}
+
+/// The text with each of these marks as a mark before its number.
+fn numbered(text: &str, marks: &str, before: &str) -> String {
+    let mut out = String::new();
+    for c in text.chars() {
+        match marks.contains(c) {
+            true => out += &format!("{before}{:02x}", u32::from(c)),
+            false => out.push(c),
+        }
+    }
+    out
 }
 
 fn behind(before: usize, text: &str) -> Vec<u8> {
@@ -97,3 +124,7 @@ pub(crate) fn in_head<B>(replacer: &mut Replacer, response: &mut Response<B>) ->
     }
     n + u64::from(told)
 }
+
+#[cfg(test)]
+#[path = "masks_tests.rs"]
+mod tests;

@@ -6,7 +6,10 @@ use bailiwick_event::Host;
 use bailiwick_policy::SecretPlace;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hyper::header::{HeaderMap, HeaderValue};
+use hyper::header::{
+    CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    UPGRADE,
+};
 use hyper::{Request, Uri};
 
 /// Those that a machine may have: what stands in its answers is looked for.
@@ -86,6 +89,9 @@ pub(crate) fn percent(text: &str) -> String {
     out
 }
 
+/// What a request was decided by, or how its connection goes on: sent as it was read.
+const DECIDED: [HeaderName; 5] = [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, UPGRADE];
+
 /// Puts the secrets that a machine may have into a request's head; gives which, and where.
 pub(crate) fn inject<'s, B>(
     secrets: impl IntoIterator<Item = &'s Secret>,
@@ -96,8 +102,10 @@ pub(crate) fn inject<'s, B>(
         let mut put = |place| shown.push((secret, place));
         if secret.may_stand_in(SecretPlace::Header) {
             let mut any = false;
-            for value in request.headers_mut().values_mut() {
-                if let Some(new) = with_secret(value, secret) {
+            for (name, value) in request.headers_mut() {
+                if !DECIDED.contains(name)
+                    && let Some(new) = with_secret(value, secret)
+                {
                     *value = new;
                     value.set_sensitive(true);
                     any = true;
