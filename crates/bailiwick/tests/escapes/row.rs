@@ -120,6 +120,8 @@ pub(crate) enum Group {
     Terminal,
     /// In a sandbox of its own with these limits.
     Limited(&'static str),
+    /// In a sandbox of its own that is started where no process may have more descriptors.
+    Descriptors(u64),
 }
 
 /// A test build without these layers, in which the act succeeds.

@@ -6,9 +6,11 @@ use crate::field::{Field, HOST, SECRET};
 use crate::inside;
 use crate::row::{Group, Mode, Row, Who};
 use crate::services::Services;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -175,6 +177,15 @@ impl Stage<'_> {
         }
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         services.hand_down(&mut command, group == Group::Terminal)?;
+        if let Group::Descriptors(most) = group {
+            let most = Some(most);
+            let limit = Rlimit {
+                current: most,
+                maximum: most,
+            };
+            // SAFETY: the closure makes one system call and allocates nothing.
+            unsafe { command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?)) };
+        }
         let begun = std::time::Instant::now();
         let output = crate::patience::run(command, 60_000)?;
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
