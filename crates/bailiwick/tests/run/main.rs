@@ -36,6 +36,7 @@ mod limits;
 mod models;
 mod network;
 mod policy;
+mod pseudo;
 mod record;
 mod repositories;
 mod rules;
