@@ -4,7 +4,6 @@
 use crate::support::{Authority, Sandbox, Scratch};
 use bailiwick_event::{Act, Verdict};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
@@ -30,7 +29,7 @@ fn no_head_of_http2_asks_a_server_for_what_was_not_decided() {
     let authority = Authority::new(&scratch, &["a.test"]);
     let log = scratch.write("seen", "");
     let mut origin = Command::new(PYTHON)
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/run/pseudo/origin.py"))
+        .arg(scratch.write("origin.py", include_str!("pseudo/origin.py")))
         .args([&authority.leaf, &authority.key, &log])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

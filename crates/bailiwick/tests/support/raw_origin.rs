@@ -3,7 +3,7 @@
 
 use super::{Authority, Sandbox, Scratch};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// A running server, by HTTP and HTTPS; it ends with this value.
@@ -28,7 +28,7 @@ impl RawOrigin {
             scratch.write(format!("answers/{name}"), bytes);
         }
         let mut child = Command::new("python3")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/raw_origin.py"))
+            .arg(scratch.write("raw_origin.py", include_str!("raw_origin.py")))
             .arg(scratch.root().join("answers"))
             .args([&authority.leaf, &authority.key, &log])
             .stdin(Stdio::piped())

@@ -23,7 +23,7 @@ impl Server {
     pub(crate) fn start(scratch: &Scratch, sites: &Path, authority: &Authority) -> Self {
         let requests = scratch.write("requests.log", "");
         let mut child = Command::new("python3")
-            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/server.py"))
+            .arg(scratch.write("server.py", include_str!("server.py")))
             .arg(sites)
             .arg(&authority.leaf)
             .arg(&authority.key)
