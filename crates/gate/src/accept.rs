@@ -18,16 +18,26 @@ use tokio::time::{sleep, timeout};
 const MAX_CONNECTIONS: usize = 12_000;
 /// The same of published ports.
 pub(crate) const MAX_PUBLISHED: usize = 512;
-/// Three fifths of the process's descriptors: the rest is for what connections lead to, and for the
-/// record.
-const SHARE: (u64, u64) = (3, 5);
+/// Tenths of the process's descriptors that programs' connections take, and connections to servers; the
+/// rest is for the record.
+const OF_PROGRAMS: u64 = 6;
+const TO_SERVERS: u64 = 3;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// How many connections are served at one time.
 pub(crate) fn max_connections() -> usize {
+    share(OF_PROGRAMS)
+}
+
+/// How many connections to servers there are at one time.
+pub(crate) fn max_dialled() -> usize {
+    share(TO_SERVERS)
+}
+
+fn share(tenths: u64) -> usize {
     let descriptors = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
-    let share = descriptors / SHARE.1 * SHARE.0;
+    let share = (descriptors / 10 * tenths).max(1);
     usize::try_from(share).map_or(MAX_CONNECTIONS, |share| share.min(MAX_CONNECTIONS))
 }
 

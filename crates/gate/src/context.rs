@@ -1,6 +1,7 @@
 //! What every connection shares. It outlives all of them and holds no connection's state, so
 //! that one cannot see or break another.
 
+use crate::accept;
 use crate::body::Room;
 use crate::decider::Decider;
 use crate::destination::Destination;
@@ -17,6 +18,7 @@ use bailiwick_event::Host;
 use std::collections::HashSet;
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
+use tokio::sync::Semaphore;
 
 /// The session's guard, its names and its way inside.
 pub(crate) struct Context {
@@ -39,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) pool: Arc<Pool>,
     /// For bodies that are held back.
     pub(crate) room: Room,
+    /// Places for connections to servers.
+    pub(crate) dialled: Arc<Semaphore>,
 }
 
 impl Context {
@@ -63,6 +67,7 @@ impl Context {
             tls: OnceLock::new(),
             models: Models::default(),
             pool: Arc::default(),
+            dialled: Arc::new(Semaphore::new(accept::max_dialled())),
         }
     }
 

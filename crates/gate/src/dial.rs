@@ -25,6 +25,8 @@ use tokio_rustls::TlsConnector;
 const RESOLVE: Duration = Duration::from_secs(15);
 /// How long all the attempts together may take.
 const CONNECT: Duration = Duration::from_secs(30);
+/// How long a connection waits while there are as many to servers as there may be.
+const PLACE: Duration = Duration::from_secs(5);
 /// How long a server may take to agree on TLS.
 const AGREE: Duration = Duration::from_secs(20);
 /// How long one attempt stays alone before the next address is tried beside it (RFC 8305 §5).
@@ -144,6 +146,17 @@ fn untrusted(
 
 /// Connects to an allowed destination.
 async fn dial_plain(context: &Arc<Context>, to: &Destination) -> Result<Prefixed, DialError> {
+    let place = timeout(PLACE, Arc::clone(&context.dialled).acquire_owned());
+    let Ok(Ok(place)) = place.await else {
+        return Err(DialError::Failed {
+            kind: io::ErrorKind::TimedOut,
+            message: format!(
+                "could not connect to {}: there are as many connections to servers as the \
+                 descriptors of the supervisor allow (`ulimit -Hn`)",
+                to.shown()
+            ),
+        });
+    };
     let stream = if is_own_loopback(context, to) {
         inside(context, to.port).await
     } else if let Some(proxy) = outer_proxy(context, to) {
@@ -160,7 +173,7 @@ async fn dial_plain(context: &Arc<Context>, to: &Destination) -> Result<Prefixed
         Ok(stream) => {
             // Finds servers that vanished without a word; without it their slots stay taken.
             let _ = rustix::net::sockopt::set_socket_keepalive(&stream, true);
-            Ok(Prefixed::new(Vec::new(), stream))
+            Ok(Prefixed::new(Vec::new(), stream).at(place))
         }
         Err(error) => Err(DialError::failed(to, &error)),
     }

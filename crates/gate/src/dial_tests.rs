@@ -69,3 +69,26 @@ async fn nobody_is_asked_where_this_machine_is() {
     assert!(dial(rig.context.clone(), own).await.is_ok());
     assert!(server.asked().is_empty());
 }
+
+#[tokio::test]
+async fn connections_to_servers_beyond_their_number_wait_and_are_told_why() {
+    let server = all_at(Ipv4Addr::new(192, 0, 2, 1)).await;
+    let rig = Rig::new(Script::allowing().asking(server.address)).await;
+    let mut own = to("api.localhost", echo().await.port());
+    own.via = Via::Transparent;
+    let all = rig.context.dialled.available_permits();
+    let places = Arc::clone(&rig.context.dialled).acquire_many_owned(u32::try_from(all).unwrap());
+    let places = places.await.unwrap();
+    tokio::time::pause();
+    let refused = dial(rig.context.clone(), own.clone()).await;
+    let Err(DialError::Failed { message, .. }) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(message.contains("descriptors"), "{message}");
+    tokio::time::resume();
+    drop(places);
+    let connection = dial(rig.context.clone(), own).await.unwrap();
+    assert_eq!(rig.context.dialled.available_permits(), all - 1);
+    drop(connection);
+    assert_eq!(rig.context.dialled.available_permits(), all);
+}

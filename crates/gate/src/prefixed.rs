@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// A stream with bytes that come before what is read from it.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub(crate) struct Prefixed {
     prefix: Vec<u8>,
     taken: usize,
     inner: Wire,
+    /// One of the connections to servers that there may be.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Prefixed {
@@ -24,7 +27,14 @@ impl Prefixed {
             prefix,
             taken: 0,
             inner: Wire::Tcp(inner),
+            place: None,
         }
+    }
+
+    /// The same, which has a place until it ends.
+    pub(crate) fn at(mut self, place: OwnedSemaphorePermit) -> Self {
+        self.place = Some(place);
+        self
     }
 
     /// What travels within TLS.
@@ -33,6 +43,7 @@ impl Prefixed {
             prefix: Vec::new(),
             taken: 0,
             inner: wire,
+            place: None,
         }
     }
 
