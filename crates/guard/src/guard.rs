@@ -10,18 +10,16 @@ use bailiwick_event::{Act, Decision, Event, Host, HostPattern, Origin, Ports, Ru
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::inspection::{WITHIN, inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
-use bailiwick_policy::{Beyond, Effective, Inspect};
+use bailiwick_policy::{Beyond, Effective, Inspect, MAX_HELD, MAX_KEPT};
 use bailiwick_rules::{Action, Need, Part, Registry, Rewrite};
 use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-/// Bytes of a body that are held back where the policy says nothing, and whatever it says.
+/// Bytes of a body that are held back where the policy says nothing else.
 const BODY_LIMIT: u64 = 1024 * 1024;
-const MAX_BODY: usize = 64 * 1024 * 1024;
-/// Bytes of a body that are kept, where the policy says nothing else, and at most.
+/// Bytes of a body that are kept where the policy says nothing else.
 const KEEP_LIMIT: u64 = 256 * 1024;
-const MAX_KEPT: usize = 16 * 1024 * 1024;
 
 /// What is told about every event when it has been decided. It runs on the thread that asked,
 /// and must not ask the guard itself.
@@ -124,7 +122,7 @@ impl Guard {
     pub fn body_limit(&self) -> usize {
         let limit = self.policy.network.body_limit.as_ref();
         let limit = limit.map_or(BODY_LIMIT, |limit| limit.value);
-        usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_BODY)
+        usize::try_from(limit.min(MAX_HELD)).unwrap_or(usize::MAX)
     }
 
     /// The refusal of a message whose body a rule decides by, and which is larger than what is held
@@ -403,7 +401,7 @@ impl Guard {
     pub fn keep_limit(&self, host: &Host, port: u16) -> Option<usize> {
         let limit = self.policy.network.keep_limit.as_ref();
         let limit = limit.map_or(KEEP_LIMIT, |limit| limit.value);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX).min(MAX_KEPT);
+        let limit = usize::try_from(limit.min(MAX_KEPT)).unwrap_or(usize::MAX);
         self.keeps_bodies(host, port).then_some(limit)
     }
 

@@ -259,7 +259,12 @@ impl Reader<'_> {
             | Kind::Time
             | Kind::Protection
             | Kind::Beyond => match read::scalar(key.kind, item.get_ref()) {
-                Ok(Some(value)) => self.push(key, value, item.span()),
+                Ok(Some(value)) => match read::in_range(key.id, &value) {
+                    Ok(()) => self.push(key, value, item.span()),
+                    Err(why) => {
+                        self.error(item.span(), format!("`{}`: {}", key.path, why.0), why.1);
+                    }
+                },
                 Ok(None) => self.wrong_type(key, item),
                 Err(why) => self.error(item.span(), format!("`{}`: {}", key.path, why.0), why.1),
             },

@@ -209,6 +209,12 @@ impl PartialEq for PathPattern {
     }
 }
 
+/// The most bytes of a body that can be held back for a rule.
+pub const MAX_HELD: u64 = 64 * 1024 * 1024;
+
+/// The most bytes of a body that can be kept.
+pub const MAX_KEPT: u64 = 16 * 1024 * 1024;
+
 /// `[network]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NetworkPolicy {

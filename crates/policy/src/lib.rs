@@ -54,7 +54,8 @@ pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;
 pub use effective::{
     Ask, Beyond, Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, LAYERS, Limits,
-    NetworkPolicy, PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks, Sourced,
+    MAX_HELD, MAX_KEPT, NetworkPolicy, PathEntry, PathPattern, ProtectAbsent, Publish, RuleLocks,
+    Sourced,
 };
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};

@@ -2,11 +2,13 @@
 //! in two ways is refused with the two spelled out, because a sandbox that guesses is none.
 
 use crate::entry::Value;
-use crate::keys::{KEYS, Kind};
+use crate::keys::{KEYS, KeyId, Kind};
 use crate::paths;
 use crate::quantity;
 use crate::sets::SetName;
-use crate::{Beyond, HostMapping, Inspect, InspectRule, LAYERS, ProtectAbsent, Publish};
+use crate::{
+    Beyond, HostMapping, Inspect, InspectRule, LAYERS, MAX_HELD, MAX_KEPT, ProtectAbsent, Publish,
+};
 use bailiwick_event::{Host, HostPattern, Text, closest};
 use bailiwick_rules::pack::is_public_key;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -365,6 +367,25 @@ pub(crate) fn scalar(kind: Kind, value: &DeValue<'_>) -> Result<Option<Value>, W
                 }),
         },
         _ => Ok(None),
+    }
+}
+
+/// Whether a limit lies in what its key can have.
+pub(crate) fn in_range(key: KeyId, value: &Value) -> Result<(), Why> {
+    let (most, what) = match key {
+        KeyId::KeepLimit => (MAX_KEPT, "kept"),
+        KeyId::BodyLimit => (MAX_HELD, "held back"),
+        _ => return Ok(()),
+    };
+    match value {
+        Value::Number(bytes) if *bytes > most => {
+            let most = format!("{}MiB", most >> 20);
+            Err(why(
+                format!("no more than {most} of a body can be {what}"),
+                format!("write \"{most}\" or less"),
+            ))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -87,3 +87,17 @@ fn a_control_character_is_refused_and_not_repeated() {
         "{said}"
     );
 }
+
+#[test]
+fn a_size_beyond_what_can_be_is_refused_and_says_the_most() {
+    for (key, most) in [(KeyId::KeepLimit, 16 << 20), (KeyId::BodyLimit, 64 << 20)] {
+        assert_eq!(in_range(key, &Value::Number(most)), Ok(()));
+        let (message, help) = in_range(key, &Value::Number(most + 1)).unwrap_err();
+        let size = format!("{}MiB", most >> 20);
+        assert!(
+            message.contains(&size) && help.contains(&size),
+            "{message} {help}"
+        );
+    }
+    assert_eq!(in_range(KeyId::Memory, &Value::Number(u64::MAX)), Ok(()));
+}
