@@ -90,13 +90,18 @@ pub const WITHIN: [EventType; 4] = [
 pub fn may_inspect(policy: &Effective) -> bool {
     let network = &policy.network;
     let forbidden = |entry: &Sourced<InspectRule>| entry.value.inspect == Inspect::Never;
-    let of_all = |entry: &&Sourced<InspectRule>| exactness(&entry.value) == (0, 0, false);
     let allowed = network.inspect.iter().any(|entry| !forbidden(entry));
     let needed = !network.http.is_empty()
         || !policy.secrets.is_empty()
         || !network.keep_bodies.is_empty()
         || policy.rules.iter().any(|r| WITHIN.contains(&r.on));
     allowed || needed && !network.inspect.iter().find(of_all).is_some_and(forbidden)
+}
+
+/// Whether an entry is for all machines.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "as `find` gives it")]
+pub(crate) fn of_all(entry: &&Sourced<InspectRule>) -> bool {
+    exactness(&entry.value) == (0, 0, false)
 }
 
 /// How exactly an entry says which machines it means.

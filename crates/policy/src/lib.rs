@@ -47,6 +47,7 @@ mod stack;
 mod templates;
 mod toolchains;
 mod trust;
+mod unseen;
 mod user_rule;
 mod workspace;
 

@@ -2,6 +2,7 @@
 //! workspace is judged first, files are read once, locks and trust are known before any entry of
 //! a weaker layer is looked at, and sets are resolved last, only if something asked for them.
 
+use crate::diagnostic::Diagnostic;
 use crate::entry::Value;
 use crate::error::PolicyError;
 use crate::explain::{Access, decide_path};
@@ -12,9 +13,10 @@ use crate::request::Request;
 use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, TrustStore};
+use crate::unseen::Known;
 use crate::{
     Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, RuleLocks, built_in,
-    contradictions, toolchains, workspace,
+    contradictions, toolchains, unseen, workspace,
 };
 use bailiwick_event::{Origin, Text};
 use bailiwick_rules::Rule;
@@ -67,21 +69,7 @@ pub(crate) fn assemble(
     let workspace = workspace.to_path_buf();
     let home = request.home.clone();
     let mut notices = stack.notices;
-    let effective = Effective {
-        workspace: workspace.clone(),
-        home: home.clone(),
-        layers: layer_names(&stack.units),
-        filesystem: FilesystemPolicy::default(),
-        network: NetworkPolicy::default(),
-        environment: Environment::default(),
-        limits: Limits::default(),
-        require: Vec::new(),
-        rules: Vec::new(),
-        ask: crate::Ask::default(),
-        secrets: Vec::new(),
-        rule_locks: RuleLocks::default(),
-    };
-    let mut merge = Merge::new(effective);
+    let mut merge = Merge::new(empty(request, &workspace, &stack.units));
     for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
         for entry in unit.document.of(KeyId::Lock) {
             if let Value::Text(path) = &entry.value
@@ -150,6 +138,8 @@ pub(crate) fn assemble(
             .flat_map(|u| &u.document.warnings)
             .map(ToString::to_string),
     );
+    let unseen = unseen::find(&stack.units, &effective, Known::Run);
+    notices.extend(unseen.iter().map(ToString::to_string));
     Ok(Loaded {
         effective,
         notices,
@@ -162,6 +152,24 @@ pub(crate) fn assemble(
     })
 }
 
+/// A policy that grants nothing.
+fn empty(request: &Request, workspace: &Path, units: &[Unit]) -> Effective {
+    Effective {
+        workspace: workspace.to_path_buf(),
+        home: request.home.clone(),
+        layers: layer_names(units),
+        filesystem: FilesystemPolicy::default(),
+        network: NetworkPolicy::default(),
+        environment: Environment::default(),
+        limits: Limits::default(),
+        require: Vec::new(),
+        rules: Vec::new(),
+        ask: crate::Ask::default(),
+        secrets: Vec::new(),
+        rule_locks: RuleLocks::default(),
+    }
+}
+
 /// Checks one file with all that it extends; what it would mean in a sandbox is not looked at.
 ///
 /// # Errors
@@ -171,7 +179,7 @@ pub fn check(path: &Path) -> Result<Vec<String>, PolicyError> {
     check_of(&request, path)
 }
 
-fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, PolicyError> {
+pub(crate) fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, PolicyError> {
     checked(request, path).map(|(_, notices)| notices)
 }
 
@@ -185,9 +193,36 @@ fn checked(request: &Request, path: &Path) -> Result<(Vec<Unit>, Vec<String>), P
     let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
     let places = stack::out_of_place(&units, &full, request);
     let across = contradictions::across(&units, &full, request);
-    let all = own.chain(places).chain(across);
+    let unseen = unseen_of(&units, &full, request);
+    let all = own.chain(places).chain(across).chain(unseen);
     let notices = all.map(|finding| finding.to_string()).collect();
     Ok((units, notices))
+}
+
+/// What a file and all that it names ask for in vain, as far as they say it by themselves.
+fn unseen_of(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> {
+    let folder = path.parent().unwrap_or(path);
+    let mut merge = Merge::new(empty(request, folder, units));
+    for unit in units.iter().rev() {
+        let giver = Giver {
+            layer: unit.layer,
+            trusted: true,
+            bases: Bases {
+                home: request.home.clone(),
+                workspace: folder.to_path_buf(),
+                relative: unit.folder.clone().unwrap_or_else(|| folder.to_path_buf()),
+            },
+        };
+        for entry in &unit.document.entries {
+            merge.add(entry, &giver);
+        }
+    }
+    let known = match merge.sets.is_empty() {
+        true => Known::File,
+        false => Known::FileWithSets,
+    };
+    let (effective, _) = merge.finish("");
+    unseen::find(units, &effective, known)
 }
 
 /// The rules of a policy file.
