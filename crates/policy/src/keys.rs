@@ -92,7 +92,7 @@ pub(crate) const KEYS: &[Key] = &[
         Widens,
         "none",
         r#"[{ name = "API_KEY", from = "env", hosts = ["api.example.com"] }]"#,
-        "Secrets that programs use without having them: inside, a text of the same shape stands for one, and the gate puts the secret in its place on the way to the machines that it is for. Not in a project's policy."
+        "Secrets that programs use without having them: inside, a text of the same shape stands for one, and the gate puts the secret in its place on the way to the machines that it is for. A secret has 12 to 4096 characters, none of them a blank or a line end. Not in a project's policy."
     ),
     key!(
         Read,
@@ -182,7 +182,7 @@ pub(crate) const KEYS: &[Key] = &[
         Widens,
         "nothing",
         r#"{ "registry.test" = "127.0.0.1:8443" }"#,
-        "Names that stand for exactly one address and port of this machine or its network. Not in a project's policy."
+        "Names that stand for exactly one address and port of this machine or its network, which are what is dialled whatever port a program asks for. It grants the machine; an entry of `http` for it leaves only the requests that it names, at every port. Not in a project's policy."
     ),
     key!(
         Http,
@@ -288,7 +288,7 @@ pub(crate) const KEYS: &[Key] = &[
         "limits.processes",
         Kind::Count,
         Limits,
-        "no limit",
+        "no limit; the template `default` sets 1024",
         "512",
         "Processes and threads at one time."
     ),
@@ -324,7 +324,7 @@ pub(crate) const KEYS: &[Key] = &[
         "limits.open_files",
         Kind::Count,
         Limits,
-        "no limit",
+        "no limit; the template `default` sets 65536",
         "4096",
         "Open files of one process."
     ),
