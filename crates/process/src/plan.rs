@@ -244,9 +244,11 @@ impl Plan {
     fn note_lost(&mut self, lost: &[String]) {
         if !lost.is_empty() {
             self.notices.push(format!(
-                "{} may be written but does not exist: what is written there is lost at the end; \
-                 make it first to keep it",
-                lost.join(", ")
+                "{} may be written but {} not exist: what is written there is lost at the end; \
+                 make {} first to keep it",
+                lost.join(", "),
+                if lost.len() == 1 { "does" } else { "do" },
+                if lost.len() == 1 { "it" } else { "them" },
             ));
         }
     }

@@ -134,8 +134,11 @@ pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
             let mut out = io::stdout().lock();
             let _ = writeln!(
                 out,
-                "{} sandboxes wait for runs in {}; Ctrl-C ends this",
-                request.keep,
+                "{} for runs in {}; Ctrl-C ends this",
+                match request.keep {
+                    1 => "1 sandbox waits".to_owned(),
+                    n => format!("{n} sandboxes wait"),
+                },
                 loaded.effective.workspace.display()
             );
             let _ = out.flush();

@@ -64,7 +64,7 @@ impl Waiting {
                 holder,
             };
         }
-        assert!(serve.line().contains("wait for runs"), "{place}");
+        assert!(serve.line().contains("for runs in"), "{place}");
         // Under load a run may not wait until a sandbox answers, and makes its own.
         for _ in 0..20 {
             let holder = children(serve.pid()).first().copied();
