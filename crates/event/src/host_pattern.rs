@@ -53,6 +53,17 @@ impl HostPattern {
         ports && self.covers(host)
     }
 
+    /// Whether the entry means this machine and port; without a port it means these.
+    #[must_use]
+    pub fn means(&self, host: &Host, port: u16, unsaid: &[u16]) -> bool {
+        let ports = match self.ports {
+            Ports::Unsaid => unsaid.contains(&port),
+            Ports::One(one) => one == port,
+            Ports::All => true,
+        };
+        ports && self.covers(host)
+    }
+
     /// Whether an entry that denies covers this machine and port.
     #[must_use]
     pub fn denies(&self, host: &Host, port: u16) -> bool {

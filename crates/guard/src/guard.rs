@@ -6,7 +6,7 @@ use crate::refusal::built_in;
 use crate::rules::{Judged, Rules, Seen};
 use crate::{connection, decide};
 use bailiwick_event::fields::{EventType, Exchange, Projection};
-use bailiwick_event::{Act, Decision, Event, Host, HostPattern, Origin, Ports, RuleRef};
+use bailiwick_event::{Act, Decision, Event, Host, Origin, RuleRef};
 use bailiwick_ledger::{Ledger, LedgerError};
 use bailiwick_policy::inspection::{WITHIN, inspect, may_inspect};
 use bailiwick_policy::network::decide_host;
@@ -387,13 +387,13 @@ impl Guard {
     fn has_secret(&self, host: &Host, port: u16) -> bool {
         let secrets = self.policy.secrets.iter();
         let mut hosts = secrets.flat_map(|secret| &secret.value.hosts);
-        hosts.any(|pattern| is_of(pattern, host, port, &[443]))
+        hosts.any(|pattern| pattern.means(host, port, &[443]))
     }
 
     /// Whether the policy has the bodies of a machine's requests and answers kept.
     fn keeps_bodies(&self, host: &Host, port: u16) -> bool {
         let mut kept = self.policy.network.keep_bodies.iter();
-        kept.any(|pattern| is_of(&pattern.value, host, port, &[80, 443]))
+        kept.any(|pattern| pattern.value.means(host, port, &[80, 443]))
     }
 
     /// Bytes of a body that are kept, of a machine's requests and answers; none where none are.
@@ -430,16 +430,6 @@ impl Guard {
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
-}
-
-/// Whether a pattern means a machine; without a port it means these.
-fn is_of(pattern: &HostPattern, host: &Host, port: u16, unsaid: &[u16]) -> bool {
-    let port_fits = match pattern.ports {
-        Ports::Unsaid => unsaid.contains(&port),
-        Ports::One(one) => one == port,
-        Ports::All => true,
-    };
-    port_fits && pattern.covers(host)
 }
 
 fn unrecorded(error: &LedgerError) -> Decision {

@@ -2,8 +2,10 @@
 //! line that decided. An explanation that is computed in another way than the decision is a lie
 //! waiting to happen; hosts ask [`network::decide_host`] itself.
 
-use crate::{Effective, PathEntry, ProtectAbsent, network, paths};
+use crate::{Effective, Inspect, PathEntry, ProtectAbsent, inspection, network, paths, unseen};
+use bailiwick_event::fields::EventType;
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Ports, RuleRef, Text};
+use bailiwick_rules::Rule;
 use std::fmt;
 use std::path::Path;
 
@@ -213,11 +215,15 @@ impl Effective {
                 decision.decision.reason, decision.decision.remedy
             ),
             (true, Some(address)) => format!("its address is {address}"),
-            (true, None) if decision.http_only => {
-                "only plain HTTP requests that a [[network.http]] rule covers".to_owned()
-            }
             (true, None) => String::new(),
         };
+        if decision.is_allow() {
+            let lead = if note.is_empty() { "" } else { "; " };
+            note.push_str(&format!(
+                "{lead}{}",
+                self.within(&host, port, decision.http_only)
+            ));
+        }
         let mut subject = shown.to_string();
         if let Some((other, decided)) = other {
             subject = HostPattern {
@@ -244,6 +250,62 @@ impl Effective {
             access,
             rule: decision.decision.rule,
             note,
+        })
+    }
+}
+
+impl Effective {
+    /// What is said about the requests to a machine that may be reached.
+    fn within(&self, host: &Host, port: u16, http_only: bool) -> String {
+        let tls = self.why_inspected(host, port, http_only);
+        match (http_only, tls) {
+            (true, Ok(_)) => "only HTTP requests that a [[network.http]] rule covers; its TLS is \
+                              looked into"
+                .to_owned(),
+            (true, Err(why)) => format!(
+                "only HTTP requests in the clear that a [[network.http]] rule covers; its TLS is \
+                 refused, since it is not looked into: {why}"
+            ),
+            (false, Ok(why)) => format!("its TLS is looked into: {why}"),
+            (false, Err(why)) => format!("its TLS is not looked into: {why}"),
+        }
+    }
+
+    /// Why the TLS of a machine is looked into, or is not, as the run's guard decides it.
+    fn why_inspected(&self, host: &Host, port: u16, http_only: bool) -> Result<String, String> {
+        if let Some(entry) = inspection::entry(&self.network, host, port) {
+            let says = || format!("`inspect` at {}", entry.origin);
+            match entry.value.inspect {
+                Inspect::Always => return Ok(says()),
+                Inspect::Never => return Err(says()),
+                Inspect::Auto => {}
+            }
+        }
+        if http_only {
+            return Ok("[[network.http]] covers it".to_owned());
+        }
+        let mut secrets = self.secrets.iter();
+        let meant = |pattern: &HostPattern| pattern.means(host, port, &[443]);
+        if let Some(secret) = secrets.find(|s| s.value.hosts.iter().any(meant)) {
+            return Ok(format!("a secret is for it, at {}", secret.origin));
+        }
+        let mut kept = self.network.keep_bodies.iter();
+        if let Some(kept) = kept.find(|kept| kept.value.means(host, port, &[80, 443])) {
+            return Ok(format!("`keep_bodies` at {}", kept.origin));
+        }
+        let asks = |rule: &&Rule| rule.enabled && unseen::asks(rule, host, port);
+        if let Some(rule) = self.rules.iter().find(asks) {
+            return Ok(format!("the rule \"{}\" at {}", rule.id, rule.origin));
+        }
+        let models = [EventType::ModelRequest, EventType::ModelResponse];
+        let of_models = |rule: &&Rule| rule.enabled && models.contains(&rule.on);
+        Err(match self.rules.iter().find(of_models) {
+            Some(rule) => format!(
+                "no rule, secret or `keep_bodies` needs it, unless it is a known provider of \
+                 language models, for the rule \"{}\" at {}",
+                rule.id, rule.origin
+            ),
+            None => "no rule, secret or `keep_bodies` needs it".to_owned(),
         })
     }
 }

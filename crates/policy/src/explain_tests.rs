@@ -96,6 +96,55 @@ fn a_host_is_explained_as_it_is_decided() {
 }
 
 #[test]
+fn an_explained_host_says_what_may_be_sent_and_whether_its_tls_is_looked_into() {
+    let rule = "[[rules]]\nid = \"no-post\"\non = \"http.request\"\naction = \"deny\"\n\
+        when = 'http.request.host == \"ruled.test\" && http.request.method == \"POST\"'\n";
+    let loaded = Machine::new()
+        .user(&format!(
+            "[network]\nallow = [\"*.test\"]\nkeep_bodies = [\"kept.test\"]\n\
+             inspect = {{ \"never.test\" = \"never\", \"always.test\" = \"always\", \"cut.test\" = \"never\" }}\n\
+             [network.hosts]\n\"m.test\" = \"127.0.0.1:1\"\n\
+             [[network.http]]\nhost = \"m.test\"\n[[network.http]]\nhost = \"cut.test\"\n\
+             [[secrets]]\nname = \"KEY\"\nfrom = \"env\"\nhosts = [\"secret.test\"]\n{rule}"
+        ))
+        .load();
+    for (host, says) in [
+        (
+            "free.test",
+            "its TLS is not looked into: no rule, secret or `keep_bodies` needs it",
+        ),
+        (
+            "never.test",
+            "its TLS is not looked into: `inspect` at ~/.config",
+        ),
+        (
+            "always.test",
+            "its TLS is looked into: `inspect` at ~/.config",
+        ),
+        (
+            "secret.test",
+            "its TLS is looked into: a secret is for it, at ",
+        ),
+        ("kept.test", "its TLS is looked into: `keep_bodies` at "),
+        (
+            "ruled.test",
+            "its TLS is looked into: the rule \"no-post\" at ",
+        ),
+        (
+            "m.test",
+            "its address is 127.0.0.1:1; only HTTP requests that a [[network.http]] rule covers; its TLS is looked into",
+        ),
+        (
+            "cut.test",
+            "only HTTP requests in the clear that a [[network.http]] rule covers; its TLS is refused",
+        ),
+    ] {
+        let note = loaded.effective.explain_host(host).unwrap().note;
+        assert!(note.starts_with(says), "{host}: {note}");
+    }
+}
+
+#[test]
 fn what_only_covers_this_machines_loopback_opens_no_way_to_it() {
     let loaded = Machine::new()
         .user(

@@ -59,7 +59,10 @@ fn is_never(entry: &Sourced<InspectRule>) -> bool {
 }
 
 /// The entry that stands at a place.
-fn at<'u>(units: &'u [Unit], origin: &Origin) -> Option<(&'u Arc<SourceText>, &'u Entry)> {
+pub(crate) fn at<'u>(
+    units: &'u [Unit],
+    origin: &Origin,
+) -> Option<(&'u Arc<SourceText>, &'u Entry)> {
     units.iter().find_map(|unit| {
         let mut entries = unit.document.entries.iter();
         let entry = entries.find(|entry| entry.origin == *origin)?;
@@ -166,6 +169,12 @@ fn shown(host: &Host, port: u16) -> String {
         SECURE => host.to_string(),
         port => format!("{host}:{port}"),
     }
+}
+
+/// Whether a rule about requests or answers could ask about those to a machine within TLS.
+pub(crate) fn asks(rule: &Rule, host: &Host, port: u16) -> bool {
+    let program = Program::compile(&rule.when, Some(rule.on));
+    is_http(rule.on) && program.is_ok_and(|p| could_be(&p, rule.on, Some((host, port))))
 }
 
 /// Whether a condition could be true of a request within TLS to a machine, or to any.
