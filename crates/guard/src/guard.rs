@@ -37,6 +37,8 @@ pub struct Guard {
     pub(crate) approver: OnceLock<Approver>,
     /// What ends the session.
     stop: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// The rule that ended it.
+    stopped_by: OnceLock<RuleRef>,
 }
 
 /// What a boundary was told about a request that it can change.
@@ -64,6 +66,7 @@ impl Guard {
             rules,
             approver: OnceLock::new(),
             stop: OnceLock::new(),
+            stopped_by: OnceLock::new(),
         })
     }
 
@@ -211,10 +214,17 @@ impl Guard {
         let _ = self.stop.set(Box::new(stop));
     }
 
+    /// The rule that ended the session; none where none did.
+    #[must_use]
+    pub fn stopped_by(&self) -> Option<&RuleRef> {
+        self.stopped_by.get()
+    }
+
     fn record(&self, act: Act, judged: Judged) -> Submitted {
         let stops = judged.stops;
         let submitted = self.record_only(act, judged);
         if stops && let Some(stop) = self.stop.get() {
+            let _ = self.stopped_by.set(submitted.decision.rule.clone());
             stop();
         }
         submitted

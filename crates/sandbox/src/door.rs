@@ -313,8 +313,9 @@ impl Visit {
         let ledger = guard.ledger();
         let refused = ledger.counts().refusals - self.refusals;
         let line = line.map(|line| format!("bailiwick: {line}"));
+        let (last, stopped) = (ledger.last_refusal(), guard.stopped_by());
         let refusal = (refused > 0)
-            .then(|| summary::line(ledger.id(), refused, ledger.last_refusal().as_ref()))
+            .then(|| summary::line(ledger.id(), refused, last.as_ref(), stopped))
             .flatten();
         let line = refusal.or(line);
         Say::Ended { code, line }

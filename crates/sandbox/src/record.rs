@@ -135,10 +135,11 @@ impl Record {
             ))
         })?;
         let ledger = self.ledger;
-        let (counts, last) = (ledger.counts(), ledger.last_refusal());
+        let (id, counts, last) = (ledger.id(), ledger.counts(), ledger.last_refusal());
+        let (last, stopped) = (last.as_ref(), self.guard.stopped_by());
         if json {
-            last_line = Some(summary::json(ledger.id(), code, &counts, last.as_ref()));
-        } else if let Some(line) = summary::line(ledger.id(), counts.refusals, last.as_ref()) {
+            last_line = Some(summary::json(id, code, &counts, last, stopped));
+        } else if let Some(line) = summary::line(id, counts.refusals, last, stopped) {
             last_line = Some(line);
         }
         Ok(Finished { code, last_line })

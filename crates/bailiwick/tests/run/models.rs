@@ -6,7 +6,7 @@ use crate::support::{Outcome, Sandbox};
 use bailiwick_event::{Act, ModelAnswer, ModelCall};
 
 /// An answer of the Messages interface, bit by bit, that calls a tool.
-const STREAMED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+pub(crate) const STREAMED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
 event: message_start\n\
 data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"model\":\"claude-sonnet-4-5-20250929\",\"usage\":{\"input_tokens\":1000,\"cache_read_input_tokens\":200,\"cache_creation_input_tokens\":0,\"output_tokens\":1}}}\n\n\
 event: content_block_start\n\
@@ -16,7 +16,7 @@ data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usa
 event: message_stop\n\
 data: {\"type\":\"message_stop\"}\n\n";
 
-const ASK: &str = r#"curl -sS -d '{"model":"claude-sonnet-4-5","max_tokens":99,"stream":true,"tools":[{"name":"read_file"},{"name":"bash"}],"messages":[{"role":"user","content":"hello"}]}' http://a.test/v1/messages"#;
+pub(crate) const ASK: &str = r#"curl -sS -d '{"model":"claude-sonnet-4-5","max_tokens":99,"stream":true,"tools":[{"name":"read_file"},{"name":"bash"}],"messages":[{"role":"user","content":"hello"}]}' http://a.test/v1/messages"#;
 const RESULT: &str = r#"curl -sS -d '{"model":"claude-sonnet-4-5","max_tokens":99,"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"read_file","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"text"}]}]}' http://a.test/v1/messages"#;
 
 fn rule(on: &str, action: &str, when: &str) -> String {
@@ -119,6 +119,9 @@ fn a_budget_ends_the_session() {
     let rules = rule("model.response", "stop", "model.session.cost > 0.015");
     let outcome = watched(&server, &rules).run(&format!("{ASK}; {ASK}; sleep 20; echo late"));
     outcome.code(137).refused_by("budget");
+    outcome
+        .stderr_has("bailiwick: budget (")
+        .stderr_has(") ended the session; ");
     outcome.stdout_lacks("late");
     assert_eq!(answers(&outcome).len(), 2);
 }
