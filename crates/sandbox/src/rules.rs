@@ -8,6 +8,7 @@ use crate::protocol::{Ask, Say};
 use crate::supervisor::happened;
 use bailiwick_event::{Act, Failure, Text};
 use bailiwick_guard::Guard;
+use bailiwick_policy::inspection::{WITHIN, may_inspect};
 use bailiwick_rules::{Action, Compiled, LESS_MEMORY, Listed, MAX_SESSION_MEMORY, Rule};
 use rustix::fd::OwnedFd;
 use serde::{Deserialize, Serialize};
@@ -55,8 +56,8 @@ impl From<Listed> for ListedRule {
     }
 }
 
-/// Asks a run for its rules, or to change them; all of a change comes into force, or nothing, and
-/// nothing is told of it.
+/// Asks a run for its rules, or to change them; all of a change comes into force, or nothing. Of what
+/// changed those rules are told that see nothing within TLS, because the run looks into none.
 ///
 /// # Errors
 /// A [`Failure`] where there is no such run, it cannot be entered, or it does not take the change.
@@ -84,8 +85,11 @@ pub(crate) fn serve(socket: &OwnedFd, descriptors: Vec<OwnedFd>, guard: &Guard) 
     };
     let answer: Answer = match read() {
         Some(RulesAsk::List) => Ok(list(guard)),
-        // What changed is what was asked for.
-        Some(ask) => change(ask, guard).map(|()| Vec::new()),
+        // What changed is what was asked for; what is told is what will not do what it says.
+        Some(ask) => {
+            let names = names(&ask);
+            change(ask, guard).map(|()| blind(&names, guard))
+        }
         None => Err("what was asked of the rules cannot be read".into()),
     };
     let packed = serde_json::to_string(&answer)
@@ -98,6 +102,28 @@ pub(crate) fn serve(socket: &OwnedFd, descriptors: Vec<OwnedFd>, guard: &Guard) 
 
 fn list(guard: &Guard) -> Vec<ListedRule> {
     guard.rules().list().into_iter().map(Into::into).collect()
+}
+
+/// The rules that come into force by a change.
+fn names(ask: &RulesAsk) -> Vec<String> {
+    match ask {
+        RulesAsk::Add(rules) | RulesAsk::Update(rules) => {
+            rules.iter().map(|rule| rule.id.clone()).collect()
+        }
+        RulesAsk::Enable(names) => names.clone(),
+        RulesAsk::List | RulesAsk::Remove(_) | RulesAsk::Disable(_) => Vec::new(),
+    }
+}
+
+/// Those of these rules that ask about what goes within TLS, in a run that looks into none: its
+/// programs trust no authority for that, and they have begun.
+fn blind(names: &[String], guard: &Guard) -> Vec<ListedRule> {
+    if may_inspect(guard.policy()) {
+        return Vec::new();
+    }
+    let mut all = list(guard);
+    all.retain(|one| WITHIN.contains(&one.rule.on) && names.contains(&one.rule.id));
+    all
 }
 
 fn too_much() -> String {

@@ -92,7 +92,7 @@ pub(super) fn enable(of: &LiveNames, enabled: bool) -> Done {
 }
 
 fn change(of: &LiveSession, ask: &RulesAsk) -> Done {
-    rules(&of.session, ask)?;
+    let blind = rules(&of.session, ask)?;
     let (count, done) = match ask {
         RulesAsk::List => return Ok(0),
         RulesAsk::Add(rules) => (rules.len(), "added"),
@@ -103,5 +103,14 @@ fn change(of: &LiveSession, ask: &RulesAsk) -> Done {
     };
     let counted = files::count(count as u64, "rule");
     output::print(&format!("{counted} {done}\n"))?;
+    for one in blind {
+        output::note(&format!(
+            "note: the rule \"{}\" ({}) sees nothing of what goes within TLS: the policy of this run \
+             looked into none when it began, so its programs trust nobody for that; start one whose \
+             policy has inspect = \"auto\" under [network]",
+            Text::from(one.rule.id.as_str()),
+            Text::from(one.rule.origin.to_string())
+        ));
+    }
     Ok(0)
 }

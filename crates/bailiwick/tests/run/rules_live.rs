@@ -140,3 +140,27 @@ fn a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_s
         .success()
         .stdout_has("no (expired)");
 }
+
+#[test]
+fn a_rule_that_cannot_see_within_tls_is_added_and_that_is_said() {
+    let rule = "[[rules]]\nid = \"no-post\"\non = \"http.request\"\naction = \"deny\"\n\
+        when = 'http.request.method == \"POST\"'\n";
+    let plain = Sandbox::new().file("post.toml", rule);
+    let _run = running(&plain, &[]);
+    plain
+        .bailiwick(["rules", "add", "--session", "box", "post.toml"])
+        .success()
+        .stdout_is("1 rule added\n")
+        .stderr_has("\"no-post\" (./post.toml:2:")
+        .stderr_has("inspect = \"auto\" under [network]");
+    let ready = Sandbox::new().file("post.toml", rule).file(
+        "ready.toml",
+        "extends = [\"default\"]\n[network]\ninspect = \"auto\"\n",
+    );
+    let _run = running(&ready, &["--policy", "ready.toml"]);
+    ready
+        .bailiwick(["rules", "add", "--session", "box", "post.toml"])
+        .success()
+        .stdout_is("1 rule added\n")
+        .stderr_lacks("TLS");
+}
