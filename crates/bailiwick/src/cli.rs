@@ -187,7 +187,8 @@ pub(crate) struct LogArguments {
     /// One JSON object per line
     #[arg(long)]
     pub(crate) json: bool,
-    /// The HTTP requests in HAR 1.2, the format of browsers and proxies
+    /// The HTTP requests in HAR 1.2, the format of browsers and proxies; without headers and HTTP
+    /// versions, which are not recorded, and bodies but for those that are kept. A refusal is a 403
     #[arg(long, conflicts_with_all = ["denied", "boundary", "json", "follow"])]
     pub(crate) har: bool,
     /// A body that was kept (`[network] keep_bodies`), by the name that its row has

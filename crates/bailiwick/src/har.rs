@@ -2,12 +2,12 @@
 //! (HAR 1.2). What a session does not record is left empty: headers, which hold credentials, and bodies
 //! but for those that the policy keeps.
 
-use bailiwick_event::{Act, Event, Failure, KeptBodies, KeptBody, Verdict};
+use bailiwick_event::{Act, Event, Failure, KeptBodies, KeptBody, RuleRef, Verdict};
 use bailiwick_ledger::SessionReader;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The requests among these rows and their answers.
 pub(crate) fn har(events: &[Event], reader: &SessionReader) -> Result<String, Failure> {
@@ -16,9 +16,14 @@ pub(crate) fn har(events: &[Event], reader: &SessionReader) -> Result<String, Fa
         _ => None,
     };
     let answers: HashMap<u64, Event> = events.iter().filter_map(answer).collect();
+    let later = Later::of(events, &answers);
     let entries: Vec<Value> = events
         .iter()
-        .filter_map(|event| entry(event, answers.get(&event.id), reader))
+        .filter(|event| !later.same.contains(&event.id))
+        .filter_map(|event| {
+            let answer = answers.get(&event.id);
+            entry(event, answer, later.refused.get(&event.id).copied(), reader)
+        })
         .collect();
     let whole = json!({ "log": {
         "version": "1.2",
@@ -30,8 +35,69 @@ pub(crate) fn har(events: &[Event], reader: &SessionReader) -> Result<String, Fa
         .map_err(|error| Failure::fault(format!("the export cannot be written: {error}")))
 }
 
+/// What later rows say of requests.
+#[derive(Default)]
+struct Later<'e> {
+    /// By which rule a request was refused after its own row: by a person's answer, by a rule about
+    /// calls to models or about answers, by a secret that was found in its body.
+    refused: HashMap<u64, &'e RuleRef>,
+    /// Rows that are about a request that has another row too.
+    same: HashSet<u64>,
+}
+
+impl<'e> Later<'e> {
+    fn of(events: &'e [Event], answers: &HashMap<u64, Event>) -> Self {
+        let mut found = Self::default();
+        // The rows of requests that were let pass, by what they asked for.
+        let mut passed: HashMap<String, u64> = HashMap::new();
+        for event in events {
+            let rule = &event.decision.rule;
+            let denied = event.decision.verdict == Verdict::Deny;
+            match &event.act {
+                Act::Answered { row, .. } if event.is_refusal() => {
+                    found.refused.insert(*row, rule);
+                }
+                Act::ModelRequest(call) if event.is_refusal() => {
+                    found.refused.insert(call.request, rule);
+                }
+                Act::ModelResponse(answer) if event.is_refusal() => {
+                    found.refused.insert(answer.request, rule);
+                }
+                Act::HttpResponse { request, .. } if event.is_refusal() => {
+                    found.refused.entry(*request).or_insert(rule);
+                }
+                // What comes of a rewritten request has a row of its own.
+                Act::Http { .. } if event.decision.verdict == Verdict::Rewrite => {
+                    found.same.insert(event.id);
+                }
+                Act::Http { .. } if denied && rule.id.starts_with("secrets.") => {
+                    let row = passed.remove(&event.act.resource());
+                    let unanswered = |row: &u64| match answers.get(row).map(|e| &e.act) {
+                        Some(Act::HttpResponse { status, .. }) => *status == 0,
+                        _ => true,
+                    };
+                    if let Some(row) = row.filter(unanswered) {
+                        found.refused.insert(row, rule);
+                        found.same.insert(event.id);
+                    }
+                }
+                Act::Http { .. } if !denied => {
+                    passed.insert(event.act.resource(), event.id);
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
 /// One request; none where the row is another.
-fn entry(event: &Event, answer: Option<&Event>, reader: &SessionReader) -> Option<Value> {
+fn entry(
+    event: &Event,
+    answer: Option<&Event>,
+    refused: Option<&RuleRef>,
+    reader: &SessionReader,
+) -> Option<Value> {
     let Act::Http {
         method,
         host,
@@ -63,7 +129,11 @@ fn entry(event: &Event, answer: Option<&Event>, reader: &SessionReader) -> Optio
             json!({ "name": name, "value": value })
         })
         .collect();
-    let seen = Answer::of(event, answer);
+    let refused = refused.or_else(|| {
+        let denied = event.decision.verdict == Verdict::Deny;
+        denied.then_some(&event.decision.rule)
+    });
+    let seen = Answer::of(answer, refused);
     let started = Timestamp::from_nanosecond(i128::from(event.time_ns)).ok()?;
     let (posted, content) = bodies(answer, &seen, reader);
     let mut whole = json!({
@@ -143,7 +213,7 @@ struct Answer {
 }
 
 impl Answer {
-    fn of(request: &Event, answer: Option<&Event>) -> Self {
+    fn of(answer: Option<&Event>, refused: Option<&RuleRef>) -> Self {
         let none = |status: u16, text: String| Self {
             status,
             text,
@@ -165,18 +235,20 @@ impl Answer {
         }) = answer.map(|event| &event.act)
         else {
             // The gate's own answer.
-            return match request.decision.verdict {
-                Verdict::Deny => none(403, format!("refused by {}", request.decision.rule)),
-                _ => none(0, "no answer".to_owned()),
+            return match refused {
+                Some(rule) => none(403, format!("refused by {rule}")),
+                None => none(0, "no answer".to_owned()),
             };
         };
         let number = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
         Self {
-            status: *status,
-            text: problem
-                .as_ref()
-                .map(ToString::to_string)
-                .unwrap_or_default(),
+            // What the program got of an answer that was refused.
+            status: if refused.is_some() { 403 } else { *status },
+            text: match (refused, problem) {
+                (Some(rule), _) => format!("refused by {rule}"),
+                (None, Some(problem)) => problem.to_string(),
+                (None, None) => String::new(),
+            },
             kind: content_type
                 .as_ref()
                 .map(ToString::to_string)

@@ -4,7 +4,8 @@ use crate::Done;
 use crate::cli::WhyArguments;
 use crate::output;
 use crate::selection::{find, time};
-use bailiwick_event::{Act, Failure, Text};
+use bailiwick_event::{Act, Event, Failure, KeptBodies, Text};
+use bailiwick_ledger::{Filter, SessionReader};
 
 /// Explains one row.
 pub(crate) fn why(arguments: &WhyArguments) -> Done {
@@ -58,6 +59,20 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
         let value = Text::from(matched.value.as_str());
         text += &format!("  {head} {} = {value}\n", matched.field);
     }
+    for (head, kept) in bodies(&event, &reader)?.iter().flat_map(|kept| {
+        [
+            ("asked:    ", &kept.request),
+            ("answered: ", &kept.response),
+        ]
+    }) {
+        if let Some(kept) = kept {
+            let cut = if kept.cut { ", and there was more" } else { "" };
+            text += &format!(
+                "  {head}{} bytes were kept{cut}; `bailiwick log {} --body {}` prints them\n",
+                kept.bytes, info.id, kept.hash
+            );
+        }
+    }
     text += &format!(
         "  time:     {} UTC\n  session:  {}\n",
         time(event.time_ns),
@@ -65,4 +80,24 @@ pub(crate) fn why(arguments: &WhyArguments) -> Done {
     );
     output::print(&text)?;
     Ok(0)
+}
+
+/// The bodies that were kept of a request and its answer, whichever of the two the row is.
+fn bodies(event: &Event, reader: &SessionReader) -> Result<Option<KeptBodies>, Failure> {
+    let of = |act: &Act| match act {
+        Act::HttpResponse { bodies, .. } => bodies.as_deref().cloned(),
+        _ => None,
+    };
+    if !matches!(event.act, Act::Http { .. }) {
+        return Ok(of(&event.act));
+    }
+    let later = reader.events(&Filter {
+        boundary: Some(event.boundary()),
+        after_id: event.id,
+        ..Filter::default()
+    })?;
+    let answer = later.iter().find(
+        |later| matches!(later.act, Act::HttpResponse { request, .. } if request == event.id),
+    );
+    Ok(answer.and_then(|answer| of(&answer.act)))
 }

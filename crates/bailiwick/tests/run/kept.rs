@@ -59,6 +59,20 @@ fn the_bodies_of_a_machine_that_the_policy_names_are_kept_and_shown() {
     assert!(answers.iter().all(|answer| *answer == answers[0]));
     assert_eq!(text(&answers[0].hash), "the answer");
     assert_eq!(files(&sandbox), 3);
+    // Both rows of a request say what was kept, and how to see it.
+    let rows = outcome.events();
+    let row = |wanted: fn(&Act) -> bool| rows.iter().find(|e| wanted(&e.act)).unwrap().id;
+    for row in [
+        row(|act| matches!(act, Act::Http { .. })),
+        row(|act| matches!(act, Act::HttpResponse { .. })),
+    ] {
+        sandbox
+            .bailiwick(["why", &row.to_string()])
+            .success()
+            .stdout_has("asked:    14 bytes were kept; `bailiwick log ")
+            .stdout_has(&format!(" --body {}`", one.hash))
+            .stdout_has("answered: 10 bytes were kept; ");
+    }
     let har = sandbox.bailiwick(["log", "--har"]);
     har.success();
     let har: serde_json::Value = serde_json::from_str(&har.stdout()).unwrap();

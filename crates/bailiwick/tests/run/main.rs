@@ -29,6 +29,7 @@ mod enter;
 mod escapes;
 mod files;
 mod full_disk;
+mod har;
 mod import;
 mod inspect;
 mod kept;
