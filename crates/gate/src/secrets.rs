@@ -114,6 +114,19 @@ impl Secret {
     /// The refusal of a request that carries it to a machine that may not have it.
     pub(crate) fn refusal(&self, host: &Host) -> Decision {
         let name = &self.rule.name;
+        if self.rule.hosts.iter().any(|pattern| pattern.covers(host)) {
+            // One of its machines: the port is another, or the way, or the request names another.
+            return Decision::deny(
+                self.reference(),
+                format!(
+                    "what stands for the secret {name} was to be sent to \"{host}\" in a way that its hosts do not name"
+                ),
+                format!(
+                    "use TLS at port 443, which alone counts for a host without a port; for plain HTTP write \"{host}:80\" among the hosts of {name} in {}",
+                    self.origin
+                ),
+            );
+        }
         Decision::deny(
             self.reference(),
             format!(

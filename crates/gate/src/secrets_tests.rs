@@ -79,6 +79,11 @@ fn a_machine_may_have_it_by_name_and_port_and_only_within_tls_unless_the_port_is
         assert!(!plain.is_for(&host(name), port, secure), "{name} {port}");
     }
     assert!(plain.is_for(&host("x.b.test"), 8443, false));
+    // Where it is one of its machines, the way is what was wrong.
+    let refused = |name: &str| plain.refusal(&host(name)).remedy;
+    assert!(refused("a.test").contains("TLS at port 443"));
+    assert!(refused("a.test").contains("write \"a.test:80\""));
+    assert!(refused("c.test").contains("add the machine to the hosts"));
 }
 
 #[test]
