@@ -37,6 +37,7 @@ mod read_value;
 mod reference;
 mod request;
 mod request_path;
+mod roots;
 mod schema;
 mod secrets;
 mod sets;

@@ -2,14 +2,16 @@
 //! workspace is judged first, files are read once, locks and trust are known before any entry of
 //! a weaker layer is looked at, and sets are resolved last, only if something asked for them.
 
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::Severity;
 use crate::entry::Value;
 use crate::error::PolicyError;
 use crate::explain::{Access, decide_path};
+use crate::inspection::may_inspect;
 use crate::keys::{KEYS, KeyId};
 use crate::merge::{Giver, Merge};
 use crate::paths::Bases;
 use crate::request::Request;
+use crate::roots;
 use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, TrustStore};
@@ -138,6 +140,12 @@ pub(crate) fn assemble(
             .flat_map(|u| &u.document.warnings)
             .map(ToString::to_string),
     );
+    if may_inspect(&effective) {
+        let wrong = roots::find(&stack.units, &effective.network, true);
+        if !wrong.is_empty() {
+            return Err(PolicyError::Invalid(wrong));
+        }
+    }
     let unseen = unseen::find(&stack.units, &effective, Known::Run);
     notices.extend(unseen.iter().map(ToString::to_string));
     Ok(Loaded {
@@ -193,14 +201,22 @@ fn checked(request: &Request, path: &Path) -> Result<(Vec<Unit>, Vec<String>), P
     let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
     let places = stack::out_of_place(&units, &full, request);
     let across = contradictions::across(&units, &full, request);
-    let unseen = unseen_of(&units, &full, request);
-    let all = own.chain(places).chain(across).chain(unseen);
+    let (effective, known) = by_itself(&units, &full, request);
+    let roots = roots::find(&units, &effective.network, false);
+    if roots.iter().any(|one| one.severity == Severity::Error) {
+        let errors = roots
+            .into_iter()
+            .filter(|one| one.severity == Severity::Error);
+        return Err(PolicyError::Invalid(errors.collect()));
+    }
+    let unseen = unseen::find(&units, &effective, known);
+    let all = own.chain(places).chain(across).chain(roots).chain(unseen);
     let notices = all.map(|finding| finding.to_string()).collect();
     Ok((units, notices))
 }
 
-/// What a file and all that it names ask for in vain, as far as they say it by themselves.
-fn unseen_of(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> {
+/// What a file and all that it names would mean by themselves, and how much of a run that is.
+fn by_itself(units: &[Unit], path: &Path, request: &Request) -> (Effective, Known) {
     let folder = path.parent().unwrap_or(path);
     let mut merge = Merge::new(empty(request, folder, units));
     for unit in units.iter().rev() {
@@ -222,7 +238,7 @@ fn unseen_of(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> 
         false => Known::FileWithSets,
     };
     let (effective, _) = merge.finish("");
-    unseen::find(units, &effective, known)
+    (effective, known)
 }
 
 /// The rules of a policy file.

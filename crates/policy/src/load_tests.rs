@@ -517,3 +517,37 @@ fn what_has_no_place_where_the_file_lies_is_told_where_it_is_checked() {
     assert_eq!(mine.len(), 1, "{mine:?}");
     assert!(mine[0].contains("only in the system's policy"), "{mine:?}");
 }
+
+#[test]
+fn a_file_of_authorities_that_is_none_is_a_mistake_with_its_place() {
+    let policy = |roots: &str, more: &str| format!("[network]\nroots = [\"{roots}\"]\n{more}");
+    let machine = |roots: &str, more: &str| {
+        Machine::new()
+            .file("no.pem", "no certificate\n")
+            .file("ca.pem", "text\n-----BEGIN CERTIFICATE-----\n")
+            .file("own.toml", &policy(roots, more))
+            .policy("./own.toml")
+    };
+    let check = |roots: &str| {
+        let machine = machine(roots, "");
+        check_of(&machine.request, Path::new("own.toml")).map_err(|e| e.to_string())
+    };
+    let always = "inspect = \"always\"\n";
+    let wrong = machine("no.pem", always).error();
+    assert!(wrong.contains("./own.toml:2:10: error"), "{wrong}");
+    assert!(
+        wrong.contains("no.pem has no certificate in PEM in it"),
+        "{wrong}"
+    );
+    assert!(check("no.pem").unwrap_err().contains("./own.toml:2:10"));
+    // One that is not there keeps no run from starting that does not need it.
+    assert!(
+        machine("none.pem", always)
+            .error()
+            .contains("does not exist")
+    );
+    machine("none.pem", "").load();
+    assert!(check("none.pem").unwrap()[0].contains("./own.toml:2:10: warning"));
+    machine("ca.pem", always).load();
+    assert_eq!(check("ca.pem").unwrap(), [""; 0]);
+}
