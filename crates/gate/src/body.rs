@@ -26,8 +26,10 @@ const PART: usize = 32;
 pub(crate) struct Room {
     pub(crate) requests: Arc<Semaphore>,
     pub(crate) answers: Arc<Semaphore>,
-    /// For what is collected of bodies that are not held back.
+    /// For what is collected of bodies that are not held back, and what decodes them.
     pub(crate) watched: Arc<Semaphore>,
+    /// For what decodes answers in which secrets are looked for.
+    pub(crate) masked: Arc<Semaphore>,
 }
 
 impl Room {
@@ -40,6 +42,7 @@ impl Room {
             requests: Arc::new(Semaphore::new(room)),
             answers: Arc::new(Semaphore::new(room)),
             watched: Arc::new(Semaphore::new(room)),
+            masked: Arc::new(Semaphore::new(ROOM)),
         }
     }
 }
@@ -58,7 +61,11 @@ pub(crate) enum End {
 /// What looks at a body as it passes.
 pub(crate) trait Tap: Send {
     /// A part of it.
-    fn data(&mut self, data: &[u8]);
+    fn data(&mut self, data: &Bytes);
+    /// Looks at some more of the part, which waits for that; whether there is more to look at.
+    fn step(&mut self) -> bool {
+        false
+    }
     /// It ended; nothing comes after that.
     fn end(&mut self, end: &End);
 }
@@ -131,6 +138,8 @@ pub(crate) struct Passing {
     /// What came behind what was held back.
     trailers: Option<HeaderMap>,
     taps: Vec<Box<dyn Tap>>,
+    /// The part that is looked at.
+    part: Option<Bytes>,
     ended: bool,
     /// Of what was held back, as long as it is there.
     _room: Option<OwnedSemaphorePermit>,
@@ -144,6 +153,7 @@ impl Body {
             rest: held.rest,
             trailers: held.trailers,
             taps,
+            part: None,
             ended: false,
             _room: held.room,
         }))
@@ -169,12 +179,30 @@ impl Passing {
     }
 
     fn is_over(&self) -> bool {
-        self.ahead.is_empty()
+        self.part.is_none()
+            && self.ahead.is_empty()
             && self.trailers.is_none()
             && self.rest.as_ref().is_none_or(Source::is_end_stream)
     }
 
+    /// Has a part looked at, one step at a time: what is decoded of it can be much, and others have
+    /// their turn between two steps.
+    fn look(&mut self, cx: &mut Context<'_>, part: Bytes) -> Poll<Bytes> {
+        let more = self.taps.iter_mut().map(|tap| tap.step());
+        match more.fold(false, |any, more| any | more) {
+            false => Poll::Ready(part),
+            true => {
+                self.part = Some(part);
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        }
+    }
+
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        if let Some(part) = self.part.take() {
+            return self.look(cx, part).map(|part| Some(Ok(Frame::data(part))));
+        }
         let frame = match self.ahead.pop_front() {
             Some(part) => Some(Ok(Frame::data(part))),
             None => match &mut self.rest {
@@ -188,15 +216,21 @@ impl Passing {
                 },
             },
         };
-        match &frame {
-            Some(Ok(frame)) => {
-                if let Some(data) = frame.data_ref() {
-                    self.taps.iter_mut().for_each(|tap| tap.data(data));
-                }
+        let frame = match frame.map(|frame| frame.map(Frame::into_data)) {
+            Some(Ok(Ok(part))) => {
+                self.taps.iter_mut().for_each(|tap| tap.data(&part));
+                return self.look(cx, part).map(|part| Some(Ok(Frame::data(part))));
             }
-            Some(Err(error)) => self.tell_end(&End::Broken(error.to_string())),
-            None => self.tell_end(&End::Whole),
-        }
+            Some(Ok(Err(other))) => Some(Ok(other)),
+            Some(Err(error)) => {
+                self.tell_end(&End::Broken(error.to_string()));
+                Some(Err(error))
+            }
+            None => {
+                self.tell_end(&End::Whole);
+                None
+            }
+        };
         Poll::Ready(frame)
     }
 }
@@ -244,7 +278,8 @@ impl hyper::body::Body for Body {
             _ if self.is_end_stream() => SizeHint::new(),
             Self::Filtered(body) => body.size_hint(),
             Self::Passing(passing) => {
-                let ahead: u64 = passing.ahead.iter().map(|part| part.len() as u64).sum();
+                let ahead = passing.part.iter().chain(&passing.ahead);
+                let ahead: u64 = ahead.map(|part| part.len() as u64).sum();
                 let rest = passing.rest.as_ref();
                 let rest = rest.map_or(SizeHint::with_exact(0), Source::size_hint);
                 let mut hint = SizeHint::new();
@@ -256,6 +291,22 @@ impl hyper::body::Body for Body {
             }
         }
     }
+}
+
+/// Waits for room; none where there is none in time.
+async fn acquire(
+    room: &Arc<Semaphore>,
+    size: usize,
+    until: Instant,
+) -> Option<OwnedSemaphorePermit> {
+    let size = u32::try_from(size).ok()?;
+    let more = timeout_at(until, Arc::clone(room).acquire_many_owned(size));
+    more.await.ok()?.ok()
+}
+
+/// Waits for room for what is read from a body that is held, as long as for a body.
+pub(crate) async fn reserve(room: &Arc<Semaphore>, size: usize) -> Option<OwnedSemaphorePermit> {
+    acquire(room, size, Instant::now() + PATIENCE).await
 }
 
 /// The beginning of a body, held back, and the rest of it.
@@ -289,16 +340,16 @@ impl Held {
 
     /// Takes room for a part; where there is none in time, no more is held back.
     async fn make_room(&mut self, room: &Arc<Semaphore>, part: usize, until: Instant) -> bool {
-        let Ok(part) = u32::try_from(part.saturating_add(PART)) else {
-            return false;
-        };
-        let more = timeout_at(until, Arc::clone(room).acquire_many_owned(part));
-        match (more.await, &mut self.room) {
-            (Ok(Ok(more)), Some(room)) => room.merge(more),
-            (Ok(Ok(more)), none) => *none = Some(more),
-            _ => return false,
+        let more = acquire(room, part.saturating_add(PART), until).await;
+        more.map(|more| self.take_room(more)).is_some()
+    }
+
+    /// Holds so much room for as long as the body is held.
+    pub(crate) fn take_room(&mut self, more: OwnedSemaphorePermit) {
+        match &mut self.room {
+            Some(room) => room.merge(more),
+            none => *none = Some(more),
         }
-        true
     }
 
     /// Holds a body back until it has come whole, or `limit` bytes of it have.
@@ -363,6 +414,51 @@ mod tests {
             ..Held::none()
         };
         assert_eq!(Body::passing(one, Vec::new()).size_hint().exact(), Some(3));
+    }
+
+    /// Looks at each part in so many steps, and tells how it ended.
+    struct Slow(usize, usize, Arc<std::sync::Mutex<Option<End>>>);
+
+    impl Tap for Slow {
+        fn data(&mut self, _: &Bytes) {
+            self.1 = self.0;
+        }
+
+        fn step(&mut self) -> bool {
+            self.1 -= 1;
+            self.1 > 0
+        }
+
+        fn end(&mut self, end: &End) {
+            *self.2.lock().unwrap() = Some(end.clone());
+        }
+    }
+
+    #[test]
+    fn others_have_their_turn_between_the_steps_of_what_looks_at_a_part() {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        for enough in [true, false] {
+            let end = Arc::default();
+            let held = Held {
+                parts: vec![Bytes::from_static(b"one")],
+                ..Held::none()
+            };
+            let mut body = Body::passing(held, vec![Box::new(Slow(4, 0, Arc::clone(&end)))]);
+            for _ in 0..3 {
+                assert!(Pin::new(&mut body).poll_frame(&mut cx).is_pending());
+                assert!(!body.is_end_stream() && body.size_hint().exact() == Some(3));
+            }
+            if enough {
+                let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut body).poll_frame(&mut cx) else {
+                    panic!("it was looked at");
+                };
+                assert_eq!(frame.into_data().unwrap(), "one");
+                assert!(body.is_end_stream());
+            }
+            drop(body);
+            let end = end.lock().unwrap().take();
+            assert_eq!(end == Some(End::Whole), enough);
+        }
     }
 
     #[tokio::test]

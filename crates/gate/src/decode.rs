@@ -1,13 +1,26 @@
 //! Undoes the codings of a body for whoever looks at it; what is passed on stays as it was sent.
 //!
 //! Decision: the threat is a body that is small on its way and endless when it is decoded. What
-//! comes out has a limit, and decoding ends there.
+//! comes out has a limit, and decoding ends there; it comes in small steps, between which others have
+//! their turn; and what a decoder keeps is taken of the room for all.
 
-use brotli_decompressor::DecompressorWriter;
+mod brotli;
+mod zstandard;
+
+use crate::share::Share;
+use brotli::Brotli;
 use flate2::write::{DeflateDecoder, GzDecoder, ZlibDecoder};
+use hyper::body::{Buf as _, Bytes};
 use hyper::header::{CONTENT_ENCODING, HeaderMap};
-use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, Write};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use zstandard::Zstandard;
+
+/// Bytes that come of one step, at most.
+pub(crate) const STEP: usize = 64 * 1024;
+/// What a decoder of Deflate keeps.
+const DEFLATE: usize = 128 * 1024;
 
 /// What a body's bytes are coded in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,30 +58,19 @@ impl Coding {
     }
 }
 
-/// What was decoded; takes no more than its limit.
-struct Sink {
-    bytes: Vec<u8>,
-    left: usize,
-}
-
-impl Sink {
-    fn new(left: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            left,
-        }
-    }
-}
+/// What was decoded in one step; what is more waits for the next.
+#[derive(Default)]
+struct Sink(Vec<u8>);
 
 impl Write for Sink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = bytes.len().min(self.left);
-        self.bytes.extend_from_slice(&bytes[..taken]);
-        self.left -= taken;
-        if taken < bytes.len() {
-            return Err(io::ErrorKind::StorageFull.into());
+        match bytes.len().min(STEP - self.0.len()) {
+            0 if !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
+            n => {
+                self.0.extend_from_slice(&bytes[..n]);
+                Ok(n)
+            }
         }
-        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -77,154 +79,186 @@ impl Write for Sink {
 }
 
 enum Inner {
-    Identity(Sink),
+    Identity,
     Gzip(Box<GzDecoder<Sink>>),
     Zlib(Box<ZlibDecoder<Sink>>),
     Raw(Box<DeflateDecoder<Sink>>),
     /// Its first bytes tell whether it is zlib, as the standard has it, or bare, as some send it.
-    Deflate(Sink),
-    Brotli(Box<DecompressorWriter<Sink>>),
-    Zstandard(Zstandard),
+    Deflate,
+    Brotli(Box<Brotli>),
+    Zstandard(Box<Zstandard>),
     /// It cannot be decoded, or was decoded as far as the limit goes.
-    Over(Sink),
+    Over,
 }
 
-/// Decoded when all of it has come: its decoder gives nothing of a frame's last megabytes before
-/// that. What is waiting is no more than may come out.
-struct Zstandard {
-    waiting: Vec<u8>,
-    sink: Sink,
-}
-
-impl Zstandard {
-    fn write(&mut self, part: &[u8]) -> io::Result<()> {
-        if self.waiting.len() + part.len() > self.sink.left {
-            return Err(io::ErrorKind::StorageFull.into());
-        }
-        self.waiting.extend_from_slice(part);
-        Ok(())
-    }
-
-    /// Decodes block by block: a block of four bytes can stand for 128 KiB.
-    fn finish(&mut self) -> io::Result<()> {
-        let mut source = &*std::mem::take(&mut self.waiting);
-        let wrong = |_| io::Error::from(io::ErrorKind::InvalidData);
-        let mut blocks = 0;
-        while !source.is_empty() {
-            // One that was used before takes the memory that a frame asks for, at once.
-            let mut decoder = FrameDecoder::new();
-            decoder.init(&mut source).map_err(wrong)?;
-            while !decoder.is_finished() {
-                let one = BlockDecodingStrategy::UptoBlocks(1);
-                decoder.decode_blocks(&mut source, one).map_err(wrong)?;
-                decoder.collect_to_writer(&mut self.sink)?;
-                blocks += 1;
-                if blocks > MAX_BLOCKS {
-                    return Err(io::ErrorKind::StorageFull.into());
-                }
+/// Has a decoder take what it can of a part; whether there is more to do.
+fn feed(decoder: &mut impl Write, part: &mut Bytes) -> io::Result<bool> {
+    let mut feed = || {
+        while !part.is_empty() {
+            match decoder.write(part)? {
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                n => part.advance(n),
             }
-            decoder.collect_to_writer(&mut self.sink)?;
         }
-        Ok(())
+        // What can be known comes out.
+        decoder.flush()
+    };
+    waits(feed())
+}
+
+/// Whether what was not done waits for the next step.
+fn waits(done: io::Result<()>) -> io::Result<bool> {
+    match done {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+        Err(error) => Err(error),
     }
 }
 
-/// Blocks of a body, each of which holds up to 128 KiB until its frame's window has passed.
-const MAX_BLOCKS: usize = 512;
+impl Inner {
+    fn new(coding: Coding) -> Self {
+        match coding {
+            Coding::Identity => Self::Identity,
+            Coding::Gzip => Self::Gzip(Box::new(GzDecoder::new(Sink::default()))),
+            Coding::Deflate => Self::Deflate,
+            Coding::Brotli => Self::Brotli(Box::new(Brotli::new())),
+            Coding::Zstandard => Self::Zstandard(Box::default()),
+            Coding::Unknown => Self::Over,
+        }
+    }
+
+    /// Bytes that it keeps.
+    fn size(&self) -> usize {
+        match self {
+            Self::Identity | Self::Deflate | Self::Over => 0,
+            Self::Gzip(_) | Self::Zlib(_) | Self::Raw(_) => DEFLATE,
+            Self::Brotli(decoder) => decoder.size(),
+            Self::Zstandard(decoder) => decoder.size(),
+        }
+    }
+
+    /// Decodes some of a part; whether there is more to do.
+    fn step(&mut self, part: &mut Bytes, is_end: bool, new: &mut Vec<u8>) -> io::Result<bool> {
+        if let (Self::Deflate, Some(first)) = (&self, part.first()) {
+            // The method and the window's size of zlib (RFC 1950 §2.2).
+            *self = match first & 0x0f == 8 && first >> 4 <= 7 {
+                true => Self::Zlib(Box::new(ZlibDecoder::new(Sink::default()))),
+                false => Self::Raw(Box::new(DeflateDecoder::new(Sink::default()))),
+            };
+        }
+        macro_rules! deflate {
+            ($decoder:expr) => {{
+                let more = match feed(&mut **$decoder, part) {
+                    Ok(false) if is_end => waits($decoder.try_finish()),
+                    other => other,
+                };
+                *new = std::mem::take(&mut $decoder.get_mut().0);
+                more
+            }};
+        }
+        match self {
+            Self::Gzip(decoder) => deflate!(decoder),
+            Self::Zlib(decoder) => deflate!(decoder),
+            Self::Raw(decoder) => deflate!(decoder),
+            Self::Brotli(decoder) => decoder.step(part, new),
+            Self::Zstandard(decoder) => decoder.step(part, is_end, new),
+            Self::Identity | Self::Deflate => Ok(false),
+            Self::Over if part.is_empty() => Ok(false),
+            Self::Over => Err(io::ErrorKind::StorageFull.into()),
+        }
+    }
+}
 
 /// Decodes as parts come.
 pub(crate) struct Decoder {
     inner: Inner,
-    /// Whether something was left out: at the limit, or because it is not what it says it is.
+    /// What it may still give.
+    left: usize,
+    /// What is not decoded yet of the part that was taken.
+    part: Bytes,
+    /// There is something to do.
+    more: bool,
+    /// No more parts come.
+    is_end: bool,
+    /// Whether something was left out: at the limit, because it is not what it says it is, or because
+    /// there was no room to decode it.
     cut: bool,
+    /// What it keeps.
+    share: Share,
 }
 
 impl Decoder {
-    /// A decoder of which no more than `limit` bytes come.
-    pub(crate) fn new(coding: Coding, limit: usize) -> Self {
-        let sink = Sink::new(limit);
-        let inner = match coding {
-            Coding::Identity => Inner::Identity(sink),
-            Coding::Gzip => Inner::Gzip(Box::new(GzDecoder::new(sink))),
-            Coding::Deflate => Inner::Deflate(sink),
-            Coding::Brotli => Inner::Brotli(Box::new(DecompressorWriter::new(sink, 4096))),
-            Coding::Zstandard => Inner::Zstandard(Zstandard {
-                waiting: Vec::new(),
-                sink,
-            }),
-            Coding::Unknown => Inner::Over(sink),
-        };
+    /// A decoder of which no more than `limit` bytes come, and which keeps what it must in `room`.
+    pub(crate) fn new(coding: Coding, limit: usize, room: &Arc<Semaphore>) -> Self {
         Self {
+            inner: Inner::new(coding),
+            left: limit,
+            part: Bytes::new(),
+            more: false,
+            is_end: false,
             cut: coding == Coding::Unknown,
-            inner,
+            share: Share::of(room),
         }
     }
 
-    /// Takes a part, and gives what is new.
-    pub(crate) fn decode(&mut self, part: &[u8]) -> Vec<u8> {
-        if let Inner::Deflate(sink) = &mut self.inner
-            && let Some(first) = part.first()
-        {
-            let sink = std::mem::replace(sink, Sink::new(0));
-            // The method and the window's size of zlib (RFC 1950 §2.2).
-            self.inner = match first & 0x0f == 8 && first >> 4 <= 7 {
-                true => Inner::Zlib(Box::new(ZlibDecoder::new(sink))),
-                false => Inner::Raw(Box::new(DeflateDecoder::new(sink))),
-            };
-        }
-        /// Writes, and has what can be known come out.
-        fn write(decoder: &mut impl Write, part: &[u8]) -> io::Result<()> {
-            decoder.write_all(part).and_then(|()| decoder.flush())
-        }
-        let done = match &mut self.inner {
-            Inner::Identity(sink) => sink.write_all(part),
-            Inner::Gzip(decoder) => write(decoder, part),
-            Inner::Zlib(decoder) => write(decoder, part),
-            Inner::Raw(decoder) => write(decoder, part),
-            Inner::Brotli(decoder) => write(decoder, part),
-            Inner::Zstandard(decoder) => decoder.write(part),
-            Inner::Deflate(_) => Ok(()),
-            Inner::Over(_) if part.is_empty() => Ok(()),
-            Inner::Over(_) => Err(io::ErrorKind::StorageFull.into()),
+    /// Takes a part, whose steps come next.
+    pub(crate) fn take(&mut self, part: &Bytes) {
+        self.part = match self.part.is_empty() {
+            true => part.clone(),
+            false => [&self.part[..], part].concat().into(),
         };
-        self.take(done)
+        self.more = true;
     }
 
-    /// What comes when no more parts do.
-    pub(crate) fn finish(&mut self) -> Vec<u8> {
-        let done = match &mut self.inner {
-            Inner::Gzip(decoder) => decoder.try_finish(),
-            Inner::Zlib(decoder) => decoder.try_finish(),
-            Inner::Raw(decoder) => decoder.try_finish(),
-            Inner::Zstandard(decoder) => decoder.finish(),
-            _ => Ok(()),
-        };
-        self.take(done)
+    /// No more parts come; steps give what is left.
+    pub(crate) fn end(&mut self) {
+        (self.is_end, self.more) = (true, true);
     }
 
-    fn take(&mut self, done: io::Result<()>) -> Vec<u8> {
-        let new = std::mem::take(&mut self.sink().bytes);
-        if done.is_err() {
-            self.cut = true;
-            self.inner = Inner::Over(Sink::new(0));
+    /// Whether there is something to do.
+    pub(crate) fn has_more(&self) -> bool {
+        self.more
+    }
+
+    /// Does one step: what is new, at most [`STEP`] bytes where they were coded; none where nothing is
+    /// to be done.
+    pub(crate) fn step(&mut self) -> Option<Bytes> {
+        if !std::mem::take(&mut self.more) {
+            return None;
         }
+        if let Inner::Identity = self.inner {
+            // What came is there already.
+            let new = std::mem::take(&mut self.part);
+            return Some(self.within_limit(new));
+        }
+        let mut new = Vec::new();
+        match self.inner.step(&mut self.part, self.is_end, &mut new) {
+            Ok(more) if self.share.hold(self.inner.size()) => self.more = more,
+            _ => self.give_up(),
+        }
+        Some(self.within_limit(new.into()))
+    }
+
+    fn within_limit(&mut self, mut new: Bytes) -> Bytes {
+        if new.len() > self.left {
+            new.truncate(self.left);
+            self.give_up();
+        }
+        self.left -= new.len();
         new
+    }
+
+    fn give_up(&mut self) {
+        self.cut = true;
+        self.more = false;
+        self.inner = Inner::Over;
+        self.part = Bytes::new();
+        self.share.hold(0);
     }
 
     /// Whether something was left out.
     pub(crate) fn is_cut(&self) -> bool {
         self.cut
-    }
-
-    fn sink(&mut self) -> &mut Sink {
-        match &mut self.inner {
-            Inner::Identity(sink) | Inner::Deflate(sink) | Inner::Over(sink) => sink,
-            Inner::Gzip(decoder) => decoder.get_mut(),
-            Inner::Zlib(decoder) => decoder.get_mut(),
-            Inner::Raw(decoder) => decoder.get_mut(),
-            Inner::Brotli(decoder) => decoder.get_mut(),
-            Inner::Zstandard(decoder) => &mut decoder.sink,
-        }
     }
 }
 

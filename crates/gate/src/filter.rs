@@ -12,9 +12,17 @@ pub(crate) type BodyError = Box<dyn Error + Send + Sync>;
 
 /// What changes a body.
 pub(crate) trait Filter: Send {
-    /// What a part becomes.
-    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String>;
-    /// What is left at the end.
+    /// What a part becomes, or the beginning of that.
+    fn part(&mut self, part: &Bytes) -> Result<Vec<u8>, String>;
+    /// Whether more is to come of that.
+    fn has_rest(&self) -> bool {
+        false
+    }
+    /// Some more of it.
+    fn rest(&mut self) -> Result<Vec<u8>, String> {
+        Ok(Vec::new())
+    }
+    /// What is left at the end, or the beginning of that.
     fn end(&mut self) -> Result<Vec<u8>, String>;
     /// What comes behind the rest.
     fn trailers(&mut self, _trailers: &mut HeaderMap) -> Result<(), String> {
@@ -31,6 +39,8 @@ pub(crate) struct Filtered<B> {
     /// What comes behind the rest.
     trailers: Option<HeaderMap>,
     ended: bool,
+    /// Others had their turn since something was given of the rest of a part.
+    gave_way: bool,
 }
 
 impl<B> Filtered<B> {
@@ -40,7 +50,14 @@ impl<B> Filtered<B> {
             filter,
             trailers: None,
             ended: false,
+            gave_way: false,
         }
+    }
+
+    /// It ends here, for this reason.
+    fn broken(&mut self, why: String) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
+        (self.ended, self.trailers) = (true, None);
+        Poll::Ready(Some(Err(why.into())))
     }
 }
 
@@ -58,6 +75,18 @@ where
     ) -> Poll<Option<Result<Frame<Bytes>, BodyError>>> {
         let this = self.get_mut();
         loop {
+            if this.filter.has_rest() {
+                if !std::mem::replace(&mut this.gave_way, true) {
+                    cx.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                this.gave_way = false;
+                match this.filter.rest() {
+                    Ok(out) if out.is_empty() => continue,
+                    Ok(out) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
+                    Err(why) => return this.broken(why),
+                }
+            }
             if this.ended {
                 let trailers = this.trailers.take();
                 return Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers))));
@@ -85,17 +114,14 @@ where
             match out {
                 Ok(out) if out.is_empty() => {}
                 Ok(out) => return Poll::Ready(Some(Ok(Frame::data(out.into())))),
-                Err(why) => {
-                    (this.ended, this.trailers) = (true, None);
-                    return Poll::Ready(Some(Err(why.into())));
-                }
+                Err(why) => return this.broken(why),
             }
         }
     }
 
     fn is_end_stream(&self) -> bool {
         match self.ended {
-            true => self.trailers.is_none(),
+            true => self.trailers.is_none() && !self.filter.has_rest(),
             false => self.body.is_end_stream() && self.filter.waiting() == Some(0),
         }
     }
@@ -110,5 +136,59 @@ where
             hint.set_upper(upper + waiting as u64);
         }
         hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::Full;
+
+    /// Makes so many of each part.
+    struct Many(usize, usize);
+
+    impl Filter for Many {
+        fn part(&mut self, part: &Bytes) -> Result<Vec<u8>, String> {
+            self.1 = self.0 - 1;
+            Ok(part.to_vec())
+        }
+
+        fn has_rest(&self) -> bool {
+            self.1 > 0
+        }
+
+        fn rest(&mut self) -> Result<Vec<u8>, String> {
+            self.1 -= 1;
+            // Nothing comes of one of them.
+            Ok(vec![b'x'; usize::from(self.1 != 1)])
+        }
+
+        fn end(&mut self) -> Result<Vec<u8>, String> {
+            Ok(Vec::new())
+        }
+
+        fn waiting(&self) -> Option<usize> {
+            None
+        }
+    }
+
+    #[test]
+    fn others_have_their_turn_before_more_of_a_part_is_given() {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let body = Full::new(Bytes::from_static(b"x"));
+        let mut body = Filtered::new(body, Box::new(Many(4, 0)));
+        let mut seen = String::new();
+        while seen.len() < 100 {
+            match Pin::new(&mut body).poll_frame(&mut cx) {
+                Poll::Pending => seen.push('.'),
+                Poll::Ready(Some(frame)) => {
+                    assert_eq!(frame.unwrap().into_data().unwrap(), "x");
+                    assert!(!body.is_end_stream());
+                    seen.push('x');
+                }
+                Poll::Ready(None) => break,
+            }
+        }
+        assert_eq!(seen, "x.x..x");
     }
 }

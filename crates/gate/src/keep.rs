@@ -6,6 +6,7 @@ use crate::context::Context;
 use crate::decider::Decider;
 use crate::taps::Collected;
 use bailiwick_event::KeptBody;
+use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use std::sync::{Arc, OnceLock};
 
@@ -31,8 +32,12 @@ impl Keep {
 }
 
 impl Tap for Keep {
-    fn data(&mut self, data: &[u8]) {
+    fn data(&mut self, data: &Bytes) {
         self.collected.take(data);
+    }
+
+    fn step(&mut self) -> bool {
+        self.collected.step()
     }
 
     fn end(&mut self, end: &End) {

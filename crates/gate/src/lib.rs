@@ -56,6 +56,7 @@ mod secret_use;
 mod secrets;
 mod secure;
 mod settings;
+mod share;
 mod socket_address;
 mod sockets;
 mod socks;

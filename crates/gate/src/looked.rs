@@ -1,15 +1,17 @@
 //! Messages as rules see them: what of a body was held back, as text, with its codings undone.
 
-use crate::body::{Held, Source};
+use crate::body::{Held, Source, reserve};
 use crate::charset;
 use crate::decode::{Coding, Decoder};
 use crate::filter::BodyError;
 use crate::rewriting;
 use bailiwick_event::fields::{BodyState, Message, SeenBody};
+use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use std::borrow::Cow;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 
 /// What of a message's body was held back for a rule.
 pub(crate) struct Looked {
@@ -22,11 +24,27 @@ pub(crate) struct Looked {
     pub(crate) size: Option<i64>,
 }
 
-/// Bytes as what is decoded of them.
-fn decode(coding: Coding, bytes: &[u8], limit: usize) -> (Vec<u8>, bool) {
-    let mut decoder = Decoder::new(coding, limit);
-    let mut text = decoder.decode(bytes);
-    text.extend(decoder.finish());
+/// Steps of decoding after which others have their turn.
+const STEPS: usize = 16;
+
+/// Bytes as what is decoded of them, and whether that is not all.
+async fn decode(
+    coding: Coding,
+    bytes: Bytes,
+    limit: usize,
+    room: &Arc<Semaphore>,
+) -> (Vec<u8>, bool) {
+    let mut decoder = Decoder::new(coding, limit, room);
+    decoder.take(&bytes);
+    decoder.end();
+    let (mut text, mut steps) = (Vec::new(), 0);
+    while let Some(new) = decoder.step() {
+        text.extend_from_slice(&new);
+        steps += 1;
+        if steps % STEPS == 0 {
+            yield_now().await;
+        }
+    }
     (text, decoder.is_cut())
 }
 
@@ -38,10 +56,22 @@ impl Looked {
         limit: usize,
         room: &Arc<Semaphore>,
     ) -> Result<Self, BodyError> {
-        let held = Held::of(body, limit, room).await?;
-        let bytes = held.bytes();
-        let seen = &bytes[..bytes.len().min(limit)];
-        let (text, cut) = decode(Coding::of(headers), seen, limit);
+        let mut held = Held::of(body, limit, room).await?;
+        let (bytes, coding) = (held.bytes(), Coding::of(headers));
+        let seen = bytes.slice(..bytes.len().min(limit));
+        let (text, cut) = match coding {
+            Coding::Identity => (seen.to_vec(), false),
+            // A few bytes can stand for as many as the limit is.
+            _ => match reserve(room, limit).await {
+                Some(mut reserved) => {
+                    let (text, cut) = decode(coding, seen, limit, room).await;
+                    drop(reserved.split(limit.saturating_sub(text.len())));
+                    held.take_room(reserved);
+                    (text, cut)
+                }
+                None => (Vec::new(), true),
+            },
+        };
         let read = charset::read(text, headers);
         let whole = held.rest.is_none() && !cut && !read.strange;
         Ok(Self {

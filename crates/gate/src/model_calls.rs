@@ -9,7 +9,10 @@ use crate::context::Context;
 use crate::decode::{Coding, Decoder};
 use crate::exchange::nanoseconds;
 use crate::model::{self, Answer, Question, Reader, cost, prices_date};
+use crate::share::Share;
+use crate::taps::Collected;
 use bailiwick_event::{Act, Decision, ModelAnswer, ModelCall, ModelTotals, RuleRef, Text, ToolUse};
+use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderMap};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,7 +21,7 @@ use std::time::Instant;
 /// Bytes of a request's body that are read.
 const MAX_QUESTION: usize = 4 * 1024 * 1024;
 /// Bytes of an answer that are read, its codings undone.
-const MAX_ANSWER: usize = 256 * 1024 * 1024;
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
 /// Calls of tools whose results are waited for.
 const MAX_OPEN: usize = 4096;
 /// Bytes of a name that goes into a row.
@@ -196,17 +199,18 @@ impl Call {
     pub(crate) fn question_tap(&self, headers: &HeaderMap) -> Box<dyn Tap> {
         Box::new(QuestionTap {
             call: self.clone(),
-            decoder: Decoder::new(Coding::of(headers), MAX_QUESTION),
-            body: Vec::new(),
+            collected: Collected::new(headers, MAX_QUESTION, &self.context.room.watched),
         })
     }
 
     /// What reads the answer's body as it passes.
     pub(crate) fn answer_tap(&self, headers: &HeaderMap) -> Box<dyn Tap> {
+        let room = &self.context.room.watched;
         Box::new(AnswerTap {
             call: self.clone(),
-            decoder: Decoder::new(Coding::of(headers), MAX_ANSWER),
-            reader: Some(Reader::new(self.call.api, content_type(headers))),
+            decoder: Decoder::new(Coding::of(headers), MAX_ANSWER, room),
+            share: Share::of(room),
+            read: Read::Begun(Reader::new(self.call.api, content_type(headers))),
             first: None,
         })
     }
@@ -228,21 +232,22 @@ fn nano(dollars: f64) -> u64 {
 
 struct QuestionTap {
     call: Call,
-    decoder: Decoder,
-    body: Vec<u8>,
+    collected: Collected,
 }
 
 impl Tap for QuestionTap {
-    fn data(&mut self, data: &[u8]) {
-        let new = self.decoder.decode(data);
-        self.body.extend(new);
+    fn data(&mut self, data: &Bytes) {
+        self.collected.take(data);
+    }
+
+    fn step(&mut self) -> bool {
+        self.collected.step()
     }
 
     fn end(&mut self, _: &End) {
-        let rest = self.decoder.finish();
-        self.body.extend(rest);
-        let question = model::read(&self.call.call, &self.body);
-        self.body = Vec::new();
+        // What is not all of it has no end, and is read as that.
+        let (body, _) = self.collected.finish();
+        let question = model::read(&self.call.call, &body);
         if let Some(act) = self.call.question(&question) {
             let allowed = Decision::allow(self.call.rule.clone());
             self.call.context.decider.note(act, allowed);
@@ -250,38 +255,82 @@ impl Tap for QuestionTap {
     }
 }
 
+/// How far an answer was read.
+enum Read {
+    Begun(Reader),
+    /// As far as there was room.
+    Cut(Answer),
+    Ended,
+}
+
 struct AnswerTap {
     call: Call,
     decoder: Decoder,
-    /// None when it has ended.
-    reader: Option<Reader>,
+    /// What the reader keeps.
+    share: Share,
+    read: Read,
     first: Option<u64>,
 }
 
+impl AnswerTap {
+    /// What the answer said, as far as it was read.
+    fn finish(&mut self) -> Option<Answer> {
+        let answer = match std::mem::replace(&mut self.read, Read::Ended) {
+            Read::Begun(reader) => {
+                let mut answer = reader.finish();
+                answer.truncated |= self.decoder.is_cut();
+                Some(answer)
+            }
+            Read::Cut(answer) => Some(answer),
+            Read::Ended => None,
+        };
+        self.share.hold(0);
+        answer
+    }
+}
+
 impl Tap for AnswerTap {
-    fn data(&mut self, data: &[u8]) {
-        let new = self.decoder.decode(data);
-        let Some(reader) = &mut self.reader else {
-            return;
+    fn data(&mut self, data: &Bytes) {
+        if let Read::Begun(_) = self.read {
+            self.decoder.take(data);
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let Read::Begun(reader) = &mut self.read else {
+            return false;
+        };
+        let Some(new) = self.decoder.step() else {
+            return false;
         };
         reader.feed(&new);
         if self.first.is_none() && reader.has_begun() {
             self.first = Some(nanoseconds(self.call.since));
         }
+        if self.share.hold(reader.size()) {
+            return self.decoder.has_more();
+        }
+        // The rest passes, and nobody reads it.
+        if let Some(mut answer) = self.finish() {
+            answer.truncated = true;
+            self.read = Read::Cut(answer);
+        }
+        false
     }
 
     fn end(&mut self, end: &End) {
-        let rest = self.decoder.finish();
-        let Some(mut reader) = self.reader.take() else {
-            return;
-        };
-        reader.feed(&rest);
-        let answer = reader.finish();
+        self.decoder.end();
+        while *end != End::Dropped && self.step() {}
         // What no API of a model has said is no answer of one.
-        if answer != Answer::default()
+        if let Some(answer) = self.finish()
+            && answer != Answer::default()
             && (answer.model.is_some() || self.call.asked(|a| a.is_some()))
         {
             self.call.submit(&answer, self.first, end);
         }
     }
 }
+
+#[cfg(test)]
+#[path = "model_calls_tests.rs"]
+mod tests;

@@ -155,7 +155,7 @@ pub(crate) fn mask(
     let decoder = coded.then(|| {
         head.headers.remove(CONTENT_ENCODING);
         head.headers.remove(CONTENT_LENGTH);
-        Decoder::new(coding, MAX_CODED)
+        Decoder::new(coding, MAX_CODED, &context.room.masked)
     });
     let body = Source::filtered(body, Mask::new(bound, decoder, masked));
     Response::from_parts(head, body)

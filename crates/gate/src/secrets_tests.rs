@@ -124,3 +124,51 @@ fn it_is_found_in_what_it_is_coded_in_wherever_it_stands() {
     assert_eq!(headers.len(), 1);
     assert_eq!(headers["x"], named.stand_in());
 }
+
+#[test]
+fn a_coded_answer_is_read_in_small_steps_and_no_secret_is_left_between_two() {
+    use crate::decode::{Coding, Decoder, STEP};
+    use crate::filter::Filter as _;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use hyper::body::Bytes;
+    use std::io::Write as _;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+    use tokio::sync::Semaphore;
+    let value = "sk-AbCdEfGhIjKlMnOpQrStUvWx0123456789";
+    let made = Secret::new(&entry(&["a.test"]), value.into()).unwrap();
+    let mut text = vec![b' '; 1 << 20];
+    let at: Vec<usize> = (1..10).map(|n| n * STEP - 3 * n).collect();
+    for at in &at {
+        text[*at..at + value.len()].copy_from_slice(value.as_bytes());
+    }
+    let mut coded = GzEncoder::new(Vec::new(), Compression::fast());
+    coded.write_all(&text).unwrap();
+    let coded = Bytes::from(coded.finish().unwrap());
+    let room = Arc::new(Semaphore::new(1 << 20));
+    let mask = |room| {
+        let masked = Arc::default();
+        let decoder = Decoder::new(Coding::Gzip, 1 << 30, room);
+        (Mask::new([&made], Some(decoder), &masked), masked)
+    };
+    let full = Arc::new(Semaphore::new(1000));
+    let (mut tight, _) = mask(&full);
+    assert!(tight.part(&coded).unwrap_err().contains("cannot be undone"));
+    let (mut mask, masked) = mask(&room);
+    let mut out = mask.part(&coded).unwrap();
+    while mask.has_rest() {
+        let more = mask.rest().unwrap();
+        assert!(more.len() <= STEP + value.len());
+        out.extend(more);
+    }
+    out.extend(mask.end().unwrap());
+    while mask.has_rest() {
+        out.extend(mask.rest().unwrap());
+    }
+    assert_eq!(out.len(), text.len());
+    for at in at {
+        assert_eq!(&out[at..at + value.len()], made.stand_in().as_bytes());
+    }
+    assert_eq!(masked.load(Ordering::Relaxed), 9);
+}

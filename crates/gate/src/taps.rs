@@ -9,18 +9,20 @@ use crate::decode::{Coding, Decoder};
 use crate::exchange::{Sent, nanoseconds};
 use crate::keep::Kept;
 use crate::looked::{Looked, message};
+use crate::share::Share;
 use bailiwick_event::fields::{BodyState, Exchange};
 use bailiwick_event::{Act, Text};
+use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Semaphore;
 
 /// Counts what passes.
 pub(crate) struct Count(pub(crate) Arc<AtomicU64>);
 
 impl Tap for Count {
-    fn data(&mut self, data: &[u8]) {
+    fn data(&mut self, data: &Bytes) {
         self.0.fetch_add(data.len() as u64, Ordering::Relaxed);
     }
 
@@ -48,7 +50,7 @@ impl Row {
 }
 
 impl Tap for Row {
-    fn data(&mut self, data: &[u8]) {
+    fn data(&mut self, data: &Bytes) {
         self.received += data.len() as u64;
     }
 
@@ -84,9 +86,8 @@ pub(crate) struct Collected {
     decoder: Decoder,
     text: Vec<u8>,
     size: u64,
-    /// What is left for all bodies that are collected, and what this one takes of it.
-    room: Arc<Semaphore>,
-    taken: Option<OwnedSemaphorePermit>,
+    /// What it takes of what is left for all bodies that are collected.
+    share: Share,
     /// There was no room for all of it.
     full: bool,
 }
@@ -94,46 +95,44 @@ pub(crate) struct Collected {
 impl Collected {
     pub(crate) fn new(headers: &HeaderMap, limit: usize, room: &Arc<Semaphore>) -> Self {
         Self {
-            decoder: Decoder::new(Coding::of(headers), limit),
+            decoder: Decoder::new(Coding::of(headers), limit, room),
             text: Vec::new(),
             size: 0,
-            room: Arc::clone(room),
-            taken: None,
+            share: Share::of(room),
             full: false,
         }
     }
 
     /// Keeps what was decoded, where there is room.
     fn keep(&mut self, new: &[u8]) {
-        let count = u32::try_from(new.len()).unwrap_or(u32::MAX);
-        match Arc::clone(&self.room).try_acquire_many_owned(count) {
-            Ok(more) => match &mut self.taken {
-                Some(taken) => taken.merge(more),
-                None => self.taken = Some(more),
-            },
-            Err(_) => {
-                self.full = true;
-                return;
-            }
+        match self.share.hold(self.text.len() + new.len()) {
+            true => self.text.extend(new),
+            false => self.full = true,
         }
-        self.text.extend(new);
     }
 
-    /// Takes a part of it.
-    pub(crate) fn take(&mut self, data: &[u8]) {
+    /// Takes a part of it, which is decoded in steps.
+    pub(crate) fn take(&mut self, data: &Bytes) {
         self.size += data.len() as u64;
         if !self.full {
-            let new = self.decoder.decode(data);
+            self.decoder.take(data);
+        }
+    }
+
+    /// Decodes some of the part; whether there is more to do.
+    pub(crate) fn step(&mut self) -> bool {
+        if !self.full
+            && let Some(new) = self.decoder.step()
+        {
             self.keep(&new);
         }
+        !self.full && self.decoder.has_more()
     }
 
     /// All that was collected, and whether there was no more.
     pub(crate) fn finish(&mut self) -> (Vec<u8>, bool) {
-        if !self.full {
-            let rest = self.decoder.finish();
-            self.keep(&rest);
-        }
+        self.decoder.end();
+        while self.step() {}
         let all = !self.full && !self.decoder.is_cut();
         (std::mem::take(&mut self.text), all)
     }
@@ -170,8 +169,12 @@ impl Watch {
 }
 
 impl Tap for Watch {
-    fn data(&mut self, data: &[u8]) {
+    fn data(&mut self, data: &Bytes) {
         self.collected.take(data);
+    }
+
+    fn step(&mut self) -> bool {
+        self.collected.step()
     }
 
     fn end(&mut self, end: &End) {
@@ -214,14 +217,18 @@ mod tests {
         let room = Arc::new(Semaphore::new(100));
         let collected = || Collected::new(&HeaderMap::new(), 1000, &room);
         let (mut one, mut two) = (collected(), collected());
-        one.take(&[b'a'; 60]);
-        two.take(&[b'b'; 60]);
-        two.take(b"c");
+        let take = |collected: &mut Collected, byte: u8, n: usize| {
+            collected.take(&Bytes::from(vec![byte; n]));
+            while collected.step() {}
+        };
+        take(&mut one, b'a', 60);
+        take(&mut two, b'b', 60);
+        take(&mut two, b'c', 1);
         assert_eq!(one.finish(), (vec![b'a'; 60], true));
         assert_eq!(two.finish(), (Vec::new(), false));
         drop(one);
         let mut three = collected();
-        three.take(&[b'd'; 100]);
+        take(&mut three, b'd', 100);
         assert_eq!(three.finish(), (vec![b'd'; 100], true));
     }
 }

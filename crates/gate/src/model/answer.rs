@@ -128,6 +128,19 @@ impl Gathered {
         }
     }
 
+    /// Bytes that it keeps.
+    pub(super) fn size(&self) -> usize {
+        let of = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let calls = self.calls.iter().map(|(key, call)| {
+            let key = match key {
+                Key::Id(id) => id.len(),
+                Key::Place(..) | Key::Alone => 0,
+            };
+            size_of::<(Key, ToolCall)>() + key + of(&call.id) + of(&call.name)
+        });
+        self.text.size() + calls.sum::<usize>()
+    }
+
     pub(super) fn has_text(&self) -> bool {
         self.part.is_some()
     }

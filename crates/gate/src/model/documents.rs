@@ -48,6 +48,11 @@ impl Documents {
         }
     }
 
+    /// Bytes that it keeps.
+    pub(super) fn size(&self) -> usize {
+        self.document.capacity()
+    }
+
     /// Whether something was left out.
     pub(super) fn dropped(&self) -> bool {
         self.dropped || self.too_large

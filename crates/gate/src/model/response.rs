@@ -76,6 +76,16 @@ impl Reader {
         }
     }
 
+    /// Bytes that it keeps.
+    pub(crate) fn size(&self) -> usize {
+        let framing = match &self.framing {
+            Framing::Unknown => 0,
+            Framing::Events(sse) => sse.size(),
+            Framing::Documents(documents) => documents.size(),
+        };
+        framing + self.gathered.size()
+    }
+
     /// Whether something that the model wrote has come. Of an answer in one piece all comes at
     /// once.
     pub(crate) fn has_begun(&self) -> bool {

@@ -58,6 +58,11 @@ impl Sse {
         }
     }
 
+    /// Bytes that it keeps.
+    pub(crate) fn size(&self) -> usize {
+        self.line.capacity() + self.name.capacity() + self.data.capacity()
+    }
+
     /// Whether an event was left out.
     pub(crate) fn dropped(&self) -> bool {
         self.dropped

@@ -16,6 +16,11 @@ pub(super) struct Text {
 }
 
 impl Text {
+    /// Bytes that it keeps.
+    pub(super) fn size(&self) -> usize {
+        self.kept.capacity()
+    }
+
     /// Adds to the part that is being written.
     pub(super) fn push(&mut self, text: &str) {
         if text.is_empty() || self.full {

@@ -4,6 +4,7 @@ use super::requests::in_values;
 use super::{Replacer, Secret, masks};
 use crate::decode::Decoder;
 use crate::filter::Filter;
+use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +31,7 @@ impl Inject {
 }
 
 impl Filter for Inject {
-    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+    fn part(&mut self, part: &Bytes) -> Result<Vec<u8>, String> {
         let out = self.replacer.part(part);
         for (at, n) in self.replacer.replaced.iter().enumerate() {
             if *n > 0 && !std::mem::replace(&mut self.told[at], true) {
@@ -81,7 +82,7 @@ impl Refuse {
 }
 
 impl Filter for Refuse {
-    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
+    fn part(&mut self, part: &Bytes) -> Result<Vec<u8>, String> {
         let out = self.replacer.part(part);
         match self.replacer.replaced.iter().position(|n| *n > 0) {
             None => Ok(out),
@@ -111,6 +112,8 @@ pub(crate) struct Mask {
     replacer: Replacer,
     /// Undoes the answer's coding, where it has one: a secret cannot be found in what is coded.
     decoder: Option<Decoder>,
+    /// No more parts come.
+    ended: bool,
     /// How many were taken out.
     masked: Arc<AtomicU64>,
 }
@@ -124,6 +127,7 @@ impl Mask {
         Self {
             replacer: masks::replacer(secrets),
             decoder,
+            ended: false,
             masked: Arc::clone(masked),
         }
     }
@@ -132,40 +136,54 @@ impl Mask {
         let n = self.replacer.take_count();
         self.masked.fetch_add(n, Ordering::Relaxed);
     }
-}
 
-impl Filter for Mask {
-    fn part(&mut self, part: &[u8]) -> Result<Vec<u8>, String> {
-        let out = match &mut self.decoder {
-            None => self.replacer.part(part),
-            Some(decoder) => {
-                let decoded = decoder.decode(part);
-                if decoder.is_cut() {
-                    return Err(
-                        "its coding cannot be undone, so that a secret could stand in it".into(),
-                    );
-                }
-                self.replacer.part(&decoded)
-            }
-        };
-        self.count();
-        Ok(out)
-    }
-
-    fn end(&mut self) -> Result<Vec<u8>, String> {
+    /// What comes of one step of decoding.
+    fn step(&mut self) -> Result<Vec<u8>, String> {
         let mut out = Vec::new();
+        let mut more = false;
         if let Some(decoder) = &mut self.decoder {
-            let rest = decoder.finish();
+            let new = decoder.step().unwrap_or_default();
             if decoder.is_cut() {
                 return Err(
                     "its coding cannot be undone, so that a secret could stand in it".into(),
                 );
             }
-            out = self.replacer.part(&rest);
+            more = decoder.has_more();
+            out = self.replacer.part(&new);
         }
-        out.extend(self.replacer.end());
+        if self.ended && !more {
+            out.extend(self.replacer.end());
+        }
         self.count();
         Ok(out)
+    }
+}
+
+impl Filter for Mask {
+    fn part(&mut self, part: &Bytes) -> Result<Vec<u8>, String> {
+        if let Some(decoder) = &mut self.decoder {
+            decoder.take(part);
+            return self.step();
+        }
+        let out = self.replacer.part(part);
+        self.count();
+        Ok(out)
+    }
+
+    fn has_rest(&self) -> bool {
+        self.decoder.as_ref().is_some_and(Decoder::has_more)
+    }
+
+    fn rest(&mut self) -> Result<Vec<u8>, String> {
+        self.step()
+    }
+
+    fn end(&mut self) -> Result<Vec<u8>, String> {
+        self.ended = true;
+        if let Some(decoder) = &mut self.decoder {
+            decoder.end();
+        }
+        self.step()
     }
 
     fn trailers(&mut self, trailers: &mut HeaderMap) -> Result<(), String> {
