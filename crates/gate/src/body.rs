@@ -28,6 +28,9 @@ pub(crate) struct Room {
     pub(crate) answers: Arc<Semaphore>,
     /// For what is collected of bodies that are not held back, and what decodes them.
     pub(crate) watched: Arc<Semaphore>,
+    /// For what clients, and servers, may send over HTTP/2 before it is taken.
+    pub(crate) uploads: Arc<Semaphore>,
+    pub(crate) downloads: Arc<Semaphore>,
     /// For what decodes answers in which secrets are looked for.
     pub(crate) masked: Arc<Semaphore>,
 }
@@ -42,6 +45,8 @@ impl Room {
             requests: Arc::new(Semaphore::new(room)),
             answers: Arc::new(Semaphore::new(room)),
             watched: Arc::new(Semaphore::new(room)),
+            uploads: Arc::new(Semaphore::new(ROOM)),
+            downloads: Arc::new(Semaphore::new(2 * ROOM)),
             masked: Arc::new(Semaphore::new(ROOM)),
         }
     }

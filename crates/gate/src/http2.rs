@@ -1,19 +1,29 @@
 //! HTTP/2 on the wire: how requests are read from a client and written to a server.
 //!
 //! Decision: the windows are what one connection can make the gate hold, so that they are as large
-//! as a download needs and no larger; what a client may ask for at once is bounded, and so is what it
+//! as a download needs and no larger, and all connections together have a bound: the more there are,
+//! the smaller are the windows of the next. What a client may ask for at once is bounded, and so is what it
 //! may reset (the rapid reset of CVE-2023-44487).
 
+use crate::body::Room;
 use crate::http1::MAX_HEAD;
+use crate::share::Share;
 use hyper::header::{CONNECTION, HOST, HeaderMap, TRANSFER_ENCODING, UPGRADE};
 use hyper::http::uri::{Authority, PathAndQuery, Scheme};
 use hyper::{Request, Uri, Version, client, server};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::sync::Arc;
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
-/// Bytes of one stream, and of all streams of a connection, that are sent before they are taken.
-const STREAM_WINDOW: u32 = 1024 * 1024;
-const WINDOW: u32 = 4 * 1024 * 1024;
+/// Bytes of all streams of a connection that a client, or a server, sends before they are taken. What
+/// a server sends is on its way for longer.
+const FROM_CLIENT: u32 = 1024 * 1024;
+const FROM_SERVER: u32 = 4 * 1024 * 1024;
+/// What every connection has, whatever there is room for (RFC 9113 §6.9.2).
+const LEAST: u32 = 65_535;
+/// Bytes of one stream that wait to be written.
+const UNWRITTEN: usize = 128 * 1024;
 /// Bytes of a frame.
 const FRAME: u32 = 64 * 1024;
 /// Requests at one time.
@@ -26,14 +36,54 @@ const ASK: Duration = Duration::from_secs(60);
 const ASK_SERVER: Duration = Duration::from_secs(20);
 const ANSWER: Duration = Duration::from_secs(20);
 
+/// What a connection's other side may send before it is taken.
+pub(crate) struct Window {
+    size: u32,
+    /// As long as the connection is there.
+    _share: Share,
+}
+
+impl Window {
+    /// For a connection to a client.
+    pub(crate) fn from_client(room: &Room) -> Self {
+        Self::new(&room.uploads, FROM_CLIENT)
+    }
+
+    /// For a connection to a server.
+    pub(crate) fn from_server(room: &Room) -> Self {
+        Self::new(&room.downloads, FROM_SERVER)
+    }
+
+    /// An eighth of what is left, so that nobody takes the last of it.
+    fn new(room: &Arc<Semaphore>, most: u32) -> Self {
+        let mut share = Share::of(room);
+        let eighth = u32::try_from(room.available_permits() / 8).unwrap_or(most);
+        let size = eighth.min(most);
+        let size = match size > LEAST && share.hold(size as usize) {
+            true => size,
+            false => LEAST,
+        };
+        Self {
+            size,
+            _share: share,
+        }
+    }
+
+    /// Of one stream: one that nobody reads leaves some to the others.
+    fn stream(&self) -> u32 {
+        (self.size / 4).max(LEAST)
+    }
+}
+
 /// How a client's requests are read.
-pub(crate) fn reader() -> server::conn::http2::Builder<TokioExecutor> {
+pub(crate) fn reader(window: &Window) -> server::conn::http2::Builder<TokioExecutor> {
     let mut reader = server::conn::http2::Builder::new(TokioExecutor::new());
     reader
         .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(WINDOW)
+        .initial_stream_window_size(window.stream())
+        .initial_connection_window_size(window.size)
         .max_frame_size(FRAME)
+        .max_send_buf_size(UNWRITTEN)
         .max_concurrent_streams(STREAMS)
         .max_header_list_size(MAX_HEAD as u32)
         .max_pending_accept_reset_streams(RESET)
@@ -45,13 +95,14 @@ pub(crate) fn reader() -> server::conn::http2::Builder<TokioExecutor> {
 }
 
 /// How requests are written to a server.
-pub(crate) fn writer() -> client::conn::http2::Builder<TokioExecutor> {
+pub(crate) fn writer(window: &Window) -> client::conn::http2::Builder<TokioExecutor> {
     let mut writer = client::conn::http2::Builder::new(TokioExecutor::new());
     writer
         .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(WINDOW)
+        .initial_stream_window_size(window.stream())
+        .initial_connection_window_size(window.size)
         .max_frame_size(FRAME)
+        .max_send_buf_size(UNWRITTEN)
         .max_header_list_size(MAX_HEAD as u32)
         .keep_alive_interval(ASK_SERVER)
         .keep_alive_timeout(ANSWER);
@@ -84,4 +135,25 @@ fn clean(headers: &mut HeaderMap) {
     }
     headers.remove("keep-alive");
     headers.remove("proxy-connection");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_connections_may_make_the_gate_hold_has_one_bound() {
+        let room = Room::new(0);
+        let all = room.uploads.available_permits();
+        let first = Window::from_client(&room);
+        assert_eq!((first.size, first.stream()), (1 << 20, 256 << 10));
+        let many: Vec<_> = (0..12_000).map(|_| Window::from_client(&room)).collect();
+        let above = |window: &&Window| window.size > LEAST;
+        let held: usize = many.iter().filter(above).map(|w| w.size as usize).sum();
+        assert!(held <= all, "{held}");
+        assert!(many[11_999].size == LEAST && many[40].size > 500_000);
+        assert_eq!(Window::from_server(&room).size, 4 << 20);
+        drop((first, many));
+        assert_eq!(room.uploads.available_permits(), all);
+    }
 }

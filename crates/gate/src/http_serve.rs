@@ -10,6 +10,8 @@ use crate::dial::{self, DialError, Pending};
 use crate::exchange::{self, Answered};
 use crate::headers;
 use crate::http_asked::{self, Asked, Form};
+use crate::http1;
+use crate::http2::{self, Window};
 use crate::prefixed::Prefixed;
 use crate::proxy;
 use crate::refusal::{self, Refusal, plain};
@@ -19,7 +21,6 @@ use crate::secrets::Replacer;
 use crate::steps::Step;
 use crate::tunnel;
 use crate::upstream::Upstream;
-use crate::{http1, http2};
 use bailiwick_event::{Act, Host, Scheme, Transport, Via};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{HOST, HeaderValue};
@@ -128,7 +129,9 @@ pub(crate) fn run_http2(
     let session = Session::new(context, mode, first);
     Step::last(async move {
         let service = service_fn(|request| answer(&session, request));
-        let connection = http2::reader().serve_connection(TokioIo::new(stream), service);
+        let window = Window::from_client(&session.context.room);
+        let reader = http2::reader(&window);
+        let connection = reader.serve_connection(TokioIo::new(stream), service);
         let _ = connection.await;
     })
 }

@@ -5,8 +5,9 @@ use crate::body::Body;
 use crate::context::Context;
 use crate::destination::Destination;
 use crate::dial::{self, DialError, Pending};
+use crate::http1;
+use crate::http2::{self, Window};
 use crate::pool::{Key, Sender};
-use crate::{http1, http2};
 use hyper::body::Incoming;
 use hyper::client::conn::http1 as h1;
 use hyper::{Request, Response};
@@ -168,11 +169,15 @@ async fn connect(
         let sender = http1::connect(stream).await.map_err(|e| broken(to, &e))?;
         return Ok(Sender::One(place.lend(sender)));
     }
-    let (sender, connection) = http2::writer()
+    let window = Window::from_server(&context.room);
+    let (sender, connection) = http2::writer(&window)
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|e| broken(to, &e))?;
-    tokio::spawn(async move { drop(connection.await) });
+    tokio::spawn(async move {
+        drop(connection.await);
+        drop(window);
+    });
     context.pool.share(key, sender.clone());
     Ok(Sender::Many(sender))
 }

@@ -2,7 +2,8 @@
 
 use super::passed::{self, Request};
 use super::wire::Wire;
-use crate::http2;
+use crate::body::Room;
+use crate::http2::{self, Window};
 use bailiwick_event::Scheme;
 use http_body_util::Full;
 use hyper::Response;
@@ -47,9 +48,11 @@ async fn read(bytes: &[u8]) -> Vec<Request> {
         }
     });
     // One that ends takes with it what was not yet read.
+    let window = Window::from_client(&Room::new(0));
     let client = Wire::new([BEGINNING, bytes].concat(), false);
     {
-        let mut connection = pin!(http2::reader().serve_connection(TokioIo::new(client), service));
+        let mut connection =
+            pin!(http2::reader(&window).serve_connection(TokioIo::new(client), service));
         for _ in 0..TURNS {
             let turn = poll_fn(|cx| Poll::Ready(connection.as_mut().poll(cx)));
             if turn.await.is_ready() {

@@ -1,9 +1,11 @@
 //! One HTTP request in memory, rewritten and written as the gate does it between two sockets.
 
 use super::wire::Wire;
+use crate::body::Room;
 use crate::destination::Destination;
 use crate::http_asked::{self, Asked, Form};
-use crate::{http_serve, http1, http2};
+use crate::http2::{self, Window};
+use crate::{http_serve, http1};
 use bailiwick_event::{Host, Scheme, Via};
 use http_body_util::BodyExt;
 use hyper::Method;
@@ -114,7 +116,11 @@ async fn by_http1(request: hyper::Request<Whole>) -> Option<Vec<u8>> {
 async fn by_http2(request: hyper::Request<Whole>) -> Option<Vec<u8>> {
     let server = Wire::new(Vec::new(), false);
     let written = server.written.clone();
-    let (mut sender, connection) = http2::writer().handshake(TokioIo::new(server)).await.ok()?;
+    let window = Window::from_server(&Room::new(0));
+    let (mut sender, connection) = http2::writer(&window)
+        .handshake(TokioIo::new(server))
+        .await
+        .ok()?;
     let mut pending = pin!(sender.send_request(request));
     let mut connection = pin!(connection);
     for _ in 0..TURNS {
