@@ -44,7 +44,7 @@ pub(crate) enum Known {
 pub(crate) fn find(units: &[Unit], policy: &Effective, known: Known) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     let network = &policy.network;
-    if network.inspect.iter().any(|e| is_never(e)) {
+    if network.inspect.iter().any(is_never) {
         rules(units, policy, &mut found);
         bodies(units, network, &mut found);
     }
