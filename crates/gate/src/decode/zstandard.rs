@@ -1,13 +1,13 @@
 //! Zstandard (RFC 8878), block by block. Decision: a block is decoded when all of it has come, and what
-//! comes of it is given when the frame's window has passed over it; windows are as large as HTTP allows
-//! (RFC 9659) and no larger.
+//! comes of it is given when the frame's window has passed over it; no more is kept for that than the
+//! largest window that HTTP allows (RFC 9659), whatever a frame asks for.
 
 use super::STEP;
 use hyper::body::Bytes;
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, Read as _};
 
-/// Bytes of a window.
+/// Bytes that are kept of a frame.
 const MAX_WINDOW: usize = 8 * 1024 * 1024;
 /// Bytes that come of a block, at most (§3.1.1.2.4).
 const MAX_BLOCK: usize = 128 * 1024;
@@ -75,16 +75,12 @@ impl Header {
 
 impl Frame {
     fn new(header: &Header, mut bytes: &[u8]) -> io::Result<Self> {
-        let window = usize::try_from(header.window).map_err(wrong)?;
-        if window > MAX_WINDOW {
-            return Err(wrong(window));
-        }
         // One that was used before takes the memory that a frame asks for, at once.
         let mut decoder = FrameDecoder::new();
         decoder.init(&mut bytes).map_err(wrong)?;
         Ok(Self {
             decoder,
-            window,
+            window: usize::try_from(header.window).map_err(wrong)?,
             has_checksum: header.has_checksum,
             blocks: 0,
         })
@@ -105,7 +101,15 @@ impl Frame {
         (bytes.len() >= length).then_some(length)
     }
 
+    /// Bytes that are kept of it, at most.
+    fn kept(&self) -> usize {
+        self.window.min(self.blocks * MAX_BLOCK)
+    }
+
     fn decode(&mut self, block: &[u8]) -> io::Result<()> {
+        if self.kept() > MAX_WINDOW {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
         let one = BlockDecodingStrategy::UptoBlocks(1);
         self.decoder.decode_blocks(block, one).map_err(wrong)?;
         self.blocks += 1;
@@ -131,8 +135,7 @@ impl Zstandard {
     /// Bytes that it keeps.
     pub(super) fn size(&self) -> usize {
         let frame = self.frame.as_ref().map_or(0, |frame| {
-            let held = frame.window.min(frame.blocks * MAX_BLOCK) + MAX_BLOCK;
-            held.next_power_of_two() + TABLES
+            (frame.kept() + MAX_BLOCK).next_power_of_two() + TABLES
         });
         self.waiting.capacity() + frame
     }
