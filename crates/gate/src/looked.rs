@@ -48,6 +48,24 @@ async fn decode(
     (text, decoder.is_cut())
 }
 
+/// The same, where there is room for all that may come of it: a few bytes can stand for as many as
+/// the limit is. What did come takes room for as long as the body is held.
+async fn decode_within(
+    held: &mut Held,
+    coding: Coding,
+    bytes: Bytes,
+    limit: usize,
+    room: &Arc<Semaphore>,
+) -> (Vec<u8>, bool) {
+    let Some(mut reserved) = reserve(room, limit).await else {
+        return (Vec::new(), true);
+    };
+    let (text, cut) = decode(coding, bytes, limit, room).await;
+    drop(reserved.split(limit.saturating_sub(text.len())));
+    held.take_room(reserved);
+    (text, cut)
+}
+
 impl Looked {
     /// Holds a body back, as far as the policy lets it.
     pub(crate) async fn at(
@@ -61,16 +79,7 @@ impl Looked {
         let seen = bytes.slice(..bytes.len().min(limit));
         let (text, cut) = match coding {
             Coding::Identity => (seen.to_vec(), false),
-            // A few bytes can stand for as many as the limit is.
-            _ => match reserve(room, limit).await {
-                Some(mut reserved) => {
-                    let (text, cut) = decode(coding, seen, limit, room).await;
-                    drop(reserved.split(limit.saturating_sub(text.len())));
-                    held.take_room(reserved);
-                    (text, cut)
-                }
-                None => (Vec::new(), true),
-            },
+            _ => decode_within(&mut held, coding, seen, limit, room).await,
         };
         let read = charset::read(text, headers);
         let whole = held.rest.is_none() && !cut && !read.strange;
@@ -153,5 +162,34 @@ impl Looked {
             plain: true,
             text,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use std::io::Write as _;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_decoded_of_a_body_that_is_held_takes_room_as_long_as_it_is() {
+        const LIMIT: usize = 2 << 20;
+        let mut coded = GzEncoder::new(Vec::new(), Compression::fast());
+        coded.write_all(&vec![b'a'; 1_500_000]).unwrap();
+        let coded = Bytes::from(coded.finish().unwrap());
+        let room = Arc::new(Semaphore::new(2 * LIMIT));
+        let (mut one, mut two) = (Held::none(), Held::none());
+        let decode = async |held: &mut Held| {
+            decode_within(held, Coding::Gzip, coded.clone(), LIMIT, &room).await
+        };
+        let (text, cut) = decode(&mut one).await;
+        assert!(text.len() == 1_500_000 && !cut);
+        assert_eq!(room.available_permits(), 2 * LIMIT - text.len());
+        // What of others is held is more than what is left.
+        let others = reserve(&room, LIMIT).await.unwrap();
+        assert_eq!(decode(&mut two).await, (Vec::new(), true));
+        drop((one, others));
+        assert!(!decode(&mut two).await.1);
     }
 }
