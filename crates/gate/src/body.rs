@@ -28,6 +28,9 @@ pub(crate) struct Room {
     pub(crate) answers: Arc<Semaphore>,
     /// For what is collected of bodies that are not held back, and what decodes them.
     pub(crate) watched: Arc<Semaphore>,
+    /// For what is read of the answers of language models. It is their own: what else is watched must
+    /// not keep what they cost from being known.
+    pub(crate) models: Arc<Semaphore>,
     /// For what clients, and servers, may send over HTTP/2 before it is taken.
     pub(crate) uploads: Arc<Semaphore>,
     pub(crate) downloads: Arc<Semaphore>,
@@ -45,6 +48,7 @@ impl Room {
             requests: Arc::new(Semaphore::new(room)),
             answers: Arc::new(Semaphore::new(room)),
             watched: Arc::new(Semaphore::new(room)),
+            models: Arc::new(Semaphore::new(ROOM)),
             uploads: Arc::new(Semaphore::new(ROOM)),
             downloads: Arc::new(Semaphore::new(2 * ROOM)),
             masked: Arc::new(Semaphore::new(ROOM)),

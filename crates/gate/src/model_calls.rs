@@ -22,6 +22,8 @@ use std::time::Instant;
 const MAX_QUESTION: usize = 4 * 1024 * 1024;
 /// Bytes of an answer that are read, its codings undone.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
+/// Bytes that every answer may keep, whatever there is room for: most that comes bit by bit needs no more.
+const FREE: usize = 16 * 1024;
 /// Calls of tools whose results are waited for.
 const MAX_OPEN: usize = 4096;
 /// Bytes of a name that goes into a row.
@@ -205,7 +207,7 @@ impl Call {
 
     /// What reads the answer's body as it passes.
     pub(crate) fn answer_tap(&self, headers: &HeaderMap) -> Box<dyn Tap> {
-        let room = &self.context.room.watched;
+        let room = &self.context.room.models;
         Box::new(AnswerTap {
             call: self.clone(),
             decoder: Decoder::new(Coding::of(headers), MAX_ANSWER, room),
@@ -307,7 +309,7 @@ impl Tap for AnswerTap {
         if self.first.is_none() && reader.has_begun() {
             self.first = Some(nanoseconds(self.call.since));
         }
-        if self.share.hold(reader.size()) {
+        if self.share.hold(reader.size().saturating_sub(FREE)) {
             return self.decoder.has_more();
         }
         // The rest passes, and nobody reads it.

@@ -4,7 +4,7 @@ use bailiwick_event::Origin;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write as _;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 fn call(rig: &Rig) -> Call {
     let path = "/v1/chat/completions";
@@ -16,9 +16,8 @@ fn call(rig: &Rig) -> Call {
     Call::new(&rig.context, called, &rule, 7)
 }
 
-/// Takes the room for all, but for so much of it.
-fn fill(rig: &Rig, but: usize) -> OwnedSemaphorePermit {
-    let room = &rig.context.room.watched;
+/// Takes a room, but for so much of it.
+fn fill(room: &Arc<Semaphore>, but: usize) -> OwnedSemaphorePermit {
     let count = u32::try_from(room.available_permits() - but).unwrap();
     Arc::clone(room).try_acquire_many_owned(count).unwrap()
 }
@@ -47,7 +46,7 @@ async fn what_is_asked_is_read_where_there_is_room_and_is_cut_where_there_is_non
     let body = br#"{"model":"gpt-4o","messages":[{"role":"user","content":"hi"}]}"#;
     for (but, cut) in [(body.len(), false), (body.len() - 1, true)] {
         let rig = Rig::new(Script::allowing()).await;
-        let full = fill(&rig, but);
+        let full = fill(&rig.context.room.watched, but);
         let mut tap = call(&rig).question_tap(&json());
         pass(&mut *tap, body);
         tap.end(&End::Whole);
@@ -69,20 +68,24 @@ fn answered(rig: &Rig) -> ModelAnswer {
 
 #[tokio::test]
 async fn an_answer_is_cut_where_there_is_no_room_to_read_it() {
-    for (but, cut) in [(64 << 10, false), (100, true)] {
+    let long = ANSWER.replace("yes", &"yes".repeat(20_000));
+    let cases = [(&*long, 128 << 10, false), (&long, 100, true)];
+    for (text, but, cut) in cases.into_iter().chain([(ANSWER, 0, false)]) {
         let rig = Rig::new(Script::allowing()).await;
-        let full = fill(&rig, but);
+        // What else is watched takes nothing of it.
+        let watched = fill(&rig.context.room.watched, 0);
+        let full = fill(&rig.context.room.models, but);
         let call = call(&rig);
         call.asked(|asked| *asked = Some("gpt-4o".into()));
         let mut tap = call.answer_tap(&json());
-        let (first, rest) = ANSWER.split_at(150);
+        let (first, rest) = text.split_at(text.len() - 90);
         pass(&mut *tap, first.as_bytes());
         pass(&mut *tap, rest.as_bytes());
         tap.end(&End::Whole);
         let answer = answered(&rig);
         assert_eq!((answer.cut, answer.output.is_none()), (cut, cut));
-        drop((tap, full));
-        assert_eq!(rig.context.room.watched.available_permits(), 64 << 20);
+        drop((tap, full, watched));
+        assert_eq!(rig.context.room.models.available_permits(), 64 << 20);
     }
 }
 
@@ -98,7 +101,7 @@ async fn an_answer_that_is_coded_is_read_in_small_steps_and_keeps_little() {
     headers.insert(hyper::header::CONTENT_ENCODING, "gzip".parse().unwrap());
     let mut tap = call(&rig).answer_tap(&headers);
     assert!(pass(&mut *tap, &coded) > 128);
-    let room = &rig.context.room.watched;
+    let room = &rig.context.room.models;
     assert!(room.available_permits() > (63 << 20));
     tap.end(&End::Whole);
     let answer = answered(&rig);
