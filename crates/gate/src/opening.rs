@@ -66,7 +66,7 @@ pub(crate) fn read(bytes: &[u8], reading: Reading) -> Option<Opening> {
     if PROXY_HEADERS.iter().any(|header| bytes.starts_with(header)) {
         return Some(Opening::Proxied);
     }
-    if bytes.len() > 4 && PROXY_HEADERS[1].starts_with(bytes) {
+    if is_begun(bytes) {
         return None;
     }
     read_line(bytes, reading)
@@ -78,8 +78,14 @@ pub(crate) fn read_late(bytes: &[u8], reading: Reading) -> Opening {
         [] => Opening::Other,
         // The first byte of a TLS record alone: the rest would carry its name past the check.
         [22] | [22, 3, ..] => Opening::BadTls,
+        _ if is_begun(bytes) => Opening::Proxied,
         _ => read_line(bytes, reading).unwrap_or(Opening::Http),
     }
+}
+
+/// Whether these may become a header of the PROXY protocol's second version, and nothing else.
+fn is_begun(bytes: &[u8]) -> bool {
+    bytes.len() > 4 && PROXY_HEADERS[1].starts_with(bytes)
 }
 
 /// White space of some language's library, in which servers are written that trim their lines.

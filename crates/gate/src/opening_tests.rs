@@ -162,6 +162,8 @@ fn what_a_server_reads_behind_a_header_of_the_proxy_protocol_is_not_passed_on() 
                     "{:?} is {early:?}",
                     &header[..cut]
                 );
+                let late = read_late(&header[..cut], reading);
+                assert_ne!(late, Opening::Other, "{:?}", &header[..cut]);
             }
         }
     }

@@ -57,6 +57,7 @@ pub fn opening(bytes: &[u8], late: bool) -> Option<&'static str> {
         Opening::BadTls => "bad tls",
         Opening::Http => "http",
         Opening::Http2 => "http2",
+        Opening::Proxied => "proxied",
         Opening::Other => "other",
     })
 }
