@@ -63,7 +63,7 @@ pub(crate) fn read(bytes: &[u8], reading: Reading) -> Option<Opening> {
     if H2_PREFACE.starts_with(bytes) {
         return None;
     }
-    if PROXY_HEADERS.iter().any(|header| bytes.starts_with(header)) {
+    if is_proxied(bytes) {
         return Some(Opening::Proxied);
     }
     if is_begun(bytes) {
@@ -78,9 +78,14 @@ pub(crate) fn read_late(bytes: &[u8], reading: Reading) -> Opening {
         [] => Opening::Other,
         // The first byte of a TLS record alone: the rest would carry its name past the check.
         [22] | [22, 3, ..] => Opening::BadTls,
-        _ if is_begun(bytes) => Opening::Proxied,
+        _ if is_proxied(bytes) || is_begun(bytes) => Opening::Proxied,
         _ => read_line(bytes, reading).unwrap_or(Opening::Http),
     }
+}
+
+/// Whether these begin with a header of the PROXY protocol.
+fn is_proxied(bytes: &[u8]) -> bool {
+    PROXY_HEADERS.iter().any(|header| bytes.starts_with(header))
 }
 
 /// Whether these may become a header of the PROXY protocol's second version, and nothing else.
