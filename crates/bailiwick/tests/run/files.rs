@@ -412,4 +412,13 @@ fn what_is_lost_at_the_end_is_said_at_the_start() {
         .run("true")
         .success()
         .stderr_has("results may be written but does not exist");
+    Sandbox::new()
+        .fresh_home()
+        .policy(&format!(
+            "{DEFAULT}[filesystem]\nwrite = [\"~/one\", \"~/two\"]\n"
+        ))
+        .run("true")
+        .success()
+        .stderr_has("two may be written but do not exist")
+        .stderr_has("make them first");
 }

@@ -157,3 +157,26 @@ fn a_url_is_not_explained_as_a_path() {
         .code(2)
         .stderr_has("write the host alone, with a port or without: api.example.com:8443");
 }
+
+#[test]
+fn what_a_policy_asks_for_in_vain_is_told_where_it_is_checked_and_where_a_run_starts() {
+    let policy = "extends = [\"default\"]\n[network]\nallow = [\"a.test\"]\ninspect = \"never\"\n\
+        keep_bodies = [\"a.test\"]\n\
+        [[rules]]\nid = \"no-post\"\non = \"http.request\"\naction = \"deny\"\n\
+        when = 'http.request.method == \"POST\"'\n\
+        [[secrets]]\nname = \"KEY\"\nfrom = { env = \"OUTER\" }\nhosts = [\"b.test\"]\n";
+    let sandbox = Sandbox::new()
+        .host_env("OUTER", "key-AbCdEfGhIjKlMnOp")
+        .file("p.toml", policy);
+    let checked = sandbox.bailiwick(["policy", "check", "p.toml"]);
+    let ran = sandbox.bailiwick(["run", "--policy", "p.toml", "--", "true"]);
+    for said in [checked.success().stdout(), ran.success().stderr()] {
+        for told in [
+            "p.toml:7:6: warning: the rule \"no-post\" holds nothing back",
+            "p.toml:5:16: warning: no bodies within TLS are kept of \"a.test\"",
+            "warning: the secret \"KEY\" can reach nobody",
+        ] {
+            assert!(said.contains(told), "{told}: {said}");
+        }
+    }
+}
