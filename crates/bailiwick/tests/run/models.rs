@@ -114,6 +114,21 @@ fn a_budget_refuses_the_call_after_it_is_spent() {
 }
 
 #[test]
+fn an_answer_whose_cost_nobody_tells_can_end_the_session() {
+    let server = Server::start(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+         data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"model\":\"gpt-4o\",\
+         \"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n\
+         data: [DONE]\n\n",
+    );
+    let call = "curl -sS -d '{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}' \
+        http://a.test/v1/chat/completions";
+    let rules = rule("model.response", "stop", "!has(model.response.cost)");
+    let outcome = watched(&server, &rules).run(&format!("{call}; sleep 20; echo late"));
+    outcome.code(137).refused_by("budget").stdout_lacks("late");
+}
+
+#[test]
 fn a_budget_ends_the_session() {
     let server = Server::start(STREAMED);
     let rules = rule("model.response", "stop", "model.session.cost > 0.015");
