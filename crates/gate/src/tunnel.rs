@@ -129,6 +129,9 @@ async fn open(
         // that names nobody.
         Opening::Other | Opening::Proxied => to.tls(None, false),
         Opening::Http2 => {
+            context
+                .decider
+                .refuse(to.http("PRI", &to.host, "*"), http2());
             let _ = client.write_all(HTTP2_ANSWER).await;
             let _ = client.shutdown().await;
             return Step::END;
@@ -240,56 +243,57 @@ fn inspected(
     }
 }
 
-/// The refusal of what is within TLS and no request, where only requests may be sent.
-fn not_http() -> Decision {
+fn denied(id: &str, reason: impl Into<String>, remedy: &str) -> Decision {
     let rule = RuleRef {
-        id: "network.http".to_owned(),
+        id: id.to_owned(),
         origin: Origin::built_in(),
     };
+    Decision::deny(rule, reason, remedy)
+}
+
+/// The refusal of what is within TLS and no request, where only requests may be sent.
+fn not_http() -> Decision {
     let reason = "only HTTP requests may be sent there, and what was sent within TLS is none";
     let remedy = "add the machine to [network] allow instead of [[network.http]], if that is meant";
-    Decision::deny(rule, reason, remedy)
+    denied("network.http", reason, remedy)
 }
 
 /// The refusal of a header behind which a server reads the rest anew.
 fn proxied() -> Decision {
-    let rule = RuleRef {
-        id: "network.proxy-header".to_owned(),
-        origin: Origin::built_in(),
-    };
     let reason = "it begins with a header of the PROXY protocol: what follows would not be decided";
-    Decision::deny(rule, reason, "connect without that header")
+    denied(
+        "network.proxy-header",
+        reason,
+        "connect without that header",
+    )
 }
 
 /// The refusal of what is no HTTP where both sides have agreed on it.
 fn not_agreed() -> Decision {
-    let rule = RuleRef {
-        id: "network.inspect".to_owned(),
-        origin: Origin::built_in(),
-    };
     let reason = "client and server agreed on HTTP/1.1, and what was sent is none";
     let remedy = "send requests, or have the client offer another protocol, or none (ALPN)";
-    Decision::deny(rule, reason, remedy)
+    denied("network.inspect", reason, remedy)
 }
 
 /// The refusal of what a rule or an entry wants to be looked into, and cannot be.
 fn unable(why: &str) -> Decision {
-    let rule = RuleRef {
-        id: "network.inspect".to_owned(),
-        origin: Origin::built_in(),
-    };
     let reason = format!("its TLS is to be looked into, and that cannot be done: {why}");
-    Decision::deny(
-        rule,
-        reason,
-        "mend that, or write inspect = \"never\" for the machine",
-    )
+    let remedy = "mend that, or write inspect = \"never\" for the machine";
+    denied("network.inspect", reason, remedy)
 }
 
-/// The answer to HTTP/2 in the clear, whose requests the gate cannot read.
-const HTTP2_ANSWER: &[u8] = b"HTTP/1.1 505 HTTP Version Not Supported\r\n\
-    Content-Type: text/plain\r\nConnection: close\r\nContent-Length: 68\r\n\r\n\
-    without TLS, this sandbox's network passes HTTP/1.1 only, not HTTP/2";
+/// The refusal of HTTP/2 in the clear.
+fn http2() -> Decision {
+    let reason = "it is HTTP/2 without TLS, whose requests the gate could not see";
+    let remedy = "use HTTP/1.1, or HTTP/2 within TLS";
+    denied("network.http2", reason, remedy)
+}
+
+/// The answer to HTTP/2 in the clear: empty SETTINGS, and a GOAWAY that says HTTP_1_1_REQUIRED (RFC
+/// 9113 §7), after which clients try again by HTTP/1.1.
+const HTTP2_ANSWER: &[u8] = b"\0\0\0\x04\0\0\0\0\0\
+    \0\0\x36\x07\0\0\0\0\0\0\0\0\0\0\0\0\x0d\
+    use HTTP/1.1, or HTTP/2 within TLS (Bailiwick)";
 
 async fn speak(server: &mut Server, chunk: &mut [u8]) -> std::io::Result<usize> {
     match server {
