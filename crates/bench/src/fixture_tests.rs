@@ -4,7 +4,8 @@ use crate::testing::folder;
 #[test]
 fn a_workspace_lies_below_neither_tmp_nor_a_cache() {
     let home = PathBuf::from(std::env::var_os("HOME").unwrap());
-    let cache = home.join(".cache");
+    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.unwrap_or_else(|| home.join(".cache"));
     std::fs::create_dir_all(&cache).unwrap();
     for out in [Path::new("/tmp"), &cache] {
         let chosen = place(out, "x").unwrap();
