@@ -69,7 +69,9 @@ async fn while_there(connection: RawFd, served: impl Future<Output = ()>) {
     }
 }
 
-/// Whether the other side has closed a connection in both directions, or does not answer.
+/// Whether the other side has reset a connection, as the kernel of a program that has closed both
+/// directions does when it is asked or sent something, or does not answer. That both directions were
+/// ended in good order says nothing: what was sent before may still be on its way.
 fn is_gone(connection: RawFd) -> bool {
     let mut look = libc::pollfd {
         fd: connection,
@@ -79,7 +81,7 @@ fn is_gone(connection: RawFd) -> bool {
     // SAFETY: one structure, which lives as long as the call. It only looks: a number that became
     // another connection's meanwhile can only end a task whose own connection is closed already.
     let ready = unsafe { libc::poll(&raw mut look, 1, 0) };
-    ready == 1 && look.revents & (libc::POLLERR | libc::POLLHUP) != 0
+    ready == 1 && look.revents & libc::POLLERR != 0
 }
 
 /// Serves every connection as a task of its own, for ever.

@@ -160,7 +160,7 @@ impl Inner {
             Self::Gzip(decoder) => deflate!(decoder),
             Self::Zlib(decoder) => deflate!(decoder),
             Self::Raw(decoder) => deflate!(decoder),
-            Self::Brotli(decoder) => decoder.step(part, new),
+            Self::Brotli(decoder) => decoder.step(part, is_end, new),
             Self::Zstandard(decoder) => decoder.step(part, is_end, new),
             Self::Identity | Self::Deflate => Ok(false),
             Self::Over if part.is_empty() => Ok(false),

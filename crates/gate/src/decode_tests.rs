@@ -330,3 +330,30 @@ fn where_there_is_no_room_to_decode_nothing_is_kept() {
         assert!(all.len() <= STEP);
     }
 }
+
+#[test]
+fn a_brotli_body_without_its_end_hides_nothing_and_is_cut() {
+    let mut seed: u32 = 1;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (seed >> 24) as u8
+    })
+    .take(200_000)
+    .collect();
+    let coded = brotli(&noise);
+    let unfinished = &coded[..coded.len() - 1];
+    for size in [unfinished.len(), 1000] {
+        let (out, cut) = decoded(Coding::Brotli, unfinished, size, 1 << 20);
+        assert!(cut, "{size}");
+        assert!(out.len() > 190_000, "{size}: {}", out.len());
+        assert_eq!(out, noise[..out.len()]);
+    }
+    assert_eq!(
+        decoded(Coding::Brotli, &coded, coded.len(), 1 << 20),
+        (noise, false)
+    );
+    assert!(
+        !decoded(Coding::Brotli, b"", 1, 1 << 20).1,
+        "nothing is no unfinished body"
+    );
+}

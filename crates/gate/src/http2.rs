@@ -33,7 +33,8 @@ const RESET: usize = 64;
 /// How often a client or server that says nothing is asked whether it is there, and how long it may
 /// take.
 const ASK: Duration = Duration::from_secs(60);
-const ASK_SERVER: Duration = Duration::from_secs(20);
+/// Servers of gRPC end the connection of a client that asks more than once in five minutes.
+const ASK_SERVER: Duration = Duration::from_secs(330);
 const ANSWER: Duration = Duration::from_secs(20);
 
 /// What a connection's other side may send before it is taken.

@@ -55,6 +55,9 @@ pub(crate) fn read(bytes: &[u8], reading: Reading) -> Option<Opening> {
                 Hello::Complete(name) => Some(Opening::Tls(name)),
             };
         }
+        // A hello in the frame of SSL 2, which names nobody.
+        [first, _, 1, 3, ..] if first & 0x80 != 0 => return Some(Opening::BadTls),
+        [first] | [first, _] | [first, _, 1] if first & 0x80 != 0 => return None,
         _ => {}
     }
     if bytes.starts_with(H2_PREFACE) {
@@ -107,6 +110,9 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
     let start = bytes.iter().position(|b| !is_blank(*b, reading))?;
     let whole = bytes;
     let bytes = &bytes[start..];
+    if strict && is_binary(first_line(bytes)) {
+        return Some(Opening::Other);
+    }
     let Some(end) = bytes.iter().position(|b| !is_token(*b)) else {
         let long = bytes.len() > MAX_METHOD;
         return long.then_some(if strict {
@@ -120,7 +126,7 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
         || strict && bytes[end] != b'\n' && is_blank(bytes[end], reading);
     if method.is_empty() || end > MAX_METHOD && !strict || !separated {
         return match strict {
-            true => read_odd(whole, bytes),
+            true => read_odd(whole, start),
             false => Some(Opening::Other),
         };
     }
@@ -135,7 +141,7 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
         return Some(Opening::Other);
     }
     let line = rest[..newline].trim_ascii();
-    let versioned = line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/"));
+    let versioned = names_http(line);
     let target = line.first().is_some_and(|b| *b == b'/' || strict);
     Some(if versioned || known && target {
         Opening::Http
@@ -145,20 +151,34 @@ fn read_line(bytes: &[u8], reading: Reading) -> Option<Opening> {
 }
 
 /// Reads a line that begins with no method: a server that only divides it at its blanks takes it for a
-/// request where it names the protocol, and reads the next one behind it.
-/// What has a zero in it, also before it, is binary.
-fn read_odd(whole: &[u8], bytes: &[u8]) -> Option<Opening> {
-    if whole.contains(&0) {
-        return Some(Opening::Other);
+/// request where it names the protocol, and reads the next one behind it. What has a zero before its
+/// line is binary.
+fn read_odd(whole: &[u8], start: usize) -> Option<Opening> {
+    let line = first_line(&whole[start..]);
+    match (names_http(line), start + line.len() < whole.len()) {
+        (true, true) => Some(Opening::Http),
+        (false, true) => Some(Opening::Other),
+        (false, false) if whole.contains(&0) => Some(Opening::Other),
+        (_, false) => None,
     }
-    let newline = bytes.iter().position(|b| *b == b'\n')?;
-    let line = &bytes[..newline];
-    Some(
-        match line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/")) {
-            true => Opening::Http,
-            false => Opening::Other,
-        },
-    )
+}
+
+/// Up to the first line's end, where it has come.
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes.split(|b| *b == b'\n').next().unwrap_or_default()
+}
+
+fn names_http(line: &[u8]) -> bool {
+    line.windows(5).any(|w| w.eq_ignore_ascii_case(b"HTTP/"))
+}
+
+/// Whether a line is one of no text protocol, and of no request that a server could take it for.
+fn is_binary(line: &[u8]) -> bool {
+    let known = METHODS.iter().any(|method| {
+        let length = method.len().min(line.len());
+        line[..length].eq_ignore_ascii_case(&method[..length])
+    });
+    line.contains(&0) && !known && !names_http(line)
 }
 
 /// A character of a method or of a header's name (RFC 9110 §5.6.2).

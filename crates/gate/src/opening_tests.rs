@@ -120,6 +120,10 @@ fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() 
         b"GET/ / HTTP/1.1\r\n",
         b"\r\n(GET / HTTP/1.1\r\n",
         b"G\xc9T / http/1.1\n",
+        b"(x / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 1\r\n\r\n\0GET /secret HTTP/1.1\r\n",
+        b"\0(x / HTTP/1.1\r\n",
+        b"FOO\0/ HTTP/1.1\r\n",
+        b"GET\0secret\r\n",
     ] {
         assert_eq!(
             read(bytes, Reading::Strict),
@@ -136,6 +140,11 @@ fn where_rules_are_about_requests_whatever_a_server_could_take_for_one_is_one() 
         &b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"[..],
         b"\x00\x00\x00\x08\x04\xd2\x16\x2f",
         b"{\"method\": \"GET\"}\n",
+        b"AMQP\0\0\x09\x01",
+        b"\0\0\0A\0\x03\0\0user\0me\0\0",
+        b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0",
+        b"\x3b\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0",
+        b"\0\x1d\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x01a",
         b"*1\r\n$4\r\nPING\r\n",
     ] {
         assert_eq!(
@@ -166,5 +175,20 @@ fn what_a_server_reads_behind_a_header_of_the_proxy_protocol_is_not_passed_on() 
                 assert_ne!(late, Opening::Other, "{:?}", &header[..cut]);
             }
         }
+    }
+}
+
+#[test]
+fn a_hello_of_tls_in_the_frame_of_ssl_2_is_no_other_protocol() {
+    let hello = b"\x80\x3e\x01\x03\x03\0\x15\0\0\0\x20";
+    for reading in [Reading::Ordinary, Reading::Strict] {
+        assert_eq!(read(hello, reading), Some(Opening::BadTls));
+        for cut in 1..4 {
+            assert_eq!(read(&hello[..cut], reading), None, "{cut}");
+        }
+        assert_eq!(
+            read(b"\x80\x3e\x02\x03", reading).is_none(),
+            reading == Reading::Strict
+        );
     }
 }

@@ -69,10 +69,11 @@ impl Judged {
         let more = connected.rows.into_iter();
         self.rows
             .extend(more.filter(|(_, d)| !told.contains(&d.rule.id)));
+        self.stops |= connected.stops;
         let same = self.decision.rule.id == other.rule.id;
         match (self.decision.verdict, other.verdict) {
             (Verdict::Deny, _) | (_, Verdict::Allow) => {}
-            (Verdict::Allow, _) | (Verdict::Ask, Verdict::Ask) => {
+            (Verdict::Allow, _) | (_, Verdict::Deny) | (Verdict::Ask, Verdict::Ask) => {
                 self.decision = other;
                 self.rewrites = connected.rewrites;
             }
@@ -205,11 +206,9 @@ impl Rules {
             return Judged::just(decision);
         }
         if let Some(other) = as_connected(act) {
-            let first = self.judge_as(&other, decision.clone(), seen, rewritten);
-            if first.decision.verdict == Verdict::Deny && decision.is_allow() {
-                return first;
-            }
-            return self.judge_as(act, decision, seen, rewritten).and(first);
+            let connected = self.judge_as(&other, decision.clone(), seen, rewritten);
+            let named = self.judge_as(act, decision, seen, rewritten);
+            return named.and(connected);
         }
         self.judge_as(act, decision, seen, rewritten)
     }

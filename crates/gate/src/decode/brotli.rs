@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) struct Brotli {
     state: BrotliState<Counted, Counted, Counted>,
     held: Arc<AtomicUsize>,
+    begun: bool,
     ended: bool,
 }
 
@@ -25,6 +26,7 @@ impl Brotli {
         Self {
             state: BrotliState::new_strict(counted(), counted(), counted()),
             held,
+            begun: false,
             ended: false,
         }
     }
@@ -34,8 +36,14 @@ impl Brotli {
         self.held.load(Ordering::Relaxed)
     }
 
-    /// Decodes some of a part; whether there is more to do.
-    pub(super) fn step(&mut self, part: &mut Bytes, new: &mut Vec<u8>) -> io::Result<bool> {
+    /// Decodes some of a part, the last one where `is_end`; whether there is more to do.
+    pub(super) fn step(
+        &mut self,
+        part: &mut Bytes,
+        is_end: bool,
+        new: &mut Vec<u8>,
+    ) -> io::Result<bool> {
+        self.begun |= !part.is_empty();
         if self.ended {
             return match part.is_empty() {
                 true => Ok(false),
@@ -58,6 +66,11 @@ impl Brotli {
         part.advance(read);
         new.truncate(written);
         match result {
+            // It also says so where what it has does not fit.
+            BrotliResult::NeedsMoreInput if space == 0 => Ok(true),
+            BrotliResult::NeedsMoreInput if is_end && self.begun => {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
             BrotliResult::NeedsMoreInput => Ok(false),
             BrotliResult::NeedsMoreOutput => Ok(true),
             BrotliResult::ResultSuccess => {
