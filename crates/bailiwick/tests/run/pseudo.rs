@@ -1,10 +1,8 @@
 //! Games with the pseudo-headers of HTTP/2: whatever a head says, the server is asked for what was
 //! decided, and for nothing else.
 
-use crate::support::{Authority, Sandbox, Scratch};
+use crate::support::{Authority, Program, Sandbox, Scratch};
 use bailiwick_event::{Act, Verdict};
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const ROWS: &str = include_str!("pseudo/rows.tsv");
@@ -14,39 +12,23 @@ const NEVER: &str = "[[rules]]\nid = \"never\"\non = \"http.request\"\naction = 
 /// The system's: its packages are what the set-up installs.
 const PYTHON: &str = "/usr/bin/python3";
 
-struct Origin(Child);
-
-impl Drop for Origin {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn no_head_of_http2_asks_a_server_for_what_was_not_decided() {
     let scratch = Scratch::new();
     let authority = Authority::new(&scratch, &["a.test"]);
     let log = scratch.write("seen", "");
-    let mut origin = Command::new(PYTHON)
-        .arg(scratch.write("origin.py", include_str!("pseudo/origin.py")))
-        .args([&authority.leaf, &authority.key, &log])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let mut port = String::new();
-    let out = origin.stdout.take().unwrap();
-    let origin = Origin(origin);
-    BufReader::new(out).read_line(&mut port).unwrap();
+    let (origin, [port]) = Program::start(
+        PYTHON,
+        &scratch,
+        ("origin.py", include_str!("pseudo/origin.py")),
+        [&authority.leaf, &authority.key, &log],
+    );
     let outcome = Sandbox::new()
         .within(Duration::from_secs(120))
         .policy(&format!(
             "extends = [\"default\"]\n[network]\ninspect = \"always\"\nroots = [{:?}]\n\
              [network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n{NEVER}",
-            authority.certificate,
-            port.trim()
+            authority.certificate, port
         ))
         .file("client.py", CLIENT)
         .file("rows.tsv", ROWS)

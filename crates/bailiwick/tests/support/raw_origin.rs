@@ -1,15 +1,13 @@
 //! A server that reads HTTP/1.1 strictly, writes down what it read, and answers with whatever bytes a
 //! test gives it.
 
-use super::{Authority, Sandbox, Scratch};
-use std::io::{BufRead, BufReader};
+use super::{Authority, Program, Sandbox, Scratch};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 
 /// A running server, by HTTP and HTTPS; it ends with this value.
 pub(crate) struct RawOrigin {
-    child: Child,
-    scratch: Scratch,
+    _program: Program,
+    _scratch: Scratch,
     authority: Authority,
     pub(crate) plain: u16,
     pub(crate) secure: u16,
@@ -27,27 +25,20 @@ impl RawOrigin {
         for (name, bytes) in answers {
             scratch.write(format!("answers/{name}"), bytes);
         }
-        let mut child = Command::new("python3")
-            .arg(scratch.write("raw_origin.py", include_str!("raw_origin.py")))
-            .arg(scratch.root().join("answers"))
-            .args([&authority.leaf, &authority.key, &log])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("python3");
-        let mut ports = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut ports)
-            .unwrap();
-        let ports: Vec<u16> = ports.split_whitespace().flat_map(str::parse).collect();
-        let [plain, secure] = ports[..] else {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the test's server did not start; its error is above");
-        };
+        let (program, [plain, secure]) = Program::start(
+            "python3",
+            &scratch,
+            ("raw_origin.py", include_str!("raw_origin.py")),
+            [
+                &scratch.root().join("answers"),
+                &authority.leaf,
+                &authority.key,
+                &log,
+            ],
+        );
         Self {
-            child,
-            scratch,
+            _program: program,
+            _scratch: scratch,
             authority,
             plain,
             secure,
@@ -69,13 +60,5 @@ impl RawOrigin {
     pub(crate) fn requests(&self) -> Vec<String> {
         let text = std::fs::read_to_string(&self.log).unwrap();
         text.lines().map(str::to_owned).collect()
-    }
-}
-
-impl Drop for RawOrigin {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = &self.scratch;
     }
 }

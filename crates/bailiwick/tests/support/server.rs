@@ -1,14 +1,12 @@
 //! The servers of a test are one real HTTP and HTTPS server on loopback which writes down every
 //! request: what a sandbox did on the network is read there, not taken from the product's word.
 
-use super::{Authority, Scratch};
-use std::io::{BufRead, BufReader};
+use super::{Authority, Program, Scratch};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 /// A running server; it ends with this value.
 pub(crate) struct Server {
-    child: Child,
+    _program: Program,
     /// Serves HTTP, and is a forward proxy to every name of the test.
     pub(crate) http: u16,
     /// Serves HTTPS.
@@ -22,32 +20,14 @@ impl Server {
     #[track_caller]
     pub(crate) fn start(scratch: &Scratch, sites: &Path, authority: &Authority) -> Self {
         let requests = scratch.write("requests.log", "");
-        let mut child = Command::new("python3")
-            .arg(scratch.write("server.py", include_str!("server.py")))
-            .arg(sites)
-            .arg(&authority.leaf)
-            .arg(&authority.key)
-            .arg(&requests)
-            // The server ends when this pipe does: also when the test is killed.
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("python3");
-        let mut ports = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut ports)
-            .unwrap();
-        let ports: Vec<u16> = ports
-            .split_whitespace()
-            .map(|port| port.parse().expect("a port"))
-            .collect();
-        let [http, https] = ports[..] else {
-            let _ = child.kill();
-            let _ = child.wait();
-            panic!("the test's server did not start; its error is above");
-        };
+        let (program, [http, https]) = Program::start(
+            "python3",
+            scratch,
+            ("server.py", include_str!("server.py")),
+            [sites, &authority.leaf, &authority.key, &requests],
+        );
         Self {
-            child,
+            _program: program,
             http,
             https,
             requests,
@@ -62,12 +42,5 @@ impl Server {
         let mut requests: Vec<_> = text.lines().map(str::to_owned).collect();
         requests.sort();
         requests
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
