@@ -78,13 +78,7 @@ pub(crate) const fn says(
     script: &'static str,
     steps: &'static [Step],
 ) -> Cell {
-    Cell::Runs(Run {
-        hosts,
-        speaks,
-        reports: true,
-        script,
-        steps,
-    })
+    cell(speaks, true, hosts, script, steps)
 }
 
 /// One whose client cannot: the servers alone say it.
@@ -94,10 +88,20 @@ pub(crate) const fn mute(
     script: &'static str,
     steps: &'static [Step],
 ) -> Cell {
+    cell(speaks, false, hosts, script, steps)
+}
+
+const fn cell(
+    speaks: Speaks,
+    reports: bool,
+    hosts: &'static [&'static str],
+    script: &'static str,
+    steps: &'static [Step],
+) -> Cell {
     Cell::Runs(Run {
         hosts,
         speaks,
-        reports: false,
+        reports,
         script,
         steps,
     })

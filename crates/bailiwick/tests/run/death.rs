@@ -32,6 +32,13 @@ fn count(what: &str) -> usize {
     }
 }
 
+/// What is picked of a record's rows.
+fn said(json: &str, pick: impl Fn(Act) -> Option<String>) -> HashSet<String> {
+    json.lines()
+        .filter_map(|line| pick(serde_json::from_str::<Event>(line).unwrap().act))
+        .collect()
+}
+
 /// Processes whose command line holds this text.
 fn processes(text: &str) -> usize {
     std::fs::read_dir("/proc")
@@ -88,15 +95,10 @@ fn a_hundred_kills_lose_no_answer_and_leave_nothing() {
             .bailiwick(["log", "--json", session])
             .success()
             .stdout();
-        let rows: HashSet<String> = json
-            .lines()
-            .filter_map(
-                |line| match serde_json::from_str::<Event>(line).unwrap().act {
-                    Act::Dns { qname, .. } => Some(qname.to_string_lossy()),
-                    _ => None,
-                },
-            )
-            .collect();
+        let rows = said(&json, |act| match act {
+            Act::Dns { qname, .. } => Some(qname.to_string_lossy()),
+            _ => None,
+        });
         for name in names {
             let full = format!("{name}.test");
             assert!(
@@ -173,15 +175,10 @@ fn what_a_server_heard_before_the_supervisor_was_killed_is_on_record_and_nothing
             .bailiwick(["log", "--json", &session])
             .success()
             .stdout();
-        let rows: HashSet<String> = json
-            .lines()
-            .filter_map(
-                |line| match serde_json::from_str::<Event>(line).unwrap().act {
-                    Act::Http { method, path, .. } => Some(format!("{method} {path}")),
-                    _ => None,
-                },
-            )
-            .collect();
+        let rows = said(&json, |act| match act {
+            Act::Http { method, path, .. } => Some(format!("{method} {path}")),
+            _ => None,
+        });
         for request in &heard[before..] {
             assert!(
                 rows.contains(request),
