@@ -45,7 +45,7 @@ unsafe fn headed(memory: *mut u8, length: usize) -> *mut c_void {
     }
 }
 
-unsafe extern "C" fn get(bytes: c_int) -> *mut c_void {
+extern "C" fn get(bytes: c_int) -> *mut c_void {
     let Some((length, layout)) = usize::try_from(bytes)
         .ok()
         .and_then(|length| Some((length, layout(length)?)))
@@ -56,6 +56,9 @@ unsafe extern "C" fn get(bytes: c_int) -> *mut c_void {
     unsafe { headed(alloc(layout), length) }
 }
 
+/// # Safety
+///
+/// `block` is null or one that [`get`] or [`change`] gave and that was not given back.
 unsafe extern "C" fn give_back(block: *mut c_void) {
     if block.is_null() {
         return;
@@ -68,6 +71,9 @@ unsafe extern "C" fn give_back(block: *mut c_void) {
     }
 }
 
+/// # Safety
+///
+/// `block` is one that [`get`] or [`change`] gave and that was not given back.
 unsafe extern "C" fn change(block: *mut c_void, bytes: c_int) -> *mut c_void {
     // SAFETY: as for `give_back`; the old block stays where there is no memory for the new one.
     unsafe {
@@ -80,6 +86,9 @@ unsafe extern "C" fn change(block: *mut c_void, bytes: c_int) -> *mut c_void {
     }
 }
 
+/// # Safety
+///
+/// `block` is null or one that [`get`] or [`change`] gave and that was not given back.
 unsafe extern "C" fn tell(block: *mut c_void) -> c_int {
     if block.is_null() {
         return 0;
@@ -88,15 +97,15 @@ unsafe extern "C" fn tell(block: *mut c_void) -> c_int {
     c_int::try_from(unsafe { length(block) }).unwrap_or(c_int::MAX)
 }
 
-unsafe extern "C" fn rounded(bytes: c_int) -> c_int {
+extern "C" fn rounded(bytes: c_int) -> c_int {
     bytes.checked_add(STEP - 1).map_or(bytes, |up| up & -STEP)
 }
 
-unsafe extern "C" fn begin(_: *mut c_void) -> c_int {
+extern "C" fn begin(_: *mut c_void) -> c_int {
     ffi::SQLITE_OK
 }
 
-unsafe extern "C" fn end(_: *mut c_void) {}
+extern "C" fn end(_: *mut c_void) {}
 
 /// Makes the database library use the heap of this program. To be called once, before there is a
 /// second thread; where it is in use already, it keeps its own.
