@@ -1,8 +1,6 @@
 use super::*;
 use crate::kernel;
 use rustix::process::{Pid, WaitOptions, waitpid};
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use tempfile::TempDir;
 
 /// The exit code of a command, or the error by which it was not executed, behind 1000.
@@ -28,10 +26,20 @@ fn run(folders: &str, words: &[&str]) -> i32 {
     }
 }
 
+/// Writes a script through another process. Were it open for writing in this one for a moment, a
+/// child that another test starts in that moment would hold it open, and executing it would fail
+/// with `ETXTBSY`.
 fn script(folder: &Path, name: &str, text: &str, mode: u32) {
-    let file = folder.join(name);
-    fs::write(&file, text).unwrap();
-    fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+    let written = std::process::Command::new("sh")
+        .args([
+            "-c",
+            "printf %s \"$1\" > \"$2\" && chmod \"$3\" \"$2\"",
+            "sh",
+        ])
+        .args([text, folder.join(name).to_str().unwrap()])
+        .arg(format!("{mode:o}"))
+        .status();
+    assert!(written.unwrap().success());
 }
 
 #[test]
