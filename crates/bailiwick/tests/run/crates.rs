@@ -1,7 +1,7 @@
 //! A crate imports only crates above it; what runs upwards is found here and not in a review.
 
 /// The layers, top first.
-const ORDER: [&str; 10] = [
+const ORDER: [&str; 13] = [
     "bailiwick-event",
     "bailiwick-rules",
     "bailiwick-policy",
@@ -10,6 +10,9 @@ const ORDER: [&str; 10] = [
     "bailiwick-gate",
     "bailiwick-sandbox",
     "bailiwick-process",
+    "bailiwick-channel",
+    "bailiwick-vm",
+    "bailiwick-guest",
     "bailiwick-bench",
     "bailiwick",
 ];

@@ -1,0 +1,1 @@
+//! The protocol between the host and a guest.

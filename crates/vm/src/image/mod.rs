@@ -1,0 +1,1 @@
+//! Images: a kernel and a root file system, made from what a distribution signs.

@@ -1,0 +1,3 @@
+//! The micro-VM backend.
+
+pub mod image;
