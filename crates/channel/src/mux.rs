@@ -1,0 +1,424 @@
+//! The state of one end: which streams there are, who may send how much, and what is to be sent.
+//!
+//! Decision: no I/O and no time in here, so that every order of frames can be tried. A stream has a
+//! window in each direction; its sender never has more under way than the receiver has room for, so
+//! that a slow reader stops its own writer and nobody else.
+
+use crate::frame::{HEADER, Header, Kind, PAYLOAD, Violation};
+use crate::hello::{LENGTH, Role};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::io;
+
+/// Bytes of a stream that may be under way in one direction.
+pub const WINDOW: u32 = 256 * 1024;
+/// How many streams a peer may have open at once.
+pub const STREAMS: usize = 1024;
+/// The longest message to a guest and to a host, in bytes: a command's environment is long, a report
+/// is not.
+const LONGEST: [usize; 2] = [8 * 1024 * 1024, 256 * 1024];
+
+/// What came.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Event<'a> {
+    /// The peer is there, with no stream open: what this side had is gone.
+    Hello,
+    /// A message; [`Mux::decode`] reads it.
+    Message(Vec<u8>),
+    /// The peer has opened a stream; the contents of its first frame.
+    Opened(u32, &'a [u8]),
+    /// Bytes of a stream. [`Mux::consumed`] makes room for more.
+    Data(u32, &'a [u8]),
+    /// More of a stream may be sent.
+    Credit(u32),
+    /// The peer sends no more of a stream.
+    End(u32),
+    /// A stream is over.
+    Reset(u32),
+}
+
+#[derive(Debug)]
+struct Stream {
+    /// Bytes that may be sent.
+    credit: u32,
+    /// Bytes that the peer may send.
+    room: u32,
+    /// Bytes that were taken and that the peer was not told of.
+    taken: u32,
+    /// Whether this side, and the other, has more to send.
+    open: [bool; 2],
+}
+
+/// One end of a channel.
+#[derive(Debug)]
+pub struct Mux {
+    role: Role,
+    greeted: bool,
+    streams: HashMap<u32, Stream>,
+    /// How many of them the peer has opened.
+    theirs: usize,
+    /// The highest numbers so far: this side's, the peer's.
+    last: [u32; 2],
+    /// Parts of a message that is not complete.
+    parts: Vec<u8>,
+    out: Vec<u8>,
+    /// How much of it was sent.
+    sent: usize,
+}
+
+impl Mux {
+    /// An end that greets its peer.
+    #[must_use]
+    pub fn new(role: Role) -> Self {
+        let mut mux = Self {
+            role,
+            greeted: false,
+            streams: HashMap::new(),
+            theirs: 0,
+            last: [0; 2],
+            parts: Vec::new(),
+            out: Vec::new(),
+            sent: 0,
+        };
+        mux.greet();
+        mux
+    }
+
+    fn greet(&mut self) {
+        let hello = self.role.hello();
+        self.frame(0, Kind::Hello, &hello);
+    }
+
+    /// What is to be sent.
+    #[must_use]
+    pub fn pending(&self) -> &[u8] {
+        self.out.get(self.sent..).unwrap_or_default()
+    }
+
+    /// So many bytes of it were sent.
+    pub fn sent(&mut self, bytes: usize) {
+        self.sent = (self.sent + bytes).min(self.out.len());
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.sent = 0;
+        } else if self.sent > 1 << 20 {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
+    }
+
+    fn frame(&mut self, stream: u32, kind: Kind, payload: &[u8]) {
+        let header = Header {
+            stream,
+            kind,
+            length: payload.len(),
+        };
+        self.out.extend_from_slice(&header.bytes());
+        self.out.extend_from_slice(payload);
+    }
+
+    /// Sends a message.
+    pub fn message(&mut self, message: &impl Serialize) {
+        // Every message can be written; one that could not would be a mistake in the schema.
+        let Ok(bytes) = postcard::to_allocvec(message) else {
+            return;
+        };
+        let mut rest = bytes.as_slice();
+        while let Some((part, more)) = rest
+            .split_at_checked(PAYLOAD)
+            .filter(|(_, m)| !m.is_empty())
+        {
+            self.frame(0, Kind::Part, part);
+            rest = more;
+        }
+        self.frame(0, Kind::Message, rest);
+    }
+
+    /// Reads a message or the first frame of a stream; all of it must mean something.
+    ///
+    /// # Errors
+    /// A [`Violation`] where it means nothing.
+    pub fn decode<T: DeserializeOwned>(bytes: &[u8], kind: Kind) -> Result<T, Violation> {
+        match postcard::take_from_bytes(bytes) {
+            Ok((value, [])) => Ok(value),
+            _ => Err(Violation::Contents(kind)),
+        }
+    }
+
+    /// Opens a stream; `None` where its first frame would be too long.
+    pub fn open(&mut self, open: &impl Serialize) -> Option<u32> {
+        let bytes = postcard::to_allocvec(open).ok()?;
+        if bytes.len() > PAYLOAD {
+            return None;
+        }
+        let first = match self.role {
+            Role::Host => 2,
+            Role::Guest => 1,
+        };
+        let id = match self.last[0] {
+            0 => first,
+            last => last.checked_add(2)?,
+        };
+        self.last[0] = id;
+        self.streams.insert(id, Stream::new());
+        self.frame(id, Kind::Open, &bytes);
+        Some(id)
+    }
+
+    /// How many bytes of a stream may be sent now, in one frame.
+    #[must_use]
+    pub fn allowance(&self, id: u32) -> usize {
+        match self.streams.get(&id) {
+            Some(stream) if stream.open[0] => (stream.credit as usize).min(PAYLOAD),
+            _ => 0,
+        }
+    }
+
+    /// Sends what `fill` puts into the buffer that it is given, which has room for the allowance.
+    /// Returns how much that was.
+    ///
+    /// # Errors
+    /// Those of `fill`; nothing is sent then.
+    pub fn data(
+        &mut self,
+        id: u32,
+        fill: impl FnOnce(&mut [u8]) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        let allowed = self.allowance(id);
+        if allowed == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let start = self.out.len();
+        self.out.resize(start + HEADER + allowed, 0);
+        let filled = fill(self.out.get_mut(start + HEADER..).unwrap_or_default());
+        let length = *filled.as_ref().unwrap_or(&0);
+        let length = length.min(allowed);
+        if length == 0 {
+            self.out.truncate(start);
+            return filled;
+        }
+        self.out.truncate(start + HEADER + length);
+        let header = Header {
+            stream: id,
+            kind: Kind::Data,
+            length,
+        };
+        if let Some(place) = self.out.get_mut(start..start + HEADER) {
+            place.copy_from_slice(&header.bytes());
+        }
+        if let Some(stream) = self.streams.get_mut(&id) {
+            // At most the allowance, which is at most the credit.
+            stream.credit -= u32::try_from(length).unwrap_or(stream.credit);
+        }
+        Ok(length)
+    }
+
+    /// Bytes that came were passed on: there is room for as many more.
+    pub fn consumed(&mut self, id: u32, bytes: usize) {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return;
+        };
+        let most = WINDOW - stream.room - stream.taken;
+        stream.taken += u32::try_from(bytes).unwrap_or(most).min(most);
+        if stream.taken >= WINDOW / 2 && stream.open[1] {
+            let more = std::mem::take(&mut stream.taken);
+            stream.room += more;
+            self.frame(id, Kind::Credit, &more.to_le_bytes());
+        }
+    }
+
+    /// Sends no more of a stream.
+    pub fn end(&mut self, id: u32) {
+        if let Some(stream) = self.streams.get_mut(&id)
+            && std::mem::take(&mut stream.open[0])
+        {
+            self.frame(id, Kind::End, &[]);
+            self.settle(id);
+        }
+    }
+
+    /// Ends a stream in both directions.
+    pub fn reset(&mut self, id: u32) {
+        if self.forget(id) {
+            self.frame(id, Kind::Reset, &[]);
+        }
+    }
+
+    /// Whether a stream is open in some direction.
+    #[must_use]
+    pub fn has(&self, id: u32) -> bool {
+        self.streams.contains_key(&id)
+    }
+
+    /// Whether no stream is open.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    fn forget(&mut self, id: u32) -> bool {
+        let was = self.streams.remove(&id).is_some();
+        if was && !self.is_own(id) {
+            self.theirs -= 1;
+        }
+        was
+    }
+
+    fn settle(&mut self, id: u32) {
+        let over = |stream: &Stream| stream.open == [false; 2];
+        if self.streams.get(&id).is_some_and(over) {
+            self.forget(id);
+        }
+    }
+
+    fn is_own(&self, id: u32) -> bool {
+        id.is_multiple_of(2) == (self.role == Role::Host)
+    }
+
+    /// A stream that was open once and is not any more: the peer may not know that yet.
+    fn was(&self, id: u32) -> bool {
+        id <= self.last[usize::from(!self.is_own(id))]
+    }
+
+    /// Takes the next frame, where all of it is there: how many bytes it has, and what it says.
+    ///
+    /// # Errors
+    /// A [`Violation`], after which the channel is over.
+    pub fn parse<'a>(
+        &mut self,
+        input: &'a [u8],
+    ) -> Result<Option<(usize, Option<Event<'a>>)>, Violation> {
+        let Some((header, rest)) = input.split_first_chunk::<HEADER>() else {
+            return Ok(None);
+        };
+        let header = Header::read(*header)?;
+        let Some(payload) = rest.get(..header.length) else {
+            return Ok(None);
+        };
+        let event = self.take(header, payload)?;
+        Ok(Some((HEADER + header.length, event)))
+    }
+
+    fn take<'a>(
+        &mut self,
+        header: Header,
+        payload: &'a [u8],
+    ) -> Result<Option<Event<'a>>, Violation> {
+        let id = header.stream;
+        if header.kind == Kind::Hello {
+            return self.greeted(payload).map(Some);
+        }
+        if !self.greeted {
+            return Err(Violation::Hello);
+        }
+        let known = self.streams.contains_key(&id);
+        match header.kind {
+            Kind::Hello => {}
+            Kind::Part | Kind::Message => {
+                let longest = match self.role {
+                    Role::Guest => LONGEST[0],
+                    Role::Host => LONGEST[1],
+                };
+                if self.parts.len() + payload.len() > longest {
+                    return Err(Violation::Message);
+                }
+                self.parts.extend_from_slice(payload);
+                if header.kind == Kind::Message {
+                    return Ok(Some(Event::Message(std::mem::take(&mut self.parts))));
+                }
+            }
+            Kind::Open => return self.opened(id, payload),
+            // What was under way when the stream ended here.
+            _ if !known && self.was(id) => {}
+            _ if !known => return Err(Violation::Stream(id)),
+            Kind::Data => return self.came(id, payload),
+            Kind::Credit => {
+                let more = <[u8; 4]>::try_from(payload).map(u32::from_le_bytes);
+                let more = more.map_err(|_| Violation::Contents(Kind::Credit))?;
+                if let Some(stream) = self.streams.get_mut(&id) {
+                    let credit = stream.credit.checked_add(more);
+                    let credit = credit.filter(|credit| more > 0 && *credit <= WINDOW);
+                    stream.credit = credit.ok_or(Violation::Contents(Kind::Credit))?;
+                }
+                return Ok(Some(Event::Credit(id)));
+            }
+            Kind::End => {
+                if !payload.is_empty() {
+                    return Err(Violation::Contents(Kind::End));
+                }
+                if let Some(stream) = self.streams.get_mut(&id)
+                    && !std::mem::take(&mut stream.open[1])
+                {
+                    return Err(Violation::Stream(id));
+                }
+                self.settle(id);
+                return Ok(Some(Event::End(id)));
+            }
+            Kind::Reset => {
+                self.forget(id);
+                return Ok(Some(Event::Reset(id)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first frame. A guest hears one again where its machine was restored: its host is another
+    /// then, and knows of no stream. A host hears it once.
+    fn greeted(&mut self, payload: &[u8]) -> Result<Event<'static>, Violation> {
+        if payload != self.role.peer().hello() || payload.len() != LENGTH {
+            return Err(Violation::Hello);
+        }
+        let again = std::mem::replace(&mut self.greeted, true);
+        if again {
+            if self.role == Role::Host {
+                return Err(Violation::Hello);
+            }
+            *self = Self::new(self.role);
+            self.greeted = true;
+        }
+        Ok(Event::Hello)
+    }
+
+    fn opened<'a>(&mut self, id: u32, payload: &'a [u8]) -> Result<Option<Event<'a>>, Violation> {
+        if self.is_own(id) || id <= self.last[1] {
+            return Err(Violation::Stream(id));
+        }
+        self.last[1] = id;
+        if self.theirs >= STREAMS {
+            self.frame(id, Kind::Reset, &[]);
+            return Ok(None);
+        }
+        self.theirs += 1;
+        self.streams.insert(id, Stream::new());
+        Ok(Some(Event::Opened(id, payload)))
+    }
+
+    fn came<'a>(&mut self, id: u32, payload: &'a [u8]) -> Result<Option<Event<'a>>, Violation> {
+        let Some(stream) = self.streams.get_mut(&id) else {
+            return Ok(None);
+        };
+        if !stream.open[1] || payload.is_empty() {
+            return Err(Violation::Stream(id));
+        }
+        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        let room = stream.room.checked_sub(length);
+        stream.room = room.ok_or(Violation::Window(id))?;
+        Ok(Some(Event::Data(id, payload)))
+    }
+}
+
+impl Stream {
+    fn new() -> Self {
+        Self {
+            credit: WINDOW,
+            room: WINDOW,
+            taken: 0,
+            open: [true; 2],
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "mux_tests.rs"]
+mod tests;
