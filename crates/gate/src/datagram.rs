@@ -14,14 +14,15 @@ struct Control([u8; 256]);
 
 /// A datagram's length and addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Received {
+pub struct Received {
     /// Bytes that were written to the buffer.
-    pub(crate) length: usize,
+    pub length: usize,
     /// Whether the datagram was longer than the buffer.
-    pub(crate) cut: bool,
-    pub(crate) source: SocketAddr,
+    pub cut: bool,
+    /// Who sent it.
+    pub source: SocketAddr,
     /// Where it was sent to.
-    pub(crate) destination: SocketAddr,
+    pub destination: SocketAddr,
 }
 
 /// Takes one datagram off a non-blocking socket.
@@ -29,7 +30,7 @@ pub(crate) struct Received {
 /// # Errors
 /// `WouldBlock` where there is none; `InvalidData` where the kernel did not say where it was sent
 /// to (the socket lacks `IP_RECVORIGDSTADDR`).
-pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Received> {
+pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Received> {
     let mut control = Control([0; 256]);
     // SAFETY: these are plain structures of the C interface, for which all zeroes is a value.
     let (mut source, mut header): (libc::sockaddr_storage, libc::msghdr) = unsafe { zeroed() };
@@ -103,7 +104,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<R
 ///
 /// # Errors
 /// `WouldBlock` where the socket's buffer is full, or what the kernel says.
-pub(crate) fn send(
+pub fn send(
     socket: BorrowedFd<'_>,
     payload: &[u8],
     from: IpAddr,

@@ -16,7 +16,7 @@ mod callers;
 mod charset;
 mod client_hello;
 mod context;
-mod datagram;
+pub mod datagram;
 mod decider;
 mod decode;
 mod destination;

@@ -59,11 +59,14 @@ const ATTEMPTS: [Attempt; 6] = [
         stage: "network",
         isolated: true,
         attempt: || {
-            nftables::install(nftables::Ports {
-                tcp: 1,
-                dns: 53,
-                udp: 2,
-            })
+            nftables::install(
+                nftables::Ports {
+                    tcp: 1,
+                    dns: 53,
+                    udp: 2,
+                },
+                true,
+            )
         },
     },
     Attempt {

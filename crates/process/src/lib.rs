@@ -21,6 +21,7 @@ mod doctor;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod git_config;
+pub mod guest;
 mod identity;
 mod image;
 mod init;

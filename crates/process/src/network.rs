@@ -82,7 +82,7 @@ pub(crate) fn set_up(v6: bool) -> io::Result<Vec<(Carried, OwnedFd)>> {
     }
     let proxy = SocketAddr::new(Ipv4Addr::LOCALHOST.into(), bailiwick_gate::PROXY_PORT);
     sockets.push((Carried::Proxy, listener(proxy)?));
-    nftables::install(v4)?;
+    nftables::install(v4, v6)?;
     Ok(sockets)
 }
 

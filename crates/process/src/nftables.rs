@@ -110,8 +110,8 @@ fn hand_over(batch: &mut Batch, protocol: u8, destination: Option<u16>, port: u1
     accept(batch);
 }
 
-fn rule(batch: &mut Batch, fill: impl FnOnce(&mut Batch)) {
-    let open = batch.begin(NEW_RULE, REQUEST | ACK | CREATE | APPEND, &header(INET));
+fn rule(batch: &mut Batch, family: u8, fill: impl FnOnce(&mut Batch)) {
+    let open = batch.begin(NEW_RULE, REQUEST | ACK | CREATE | APPEND, &header(family));
     batch.text(1, NAME);
     batch.text(2, CHAIN);
     batch.nest(4, fill);
@@ -132,18 +132,20 @@ fn own_loopback(batch: &mut Batch, family: u8) {
     accept(batch);
 }
 
-/// Installs the rule set in the current network namespace.
-pub(crate) fn install(ports: Ports) -> io::Result<()> {
+/// Installs the rule set in the current network namespace. A kernel without IPv6 has no table for both
+/// families.
+pub(crate) fn install(ports: Ports, v6: bool) -> io::Result<()> {
     const TCP: u8 = 6;
     const UDP: u8 = 17;
     const DNS: u16 = 53;
+    let table = if v6 { INET } else { IPV4 };
     let mut batch = Batch::new();
     let open = batch.begin(BATCH_BEGIN, REQUEST, &header(0));
     batch.end(&open);
-    let open = batch.begin(NEW_TABLE, REQUEST | ACK | CREATE | EXCL, &header(INET));
+    let open = batch.begin(NEW_TABLE, REQUEST | ACK | CREATE | EXCL, &header(table));
     batch.text(1, NAME);
     batch.end(&open);
-    let open = batch.begin(NEW_CHAIN, REQUEST | ACK | CREATE | EXCL, &header(INET));
+    let open = batch.begin(NEW_CHAIN, REQUEST | ACK | CREATE | EXCL, &header(table));
     batch.text(1, NAME);
     batch.text(3, CHAIN);
     batch.nest(4, |b| {
@@ -152,11 +154,15 @@ pub(crate) fn install(ports: Ports) -> io::Result<()> {
     });
     batch.text(7, "filter");
     batch.end(&open);
-    rule(&mut batch, |b| own_loopback(b, IPV4));
-    rule(&mut batch, |b| own_loopback(b, IPV6));
-    rule(&mut batch, |b| hand_over(b, TCP, None, ports.tcp));
-    rule(&mut batch, |b| hand_over(b, UDP, Some(DNS), ports.dns));
-    rule(&mut batch, |b| hand_over(b, UDP, None, ports.udp));
+    rule(&mut batch, table, |b| own_loopback(b, IPV4));
+    if v6 {
+        rule(&mut batch, table, |b| own_loopback(b, IPV6));
+    }
+    rule(&mut batch, table, |b| hand_over(b, TCP, None, ports.tcp));
+    rule(&mut batch, table, |b| {
+        hand_over(b, UDP, Some(DNS), ports.dns)
+    });
+    rule(&mut batch, table, |b| hand_over(b, UDP, None, ports.udp));
     let open = batch.begin(BATCH_END, REQUEST, &header(0));
     batch.end(&open);
     batch.send(NETFILTER)
