@@ -97,6 +97,9 @@ pub trait Handler {
     /// Those that end the loop.
     fn ready(&mut self, token: u32, line: &mut Line) -> Result<(), Fault>;
 
+    /// Something may have happened: called once in each turn of the loop.
+    fn turn(&mut self, _line: &mut Line) {}
+
     /// Whether so much waits for whoever takes it that the peer has to wait.
     fn is_full(&self) -> bool {
         false
@@ -143,6 +146,8 @@ impl<H: Handler> Pump<H> {
             self.line.read_files();
             self.line.flush()?;
             self.tell_of_the_dead();
+            self.handler.turn(&mut self.line);
+            self.line.flush()?;
             let stalled = self.handler.is_full() || self.line.is_stuck();
             self.line.settle(stalled)?;
             let now = self.line.has_files_to_read();

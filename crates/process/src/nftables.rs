@@ -34,7 +34,7 @@ const META_L4PROTO: u32 = 16;
 const META_NFPROTO: u32 = 15;
 const EQUAL: u32 = 0;
 /// The address family of a rule for every family, which may then name no address.
-const ANY_FAMILY: u32 = 0;
+const ANY_FAMILY: u8 = 0;
 const NETWORK_HEADER: u32 = 1;
 const TRANSPORT_HEADER: u32 = 2;
 const ACCEPT: u32 = 1;
@@ -94,8 +94,9 @@ fn accept(batch: &mut Batch) {
     });
 }
 
-/// Hands packets of a protocol to the listener at `port`, whatever their family.
-fn hand_over(batch: &mut Batch, protocol: u8, destination: Option<u16>, port: u16) {
+/// Hands packets of a protocol to the listener at `port`.
+fn hand_over(batch: &mut Batch, table: u8, protocol: u8, destination: Option<u16>, port: u16) {
+    let family = if table == INET { ANY_FAMILY } else { table };
     meta(batch, META_L4PROTO);
     compare(batch, EQUAL, &[protocol]);
     if let Some(destination) = destination {
@@ -104,7 +105,7 @@ fn hand_over(batch: &mut Batch, protocol: u8, destination: Option<u16>, port: u1
     }
     immediate(batch, &port.to_be_bytes());
     expression(batch, "tproxy", |b| {
-        b.number(1, ANY_FAMILY);
+        b.number(1, family.into());
         b.number(3, REGISTER);
     });
     accept(batch);
@@ -158,11 +159,11 @@ pub(crate) fn install(ports: Ports, v6: bool) -> io::Result<()> {
     if v6 {
         rule(&mut batch, table, |b| own_loopback(b, IPV6));
     }
-    rule(&mut batch, table, |b| hand_over(b, TCP, None, ports.tcp));
+    rule(&mut batch, table, |b| hand_over(b, table, TCP, None, ports.tcp));
     rule(&mut batch, table, |b| {
-        hand_over(b, UDP, Some(DNS), ports.dns)
+        hand_over(b, table, UDP, Some(DNS), ports.dns)
     });
-    rule(&mut batch, table, |b| hand_over(b, UDP, None, ports.udp));
+    rule(&mut batch, table, |b| hand_over(b, table, UDP, None, ports.udp));
     let open = batch.begin(BATCH_END, REQUEST, &header(0));
     batch.end(&open);
     batch.send(NETFILTER)

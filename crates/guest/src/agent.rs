@@ -1,0 +1,173 @@
+//! What the guest does with what the host says. The host has made this machine and is trusted; programs
+//! in here never reach this process but through the kernel.
+
+use crate::datagrams;
+use crate::jobs::{Jobs, end_all};
+use crate::network::Network;
+use crate::settle::settle;
+use crate::stages::Stages;
+use bailiwick_channel::frame::Kind;
+use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
+use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening};
+use bailiwick_process::guest::children;
+use rustix::fd::OwnedFd;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, socketpair};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+/// Tokens of the loop: ended children, then the sockets of datagrams, then those of connections.
+const CHILDREN: u32 = 0;
+const DATAGRAMS: u32 = 1 << 8;
+const CONNECTIONS: u32 = 1 << 16;
+
+/// The agent.
+pub(crate) struct Agent {
+    network: Network,
+    jobs: Jobs,
+    children: OwnedFd,
+    stages: Stages,
+    /// Connections that are listened for so far.
+    listening: usize,
+    done: bool,
+}
+
+impl Agent {
+    /// An agent on this line.
+    pub(crate) fn new(network: Network, stages: Stages, line: &Line) -> io::Result<Self> {
+        let mut agent = Self {
+            network,
+            jobs: Jobs::default(),
+            children: children()?,
+            stages,
+            listening: 0,
+            done: false,
+        };
+        line.watch(&agent.children, CHILDREN)?;
+        for (token, socket) in (DATAGRAMS..).zip(agent.network.datagrams()) {
+            line.watch(socket, token)?;
+        }
+        agent.listen(line)?;
+        Ok(agent)
+    }
+
+    fn listen(&mut self, line: &Line) -> io::Result<()> {
+        let all = (CONNECTIONS..).zip(self.network.connections());
+        for (token, socket) in all.skip(self.listening) {
+            line.watch(socket, token)?;
+            self.listening += 1;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, setting: &Setting, line: &mut Line) {
+        let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
+        let granted = settled.and_then(|()| {
+            self.network
+                .grant(&setting.loopback)
+                .and_then(|()| self.listen(line))
+                .map_err(|error| ("a port of the loopback".to_owned(), error))
+        });
+        let said = match granted {
+            Ok(()) => {
+                self.stages.mark("session");
+                ToHost::Ready(self.stages.take())
+            }
+            Err((what, error)) => ToHost::Failed {
+                what,
+                errno: error.raw_os_error().unwrap_or_default(),
+            },
+        };
+        line.send(&said);
+    }
+}
+
+impl Handler for Agent {
+    fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
+        self.stages.mark("agent");
+        line.send(&ToHost::Waiting(self.stages.take()));
+        Ok(())
+    }
+
+    fn message(&mut self, bytes: &[u8], line: &mut Line) -> Result<(), Fault> {
+        match Mux::decode(bytes, Kind::Message)? {
+            ToGuest::Begin(setting) => self.begin(&setting, line),
+            ToGuest::Exec(exec) => self.jobs.start(*exec, line),
+            ToGuest::Signal { job, signal } => self.jobs.signal(job, signal),
+            ToGuest::Resize { job, size } => self.jobs.resize(job, size),
+            // A program that has closed its socket waits for no answer.
+            ToGuest::Datagram { to, from, bytes } => {
+                let _ = datagrams::answer(to, from, &bytes);
+            }
+            ToGuest::Ping(number) => line.send(&ToHost::Pong(number)),
+            ToGuest::Quiesce => {
+                rustix::fs::sync();
+                line.send(&ToHost::Quiet);
+            }
+            ToGuest::Shutdown => {
+                end_all();
+                self.done = true;
+            }
+        }
+        Ok(())
+    }
+
+    fn opened(&mut self, _: u32, open: &[u8], _: &mut Line) -> Result<Opening, Fault> {
+        let ends = match Mux::decode(open, Kind::Open)? {
+            Open::Stdio => return Ok(Opening::Later),
+            Open::Inward { port } => inward(port),
+            Open::Echo => echo(),
+            _ => return Ok(Opening::Refused),
+        };
+        // What is refused is reset, which whoever has opened it takes for a refused connection.
+        Ok(ends.map_or(Opening::Refused, Opening::Leads))
+    }
+
+    fn over(&mut self, _: u32, line: &mut Line) {
+        self.jobs.tell(line);
+    }
+
+    fn ready(&mut self, token: u32, line: &mut Line) -> Result<(), Fault> {
+        match token {
+            CHILDREN => {
+                let _ = rustix::io::read(&self.children, &mut [0; 1024]);
+                self.jobs.collect(line);
+            }
+            CONNECTIONS.. => self.network.accept((token - CONNECTIONS) as usize, line)?,
+            _ => {
+                let socket = self.network.datagram((token - DATAGRAMS) as usize);
+                if let Some(datagram) = socket.map(datagrams::take).transpose()?.flatten() {
+                    line.send(&datagram);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, line: &mut Line) {
+        if self.jobs.has_news() {
+            self.jobs.tell(line);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}
+
+/// A connection to a port of the machine's own loopback.
+fn inward(port: u16) -> io::Result<Ends> {
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    // The loopback answers at once, whatever the answer is.
+    connect(&socket, &SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port))?;
+    Ends::both(socket)
+}
+
+/// Both ends of one pair: what comes goes back.
+fn echo() -> io::Result<Ends> {
+    let flags = SocketFlags::CLOEXEC;
+    let (a, b) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let mut ends = Ends::sink(a);
+    ends.source = Some(b);
+    Ok(ends)
+}

@@ -1,0 +1,93 @@
+//! The start of the machine, and what becomes of a failure in it: the host is told, or where there is no
+//! channel yet the console is, and the machine ends.
+
+use crate::agent::Agent;
+use crate::network::Network;
+use crate::power;
+use crate::root;
+use crate::stages::Stages;
+use bailiwick_channel::{Line, Pump, Role};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::fs::inotify;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::io;
+
+/// How the channel's name ends: it is the first port of its device.
+const CHANNEL: &[u8] = b"p1";
+
+/// Runs the machine to its end.
+pub(crate) fn run() -> ! {
+    // The kernel's log is what the host keeps of a machine that has not spoken. Programs have no such
+    // device.
+    let begun = root::begin();
+    let log = rustix::fs::open(c"/dev/kmsg", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    if let Err((what, error)) = start(begun) {
+        let line = format!("bailiwick-guest: {what}: {error}\n");
+        let _ = log.map(|log| rustix::io::write(log, line.as_bytes()));
+    }
+    power::off()
+}
+
+trait Step<T> {
+    fn step(self, what: &'static str) -> Result<T, (&'static str, io::Error)>;
+}
+impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
+    fn step(self, what: &'static str) -> Result<T, (&'static str, io::Error)> {
+        self.map_err(|error| (what, error.into()))
+    }
+}
+
+fn start(begun: Result<(), Errno>) -> Result<(), (&'static str, io::Error)> {
+    let mut stages = Stages::default();
+    begun.step("the kernel's file systems")?;
+    stages.mark("base");
+    root::image().step("the image")?;
+    stages.mark("image");
+    root::overlay().step("the overlay")?;
+    stages.mark("overlay");
+    let channel = channel().step("the channel")?;
+    stages.mark("channel");
+    root::complete().step("the root")?;
+    root::enter().step("the root")?;
+    stages.mark("root");
+    let network = Network::new().step("the network")?;
+    stages.mark("network");
+    let line = Line::new(channel, Role::Guest).step("the channel")?;
+    let agent = Agent::new(network, stages, &line).step("the agent")?;
+    match Pump::new(line, agent).run() {
+        Ok(()) => Ok(()),
+        Err(fault) => Err(("the channel", io::Error::other(fault.to_string()))),
+    }
+}
+
+/// Opens the channel, as soon as the kernel has found its device.
+fn channel() -> io::Result<OwnedFd> {
+    if let Some(channel) = port()? {
+        return Ok(channel);
+    }
+    let watch = inotify::init(inotify::CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&watch, c"/dev", inotify::WatchFlags::CREATE)?;
+    loop {
+        if let Some(channel) = port()? {
+            return Ok(channel);
+        }
+        let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], None);
+        let _ = rustix::io::read(&watch, &mut [0; 4096]);
+    }
+}
+
+/// The channel, where it is there: a port's file has the number of its device and its own.
+fn port() -> io::Result<Option<OwnedFd>> {
+    for entry in std::fs::read_dir("/dev")? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.as_encoded_bytes();
+        if name.starts_with(b"vport") && name.ends_with(CHANNEL) {
+            let flags = OFlags::RDWR | OFlags::CLOEXEC;
+            return Ok(Some(rustix::fs::open(entry.path(), flags, Mode::empty())?));
+        }
+    }
+    Ok(None)
+}

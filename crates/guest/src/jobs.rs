@@ -1,0 +1,290 @@
+//! Commands: how one starts, what its streams are, and when its end is told.
+//!
+//! Decision: an end is told behind everything that was said before it. The channel keeps its order, so
+//! that whoever hears of the end has heard all the rest.
+
+use crate::terminal;
+use bailiwick_channel::schema::{Exec, Size, Stream, ToHost};
+use bailiwick_channel::{Ends, Line};
+use bailiwick_process::guest::{NotStarted, Program, code_of};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
+};
+use std::ffi::OsString;
+use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+
+/// The number of the machine's own command, whose end is that of all others.
+const OWN: u32 = 0;
+
+/// Capabilities that programs keep (capability.h): those with which root manages its own files,
+/// processes and users. None with which it could change the machine's network, mounts, devices, clock
+/// or kernel, or look into this process.
+const KEPT: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 24, 28, 31];
+
+/// What a command says.
+#[derive(Debug)]
+struct Output {
+    stream: u32,
+    /// The side of this process; a second descriptor of it tells what is left.
+    file: OwnedFd,
+}
+
+/// A command that runs.
+#[derive(Debug)]
+struct Job {
+    number: u32,
+    pid: i32,
+    outputs: Vec<Output>,
+    /// Its terminal.
+    master: Option<OwnedFd>,
+    /// How it ended.
+    code: Option<u8>,
+}
+
+/// All commands.
+#[derive(Debug, Default)]
+pub(crate) struct Jobs {
+    running: Vec<Job>,
+    null: Option<OwnedFd>,
+}
+
+/// What a command gets, and what this process keeps of it.
+#[derive(Default)]
+struct Wired {
+    /// Its streams.
+    inside: [Option<OwnedFd>; 3],
+    /// The stream and this process's files of it.
+    outside: Vec<(u32, Ends)>,
+    outputs: Vec<Output>,
+    master: Option<OwnedFd>,
+    slave: Option<OwnedFd>,
+}
+
+fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
+    let mut wired = Wired::default();
+    if let Some((stream, size, modes)) = &exec.terminal {
+        let terminal = terminal::open(*size, modes.as_ref())?;
+        wired.outputs.push(Output {
+            stream: *stream,
+            file: terminal.master.try_clone()?,
+        });
+        let ends = Ends::both(terminal.master.try_clone()?)?;
+        wired.outside.push((*stream, ends));
+        wired.master = Some(terminal.master);
+        wired.slave = Some(terminal.slave);
+    }
+    for (number, (stream, inside)) in exec.streams.iter().zip(&mut wired.inside).enumerate() {
+        *inside = Some(match (stream, &wired.slave) {
+            (Stream::Terminal, Some(slave)) => slave.try_clone()?,
+            (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
+            (Stream::Pipe(id), _) => {
+                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                // Larger pipes are fewer turns between the program and this process.
+                let _ = rustix::pipe::fcntl_setpipe_size(&write, 256 * 1024);
+                if number == 0 {
+                    wired.outside.push((*id, Ends::sink(write)));
+                    read
+                } else {
+                    let file = read.try_clone()?;
+                    wired.outputs.push(Output { stream: *id, file });
+                    wired.outside.push((*id, Ends::source(read)));
+                    write
+                }
+            }
+        });
+    }
+    Ok(wired)
+}
+
+impl Jobs {
+    /// Starts a command; tells where that fails.
+    pub(crate) fn start(&mut self, exec: Exec, line: &mut Line) {
+        let job = exec.job;
+        let streams = streams_of(&exec);
+        let failed = match self.spawn(exec, line) {
+            Ok(()) => return,
+            Err(NotStarted::Folder(errno)) => ToHost::NoFolder { job, errno },
+            Err(NotStarted::Exec(errno)) => ToHost::ExecFailed { job, errno },
+        };
+        for stream in streams {
+            line.reset(stream);
+        }
+        line.send(&failed);
+    }
+
+    fn spawn(&mut self, exec: Exec, line: &mut Line) -> Result<(), NotStarted> {
+        let failed = |error: io::Error| {
+            NotStarted::Exec(error.raw_os_error().unwrap_or(Errno::IO.raw_os_error()))
+        };
+        let null = match &self.null {
+            Some(null) => null,
+            None => {
+                let flags = OFlags::RDWR | OFlags::CLOEXEC;
+                let null = rustix::fs::open(c"/dev/null", flags, Mode::empty());
+                self.null.insert(null.map_err(|e| failed(e.into()))?)
+            }
+        };
+        let wired = wire(&exec, null).map_err(failed)?;
+        let word = |bytes: Vec<u8>| OsString::from_vec(bytes);
+        let environment = exec.environment.into_iter();
+        let program = Program::new(
+            exec.argv.into_iter().map(word).collect(),
+            word(exec.cwd).into(),
+            environment
+                .map(|(key, value)| (word(key), word(value)))
+                .collect(),
+        )
+        .map_err(failed)?;
+        let umask = Mode::from_raw_mode(exec.umask);
+        let streams = wired
+            .inside
+            .each_ref()
+            .map(|fd| fd.as_ref().map(AsFd::as_fd));
+        let terminal = wired.slave.as_ref().map(AsFd::as_fd);
+        let pid = program.start(&mut || become_ready(streams, terminal, umask))?;
+        for (stream, ends) in wired.outside {
+            line.attach(stream, ends);
+        }
+        self.running.push(Job {
+            number: exec.job,
+            pid,
+            outputs: wired.outputs,
+            master: wired.master,
+            code: None,
+        });
+        Ok(())
+    }
+
+    /// Sends a signal to a command's process group.
+    pub(crate) fn signal(&self, number: u32, signal: i32) {
+        let job = self
+            .running
+            .iter()
+            .find(|job| job.number == number && job.code.is_none());
+        let pid = job.and_then(|job| Pid::from_raw(job.pid));
+        // SAFETY: the kernel refuses a number that is no signal, and the type is only a number.
+        let signal = unsafe { Signal::from_raw_unchecked(signal) };
+        if let Some(pid) = pid {
+            let _ = kill_process_group(pid, signal);
+        }
+    }
+
+    /// Gives a command's terminal another size.
+    pub(crate) fn resize(&self, number: u32, size: Size) {
+        let job = self.running.iter().find(|job| job.number == number);
+        if let Some(master) = job.and_then(|job| job.master.as_ref()) {
+            let _ = terminal::resize(master, size);
+        }
+    }
+
+    /// Collects what has ended or stopped.
+    pub(crate) fn collect(&mut self, line: &mut Line) {
+        let options = WaitOptions::NOHANG | WaitOptions::UNTRACED;
+        while let Ok(Some((pid, status))) = wait(options) {
+            let pid = pid.as_raw_nonzero().get();
+            let Some(job) = self.running.iter_mut().find(|job| job.pid == pid) else {
+                continue;
+            };
+            let number = job.number;
+            if let Some(signal) = status.stopping_signal() {
+                line.send(&ToHost::Stopped {
+                    job: number,
+                    signal,
+                });
+                continue;
+            }
+            job.code = Some(code_of(status));
+            if number == OWN {
+                // Nothing is left when the end is told, and nobody holds a pipe open.
+                end_all();
+            }
+        }
+        self.tell(line);
+    }
+
+    /// Tells of the ends of which everything before them was sent.
+    pub(crate) fn tell(&mut self, line: &mut Line) {
+        self.running.retain(|job| {
+            let Some(code) = job.code else { return true };
+            let said = |output: &Output| line.has(output.stream) && is_left(&output.file);
+            if job.outputs.iter().any(said) {
+                return true;
+            }
+            line.send(&ToHost::Ended {
+                job: job.number,
+                code,
+            });
+            false
+        });
+    }
+
+    /// Whether some command has ended that was not told.
+    pub(crate) fn has_news(&self) -> bool {
+        self.running.iter().any(|job| job.code.is_some())
+    }
+}
+
+/// Ends every process but this one.
+pub(crate) fn end_all() {
+    // SAFETY: kill(2) with -1 signals every process but the caller and those that it may not signal.
+    unsafe { libc::kill(-1, libc::SIGKILL) };
+}
+
+/// Whether a pipe or terminal holds bytes that were not read.
+fn is_left(file: &OwnedFd) -> bool {
+    rustix::io::ioctl_fionread(file).is_ok_and(|bytes| bytes > 0)
+}
+
+fn streams_of(exec: &Exec) -> Vec<u32> {
+    let pipes = exec.streams.iter().filter_map(|stream| match stream {
+        Stream::Pipe(id) => Some(*id),
+        Stream::Null | Stream::Terminal => None,
+    });
+    pipes
+        .chain(exec.terminal.iter().map(|(id, ..)| *id))
+        .collect()
+}
+
+/// In the command's own process, which has the memory of this one until it is executed: nothing here
+/// allocates.
+fn become_ready(
+    streams: [Option<BorrowedFd<'_>>; 3],
+    terminal: Option<BorrowedFd<'_>>,
+    umask: Mode,
+) -> Result<(), Errno> {
+    setsid()?;
+    if let Some(terminal) = terminal {
+        ioctl_tiocsctty(terminal)?;
+    }
+    let [stdin, stdout, stderr] = streams;
+    if let Some(stdin) = stdin {
+        rustix::stdio::dup2_stdin(stdin)?;
+    }
+    if let Some(stdout) = stdout {
+        rustix::stdio::dup2_stdout(stdout)?;
+    }
+    if let Some(stderr) = stderr {
+        rustix::stdio::dup2_stderr(stderr)?;
+    }
+    rustix::process::umask(umask);
+    give_up()
+}
+
+/// Gives up the capabilities that no program needs, for good.
+fn give_up() -> Result<(), Errno> {
+    for capability in 0..=40_u32 {
+        if !KEPT.contains(&capability) {
+            // SAFETY: PR_CAPBSET_DROP takes a number.
+            let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
+            if done != 0 {
+                return Err(Errno::PERM);
+            }
+        }
+    }
+    Ok(())
+}

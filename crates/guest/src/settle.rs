@@ -1,0 +1,142 @@
+//! What the host says of this session, put into force: who the machine is, what time it is, and which of
+//! the host's files appear.
+//!
+//! Decision: this happens after a restore as well as after a start, before any program of the session
+//! runs, so that two copies of one machine share neither name nor randomness.
+
+use crate::clock;
+use bailiwick_channel::schema::{Setting, Share, Shown};
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, unmount};
+use std::ffi::{CStr, OsStr};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// Where the share is mounted until its parts have their places.
+const SHARE: &CStr = c"/run/bailiwick/share";
+
+/// A step that failed.
+#[derive(Debug)]
+pub(crate) struct Unsettled {
+    /// What could not be done.
+    pub(crate) what: String,
+    /// Why.
+    pub(crate) error: io::Error,
+}
+
+fn step<T>(
+    what: impl Into<String>,
+    result: Result<T, impl Into<io::Error>>,
+) -> Result<T, Unsettled> {
+    result.map_err(|error| Unsettled {
+        what: what.into(),
+        error: error.into(),
+    })
+}
+
+fn path_of(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// Puts it into force.
+pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
+    step("the clock", clock::set(setting.now))?;
+    step("randomness", clock::stir(&setting.entropy))?;
+    step(
+        "the host name",
+        rustix::system::sethostname(&setting.hostname),
+    )?;
+    for (path, contents) in &setting.files {
+        let path = path_of(path);
+        step(path.display().to_string(), write(path, contents))?;
+    }
+    step(
+        "/etc/machine-id",
+        write(Path::new("/etc/machine-id"), &setting.machine),
+    )?;
+    step("the host's files", show(setting))?;
+    for (from, to) in &setting.links {
+        let (from, to) = (path_of(from), path_of(to));
+        // What the image has there already is the image's.
+        if from.symlink_metadata().is_err() {
+            step(from.display().to_string(), link(from, to))?;
+        }
+    }
+    limit(setting)
+}
+
+fn link(from: &Path, to: &Path) -> io::Result<()> {
+    if let Some(parent) = from.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    std::os::unix::fs::symlink(to, from)
+}
+
+/// Replaces a file, which may be a link of the image.
+fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    fs::write(path, contents)
+}
+
+/// Has the host's files appear at their places.
+fn show(setting: &Setting) -> io::Result<()> {
+    if setting.shown.is_empty() {
+        return Ok(());
+    }
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    rustix::fs::mkdir(SHARE, Mode::RWXU).or_else(|error| match error {
+        rustix::io::Errno::EXIST => Ok(()),
+        other => Err(other),
+    })?;
+    match setting.share {
+        Share::None => return Ok(()),
+        Share::NineP => {
+            let options = c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
+            mount(c"share", SHARE, c"9p", flags, Some(options))?;
+        }
+        Share::VirtioFs => mount(c"share", SHARE, c"virtiofs", flags, None::<&CStr>)?,
+        Share::Disk => mount(c"/dev/vdb", SHARE, c"ext4", flags, None::<&CStr>)?,
+    }
+    let base = path_of(SHARE.to_bytes());
+    for shown in &setting.shown {
+        place(base, shown)?;
+    }
+    // What nothing leads to is not reached by its path either.
+    unmount(SHARE, UnmountFlags::DETACH)?;
+    rustix::fs::rmdir(SHARE)?;
+    Ok(())
+}
+
+fn place(base: &Path, shown: &Shown) -> io::Result<()> {
+    let path = path_of(&shown.path);
+    let below = path.strip_prefix("/").unwrap_or(path);
+    if shown.folder {
+        fs::create_dir_all(path)?;
+    } else {
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        drop(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?);
+    }
+    Ok(mount_bind_recursive(base.join(below), path)?)
+}
+
+/// Holds the programs to their number; this process is not counted.
+fn limit(setting: &Setting) -> Result<(), Unsettled> {
+    let Some(processes) = setting.processes else {
+        return Ok(());
+    };
+    step(
+        "the limit of processes",
+        fs::write("/proc/sys/kernel/threads-max", processes.to_string()),
+    )
+}
