@@ -3,7 +3,7 @@
 
 use crate::broker::Rules;
 use crate::cpus::Cpus;
-use crate::identity::{self, Identity, Idmaps};
+use crate::identity::{Identity, Idmaps};
 use crate::init::Init;
 use crate::kept;
 use crate::kernel::{self, Fork};
@@ -84,10 +84,10 @@ impl Child {
         let (control, control_inside) = channel().map_err(fault("the control socket"))?;
         let (dial, dial_inside) = channel().map_err(fault("the control socket"))?;
         // The other namespaces cost most of a start: pid 1 makes them itself, meanwhile.
-        let namespaces = match (isolated, identity) {
+        let namespaces = match (isolated, identity.is_by_root()) {
             (false, _) => 0,
-            (true, Identity::Root) => libc::CLONE_NEWPID,
-            (true, Identity::User { .. }) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
+            (true, true) => libc::CLONE_NEWPID,
+            (true, false) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
         };
         let namespaces = match without(Layer::Pid) {
             true => namespaces & !libc::CLONE_NEWPID,
@@ -228,8 +228,8 @@ impl Prepared for Waiting {
         if !running.isolated {
             notices.extend(kept::without_namespaces(bounds));
         }
-        if running.isolated && identity == Identity::Root {
-            running.owner = Some(identity.inside());
+        if running.isolated && identity.is_by_root() {
+            running.owner = Some(identity.outside());
         }
         let message = setup::pack(&set_up).map_err(fault("the sandbox's plan"))?;
         let mut descriptors = vec![message.as_fd()];
@@ -247,6 +247,7 @@ impl Prepared for Waiting {
         running.made = files.map(|files| Made::new(identity, set_up, files));
         Ok(Box::new(Pending {
             running,
+            identity,
             dial,
             loopback,
             notices,
@@ -258,11 +259,11 @@ impl Prepared for Waiting {
 /// Whether host root gets the user namespace that his sandbox enters last: a machine may give him
 /// every other, and not that. An ordinary user's exists before everything else.
 pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
-    match identity {
-        Identity::Root => Idmaps::default()
+    match identity.is_by_root() {
+        true => Idmaps::default()
             .make(0, 0)
             .map_err(|e| layers::no_namespaces(&e)),
-        Identity::User { .. } => Ok(()),
+        false => Ok(()),
     }
 }
 
@@ -277,6 +278,7 @@ fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
 
 struct Pending {
     running: ProcessSandbox,
+    identity: Identity,
     dial: OwnedFd,
     /// The ports of the loopback that may be reached, where connections are made for the sandbox.
     loopback: Option<Vec<u16>>,
@@ -303,6 +305,7 @@ impl Begun for Pending {
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
         let Self {
             mut running,
+            identity,
             dial,
             loopback,
             notices,
@@ -315,7 +318,9 @@ impl Begun for Pending {
             match report {
                 Report::Based => {}
                 Report::MapIds => {
-                    identity::map_all(running.pid).map_err(fault("the sandbox's id map"))?;
+                    identity
+                        .map_all(running.pid)
+                        .map_err(fault("the sandbox's id map"))?;
                     tell(&running.control, &Order::IdsMapped).map_err(|_| gone())?;
                 }
                 Report::Failed { stage, errno } => return Err(layers::missing(&stage, errno)),

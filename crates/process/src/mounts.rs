@@ -290,8 +290,8 @@ fn make_folder(folder: &Path, mode: u32, owner: Option<Identity>) -> io::Result<
 /// Gives a path of the new root to the sandboxed program; a user's is his already.
 fn give(path: &Path, owner: Option<Identity>) -> io::Result<()> {
     match owner {
-        Some(Identity::Root) => {
-            let (uid, gid) = Identity::Root.inside();
+        Some(identity) if identity.is_by_root() => {
+            let (uid, gid) = identity.outside();
             std::os::unix::fs::chown(path, Some(uid), Some(gid))
         }
         _ => Ok(()),

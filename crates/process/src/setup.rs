@@ -70,7 +70,7 @@ impl SetUp {
         let enforced =
             policy.filesystem.protect_absent() == ProtectAbsent::Enforce && !without(Layer::Broker);
         let mut rules = enforced.then(|| Rules::of(policy, &host));
-        let root = identity == Identity::Root && !without(Layer::Identity);
+        let root = identity.is_by_root() && !without(Layer::Identity);
         let plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
         let bounds = match without(Layer::Limits) {
             true => Bounds::default(),

@@ -71,7 +71,7 @@ impl Skeleton {
             cover(&name_service(), resolv_conf().into_bytes()),
             cover(Path::new("/etc/hosts"), hosts_file().into_bytes()),
         ];
-        if identity == Identity::Root {
+        if identity.is_by_root() {
             for (path, line) in [
                 ("/etc/passwd", passwd_line(policy)),
                 ("/etc/group", group_line()),
