@@ -29,8 +29,34 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Linux namespaces, Landlock and seccomp, set up natively.
-#[derive(Debug, Default)]
-pub struct ProcessBackend;
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessBackend {
+    identity: fn() -> Identity,
+}
+
+impl ProcessBackend {
+    /// For commands.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            identity: Identity::of_caller,
+        }
+    }
+
+    /// For a [`bailiwick_sandbox::Monitor`], which every launch of it then has.
+    #[must_use]
+    pub const fn for_monitor() -> Self {
+        Self {
+            identity: Identity::of_monitor,
+        }
+    }
+}
+
+impl Default for ProcessBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 fn gone() -> Failure {
     Failure::fault(
@@ -58,7 +84,7 @@ impl Backend for ProcessBackend {
             }
             Err(error) => return Err(layers::no_proc(&error)),
         }
-        let identity = Identity::of_caller();
+        let identity = (self.identity)();
         let terminal = terminal.filter(|_| !without(Layer::Terminal));
         Ok(Box::new(Waiting {
             child: Child::fork(identity, true, terminal.clone()),
@@ -179,8 +205,15 @@ impl Prepared for Waiting {
         let dispensable = |layer: &str| launch.best_effort || !policy.requires(layer);
         let mut notices = Vec::new();
         let identity = self.identity;
+        if identity.is_monitor() != launch.monitor.is_some() {
+            return Err(Failure::fault(
+                "not started: a sandbox for a monitor was asked to run something else, or the other \
+                 way round\n  remedy: report this; it is a mistake of Bailiwick's",
+            ));
+        }
         let network = network::grants_any(&policy.network);
-        let accepted = dispensable("namespaces");
+        // A monitor shows files to a guest, which no other layer keeps from what the policy hides.
+        let accepted = dispensable("namespaces") && launch.monitor.is_none();
         let Child { mut running, dial } = self.settle(accepted, network, &mut notices)?;
         if running.isolated && kernel::landlock_abi() == 0 && dispensable("landlock") {
             notices.push("no Landlock here: nothing but the mounts stops writes".to_owned());
@@ -212,7 +245,7 @@ impl Prepared for Waiting {
                 policy,
                 &Plan::writable_on_host(policy).collect::<Vec<PathBuf>>(),
             ),
-            folders: set_up.plan.writable_folders().collect(),
+            folders: set_up.plan.written_folders().collect(),
             since: now,
             quarantine: launch
                 .private
@@ -236,7 +269,8 @@ impl Prepared for Waiting {
         descriptors.extend(idmaps.namespaces());
         descriptors.extend(launch.streams.into_iter().flatten());
         // What is replaced from here on is noticed: it is another file than these.
-        let files = set_up.command.is_none().then(|| made::files(&set_up));
+        let waits = set_up.command.is_none() && launch.monitor.is_none();
+        let files = waits.then(|| made::files(&set_up));
         match send(&running.control, &Order::SetUp, &descriptors) {
             // It is gone already; its last report says why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -270,7 +304,7 @@ pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
 /// The user namespaces that change the owners of the plan's files.
 fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
     let mut made = Idmaps::default();
-    for (uid, gid) in plan.binds.iter().filter_map(|bind| bind.owner) {
+    for (uid, gid) in plan.mounts().filter_map(|bind| bind.owner) {
         made.make(uid, gid)?;
     }
     Ok(made)

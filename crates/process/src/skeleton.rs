@@ -87,6 +87,16 @@ impl Skeleton {
         }
     }
 
+    /// The skeleton of a monitor: what it needs besides it is given by name.
+    pub(crate) fn of_monitor(identity: Identity) -> Self {
+        Self {
+            files: Vec::new(),
+            covered: Vec::new(),
+            trust: None,
+            home: runtime_folder(identity),
+        }
+    }
+
     /// Folders that every program may write to.
     pub(crate) fn scratch(&self, identity: Identity) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = FOLDERS
