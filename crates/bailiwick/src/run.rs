@@ -10,6 +10,9 @@ use bailiwick_sandbox::{Early, ExecRequest, Finished, RunRequest, ServeRequest};
 use std::ffi::OsString;
 use std::io::Write;
 
+/// How commands are isolated.
+const PROCESS: ProcessBackend = ProcessBackend::new();
+
 /// Begins the sandbox of a `run` before its command line is read. Where that has mistakes, the
 /// sandbox is dropped.
 pub(crate) fn early(words: &[OsString]) -> Option<Early> {
@@ -21,7 +24,7 @@ pub(crate) fn early(words: &[OsString]) -> Option<Early> {
         // Told again, with the reason, when the line was read.
         startup::enable().ok()?;
     }
-    Early::begin(&ProcessBackend, has("--cold") || has("--trace-startup"))
+    Early::begin(&PROCESS, has("--cold") || has("--trace-startup"))
 }
 
 /// Runs a command in a sandbox.
@@ -55,7 +58,7 @@ pub(crate) fn serve(arguments: ServeArguments, line: Vec<OsString>) -> Done {
         spare,
     };
     if arguments.spare {
-        return bailiwick_sandbox::spare(&ProcessBackend, &request);
+        return bailiwick_sandbox::spare(&PROCESS, &request);
     }
     bailiwick_sandbox::serve(&request)
 }
@@ -91,7 +94,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
     let finished = bailiwick_sandbox::run(
-        &ProcessBackend,
+        &PROCESS,
         RunRequest {
             policy,
             name: common.name,

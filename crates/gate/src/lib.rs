@@ -77,4 +77,4 @@ pub use outer_proxy::OuterProxy;
 pub use secrets::Secret;
 pub use secure::Inspection;
 pub use settings::Settings;
-pub use sockets::{Call, Calls, Inside, PROXY_PORT, Sockets, Source};
+pub use sockets::{Call, Calls, Inside, IpFamily, PROXY_PORT, Sockets, Source};

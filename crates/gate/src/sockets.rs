@@ -3,6 +3,7 @@
 
 use std::fmt::Debug;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// The port of the proxy on the sandbox's own loopback: HTTP and SOCKS5, told apart by the first
@@ -70,12 +71,37 @@ pub trait Source: Send + Debug {
     fn answer(&self, number: u64, errno: i32) -> io::Result<()>;
 }
 
-/// The way from the host to a server inside the sandbox.
+/// The kind of a socket's addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IpFamily {
+    /// IPv4.
+    V4,
+    /// IPv6.
+    V6,
+}
+
+/// The way from the host into the sandbox's network.
 pub trait Inside: Send + Sync {
     /// A non-blocking TCP socket that was created inside the sandbox and is connecting to this
-    /// port of the sandbox's loopback; the connection may still be in progress.
+    /// address; the connection may still be in progress. Any address but those of the loopback leads
+    /// to the gate's own listeners, with that address as the destination.
     ///
     /// # Errors
     /// Where the sandbox is gone or refuses at once.
-    fn connect(&self, port: u16) -> io::Result<OwnedFd>;
+    fn connect_to(&self, to: SocketAddr) -> io::Result<OwnedFd>;
+
+    /// A non-blocking, unbound UDP socket that was created inside the sandbox: what is sent with it
+    /// comes to the gate's own sockets.
+    ///
+    /// # Errors
+    /// Where the sandbox is gone or has no such addresses.
+    fn datagrams(&self, family: IpFamily) -> io::Result<OwnedFd>;
+
+    /// The same as [`Inside::connect_to`], with a server at this port of the sandbox's loopback.
+    ///
+    /// # Errors
+    /// Those of [`Inside::connect_to`].
+    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
+        self.connect_to((Ipv4Addr::LOCALHOST, port).into())
+    }
 }

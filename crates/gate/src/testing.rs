@@ -9,7 +9,7 @@ use crate::resolver::Resolver;
 use crate::secrets::Secret;
 use crate::secure::Inspection;
 use crate::settings::Settings;
-use crate::sockets::Inside;
+use crate::sockets::{Inside, IpFamily};
 use crate::{proxy, transparent};
 use bailiwick_event::{Act, Decision, Host, RuleRef};
 use std::collections::{HashMap, HashSet};
@@ -204,8 +204,12 @@ impl Decider for Script {
 pub(crate) struct Here;
 
 impl Inside for Here {
-    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
-        Ok(std::net::TcpStream::connect(("127.0.0.1", port))?.into())
+    fn connect_to(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+        Ok(std::net::TcpStream::connect(to)?.into())
+    }
+
+    fn datagrams(&self, _: IpFamily) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::Unsupported.into())
     }
 }
 

@@ -7,7 +7,7 @@ use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A value and the line that wrote it.
@@ -100,6 +100,18 @@ impl Effective {
     #[must_use]
     pub fn requires(&self, layer: &str) -> bool {
         self.require.is_empty() || self.require.iter().any(|entry| entry.value == layer)
+    }
+
+    /// Leaves out what is granted (`read`, `write`, `private`) at paths that `keep` does not accept;
+    /// of a pattern, the folder that it looks in. What is denied or protected stays so.
+    pub fn retain_paths(&mut self, keep: impl Fn(&Path) -> bool) {
+        let files = &mut self.filesystem;
+        for granted in [&mut files.read, &mut files.write, &mut files.private] {
+            granted.retain(|entry| match &entry.pattern {
+                PathPattern::Path(path) => keep(path),
+                PathPattern::Glob { root, .. } => keep(root),
+            });
+        }
     }
 }
 
@@ -352,4 +364,52 @@ pub struct Limits {
     /// Bytes of stdout and stderr together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output: Option<Sourced<u64>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_granted_can_be_left_out_and_what_is_denied_stays() {
+        let entry = |pattern| PathEntry {
+            pattern,
+            origin: Origin::built_in(),
+        };
+        let path = |path: &str| entry(PathPattern::Path(path.into()));
+        let glob = |root: &str| {
+            entry(PathPattern::Glob {
+                root: root.into(),
+                glob: "*".to_owned(),
+            })
+        };
+        let mut policy = Effective {
+            workspace: "/ws".into(),
+            home: "/home".into(),
+            layers: Vec::new(),
+            filesystem: FilesystemPolicy {
+                read: vec![path("/usr"), path("/home/tools"), glob("/usr/share")],
+                write: vec![path("/ws")],
+                private: vec![path("/usr/cache")],
+                deny: vec![path("/usr/secret")],
+                protect: vec![path("/usr/kept")],
+                protect_absent: None,
+            },
+            network: NetworkPolicy::default(),
+            environment: Environment::default(),
+            limits: Limits::default(),
+            require: Vec::new(),
+            ask: Ask::default(),
+            secrets: Vec::new(),
+            rules: Vec::new(),
+            rule_locks: RuleLocks::default(),
+        };
+        policy.retain_paths(|path| !path.starts_with("/usr"));
+        let files = policy.filesystem;
+        assert_eq!(files.read, [path("/home/tools")]);
+        assert_eq!(files.write, [path("/ws")]);
+        assert_eq!(files.private, []);
+        assert_eq!(files.deny, [path("/usr/secret")]);
+        assert_eq!(files.protect, [path("/usr/kept")]);
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::broker::Rules;
 use crate::cpus::Cpus;
-use crate::identity::{self, Identity, Idmaps};
+use crate::identity::{Identity, Idmaps};
 use crate::init::Init;
 use crate::kept;
 use crate::kernel::{self, Fork};
@@ -29,8 +29,34 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Linux namespaces, Landlock and seccomp, set up natively.
-#[derive(Debug, Default)]
-pub struct ProcessBackend;
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessBackend {
+    identity: fn() -> Identity,
+}
+
+impl ProcessBackend {
+    /// For commands.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            identity: Identity::of_caller,
+        }
+    }
+
+    /// For a [`bailiwick_sandbox::Monitor`], which every launch of it then has.
+    #[must_use]
+    pub const fn for_monitor() -> Self {
+        Self {
+            identity: Identity::of_monitor,
+        }
+    }
+}
+
+impl Default for ProcessBackend {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 fn gone() -> Failure {
     Failure::fault(
@@ -58,7 +84,7 @@ impl Backend for ProcessBackend {
             }
             Err(error) => return Err(layers::no_proc(&error)),
         }
-        let identity = Identity::of_caller();
+        let identity = (self.identity)();
         let terminal = terminal.filter(|_| !without(Layer::Terminal));
         Ok(Box::new(Waiting {
             child: Child::fork(identity, true, terminal.clone()),
@@ -84,10 +110,10 @@ impl Child {
         let (control, control_inside) = channel().map_err(fault("the control socket"))?;
         let (dial, dial_inside) = channel().map_err(fault("the control socket"))?;
         // The other namespaces cost most of a start: pid 1 makes them itself, meanwhile.
-        let namespaces = match (isolated, identity) {
+        let namespaces = match (isolated, identity.is_by_root()) {
             (false, _) => 0,
-            (true, Identity::Root) => libc::CLONE_NEWPID,
-            (true, Identity::User { .. }) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
+            (true, true) => libc::CLONE_NEWPID,
+            (true, false) => libc::CLONE_NEWPID | libc::CLONE_NEWUSER,
         };
         let namespaces = match without(Layer::Pid) {
             true => namespaces & !libc::CLONE_NEWPID,
@@ -179,8 +205,15 @@ impl Prepared for Waiting {
         let dispensable = |layer: &str| launch.best_effort || !policy.requires(layer);
         let mut notices = Vec::new();
         let identity = self.identity;
+        if identity.is_monitor() != launch.monitor.is_some() {
+            return Err(Failure::fault(
+                "not started: a sandbox for a monitor was asked to run something else, or the other \
+                 way round\n  remedy: report this; it is a mistake of Bailiwick's",
+            ));
+        }
         let network = network::grants_any(&policy.network);
-        let accepted = dispensable("namespaces");
+        // A monitor shows files to a guest, which no other layer keeps from what the policy hides.
+        let accepted = dispensable("namespaces") && launch.monitor.is_none();
         let Child { mut running, dial } = self.settle(accepted, network, &mut notices)?;
         if running.isolated && kernel::landlock_abi() == 0 && dispensable("landlock") {
             notices.push("no Landlock here: nothing but the mounts stops writes".to_owned());
@@ -212,7 +245,7 @@ impl Prepared for Waiting {
                 policy,
                 &Plan::writable_on_host(policy).collect::<Vec<PathBuf>>(),
             ),
-            folders: set_up.plan.writable_folders().collect(),
+            folders: set_up.plan.written_folders().collect(),
             since: now,
             quarantine: launch
                 .private
@@ -228,15 +261,16 @@ impl Prepared for Waiting {
         if !running.isolated {
             notices.extend(kept::without_namespaces(bounds));
         }
-        if running.isolated && identity == Identity::Root {
-            running.owner = Some(identity.inside());
+        if running.isolated && identity.is_by_root() {
+            running.owner = Some(identity.outside());
         }
         let message = setup::pack(&set_up).map_err(fault("the sandbox's plan"))?;
         let mut descriptors = vec![message.as_fd()];
         descriptors.extend(idmaps.namespaces());
         descriptors.extend(launch.streams.into_iter().flatten());
         // What is replaced from here on is noticed: it is another file than these.
-        let files = set_up.command.is_none().then(|| made::files(&set_up));
+        let waits = set_up.command.is_none() && launch.monitor.is_none();
+        let files = waits.then(|| made::files(&set_up));
         match send(&running.control, &Order::SetUp, &descriptors) {
             // It is gone already; its last report says why.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -247,6 +281,7 @@ impl Prepared for Waiting {
         running.made = files.map(|files| Made::new(identity, set_up, files));
         Ok(Box::new(Pending {
             running,
+            identity,
             dial,
             loopback,
             notices,
@@ -258,18 +293,18 @@ impl Prepared for Waiting {
 /// Whether host root gets the user namespace that his sandbox enters last: a machine may give him
 /// every other, and not that. An ordinary user's exists before everything else.
 pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
-    match identity {
-        Identity::Root => Idmaps::default()
+    match identity.is_by_root() {
+        true => Idmaps::default()
             .make(0, 0)
             .map_err(|e| layers::no_namespaces(&e)),
-        Identity::User { .. } => Ok(()),
+        false => Ok(()),
     }
 }
 
 /// The user namespaces that change the owners of the plan's files.
 fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
     let mut made = Idmaps::default();
-    for (uid, gid) in plan.binds.iter().filter_map(|bind| bind.owner) {
+    for (uid, gid) in plan.mounts().filter_map(|bind| bind.owner) {
         made.make(uid, gid)?;
     }
     Ok(made)
@@ -277,6 +312,7 @@ fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
 
 struct Pending {
     running: ProcessSandbox,
+    identity: Identity,
     dial: OwnedFd,
     /// The ports of the loopback that may be reached, where connections are made for the sandbox.
     loopback: Option<Vec<u16>>,
@@ -303,6 +339,7 @@ impl Begun for Pending {
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
         let Self {
             mut running,
+            identity,
             dial,
             loopback,
             notices,
@@ -315,7 +352,9 @@ impl Begun for Pending {
             match report {
                 Report::Based => {}
                 Report::MapIds => {
-                    identity::map_all(running.pid).map_err(fault("the sandbox's id map"))?;
+                    identity
+                        .map_all(running.pid)
+                        .map_err(fault("the sandbox's id map"))?;
                     tell(&running.control, &Order::IdsMapped).map_err(|_| gone())?;
                 }
                 Report::Failed { stage, errno } => return Err(layers::missing(&stage, errno)),

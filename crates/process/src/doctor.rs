@@ -159,17 +159,17 @@ fn landlock(abi: i64) -> State {
 fn try_in_child(tried: &Attempt) -> io::Result<()> {
     let identity = Identity::of_caller();
     let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWPID | libc::CLONE_NEWNET;
-    let flags = match (tried.isolated, identity) {
+    let flags = match (tried.isolated, identity.is_by_root()) {
         (false, _) => 0,
-        (true, Identity::Root) => namespaces,
-        (true, Identity::User { .. }) => namespaces | libc::CLONE_NEWUSER,
+        (true, true) => namespaces,
+        (true, false) => namespaces | libc::CLONE_NEWUSER,
     };
     match kernel::fork_into(flags)? {
         Fork::Child => {
-            let isolated = || match identity {
-                _ if !tried.isolated => Ok(()),
-                Identity::Root => mounts::keep_private(),
-                Identity::User { .. } => identity.map_self().and_then(|()| mounts::keep_private()),
+            let isolated = || match (tried.isolated, identity.is_by_root()) {
+                (false, _) => Ok(()),
+                (true, true) => mounts::keep_private(),
+                (true, false) => identity.map_self().and_then(|()| mounts::keep_private()),
             };
             let result = isolated()
                 .and_then(|()| Ok(rustix::thread::set_no_new_privs(true)?))

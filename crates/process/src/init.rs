@@ -235,7 +235,7 @@ impl Init {
             let entered = entered;
             let aside = scope.spawn(aside);
             self.leave_terminal().stage("session")?;
-            if self.identity != Identity::Root {
+            if !self.identity.is_by_root() {
                 self.identity.map_self().stage("user")?;
             }
             startup::mark(Mark::Namespaces);
@@ -309,13 +309,13 @@ impl Init {
         v6: bool,
         wait: impl FnOnce() -> Result<Vec<(Carried, OwnedFd)>, Stop>,
     ) -> Result<Complete, Stop> {
-        let (mut carried, wait, may_go) = match self.identity {
-            Identity::Root if without(Layer::Identity) => (wait()?, None, false),
-            Identity::Root => {
+        let (mut carried, wait, may_go) = match self.identity.is_by_root() {
+            true if without(Layer::Identity) => (wait()?, None, false),
+            true => {
                 let carried = wait()?;
                 (carried, None, self.leave_root()?)
             }
-            Identity::User { .. } => (Vec::new(), Some(wait), false),
+            false => (Vec::new(), Some(wait), false),
         };
         // Changing the user clears the death signal and the dumpable flag.
         die_with_parent().stage("supervision")?;
@@ -401,7 +401,7 @@ impl Init {
             rustix::stdio::stdout(),
             rustix::stdio::stderr(),
         ];
-        let (uid, gid) = self.identity.inside();
+        let (uid, gid) = self.identity.outside();
         identity::own_pipes(&streams, uid, gid).stage("user")?;
         enter_user_namespace().stage("user")?;
         tell(&self.control, &Report::MapIds).stage("user")?;
@@ -414,6 +414,7 @@ impl Init {
                 _ => return Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("user"),
             }
         }
+        let (uid, gid) = self.identity.inside();
         kernel::become_user(uid, gid).stage("user")?;
         Ok(may_go)
     }

@@ -35,6 +35,7 @@ mod live;
 pub mod machine;
 mod made;
 mod message;
+mod monitor;
 mod mounts;
 mod netlink;
 mod network;

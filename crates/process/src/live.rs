@@ -299,7 +299,7 @@ impl Live {
                 self.obey();
             }
             if dial && self.init.isolated {
-                self.connect();
+                self.make_socket();
             }
             self.look();
             if child {
@@ -496,12 +496,15 @@ impl Live {
         }
     }
 
-    fn connect(&self) {
+    /// Makes a socket for the supervisor, which waits for it.
+    fn make_socket(&self) {
         let dial = &self.init.dial;
-        let Ok(Some((Order::Connect(port), _))) = receive::<Order>(dial) else {
-            return;
+        let made = match receive::<Order>(dial) {
+            Ok(Some((Order::Connect(to), _))) => network::dial(to),
+            Ok(Some((Order::Datagrams { v6 }, _))) => network::datagrams(v6),
+            _ => return,
         };
-        let _ = match network::dial(port) {
+        let _ = match made {
             Ok(socket) => send(dial, &0_i32, &[socket]),
             Err(error) => tell(dial, &error.raw_os_error().unwrap_or(libc::EIO)),
         };

@@ -8,6 +8,7 @@ pub(crate) use bailiwick_sandbox::packet::{
 };
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
+use std::net::SocketAddr;
 
 /// From pid 1 to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,8 +131,13 @@ pub(crate) enum Order {
         /// Which signal.
         signal: i32,
     },
-    /// Open a connection to this port of the sandbox's loopback.
-    Connect(u16),
+    /// Open a connection to this address in the sandbox's network.
+    Connect(SocketAddr),
+    /// Make a socket for datagrams in the sandbox's network.
+    Datagrams {
+        /// For IPv6; else for IPv4.
+        v6: bool,
+    },
 }
 
 #[cfg(test)]

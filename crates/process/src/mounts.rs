@@ -5,6 +5,7 @@
 
 use crate::identity::Identity;
 use crate::kernel::mount_setattr;
+use crate::monitor;
 use crate::plan::{Access, Bind, Mask, Plan};
 use crate::setup::SetUp;
 use crate::skeleton::{Content, FOLDERS, Skeleton, runtime_folder};
@@ -33,15 +34,19 @@ const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 /// Sources of masks, below the new root; removed when every mask is in place.
 const MASKS: &str = "/.masks";
 
-const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
-const HARMLESS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+pub(crate) const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
+pub(crate) const HARMLESS: u64 = libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
 
-/// What every mount of the host's files has.
-fn harmless() -> u64 {
-    match without(Layer::NoSuid) {
-        true => 0,
-        false => HARMLESS,
-    }
+/// What the mount of a file or folder of the host has. `shown` says whether it is one that a monitor
+/// shows.
+fn attributes(access: Access, shown: bool) -> u64 {
+    let harmless = match access {
+        _ if without(Layer::NoSuid) => 0,
+        Access::Device => libc::MOUNT_ATTR_NOSUID,
+        _ => HARMLESS,
+    };
+    let read_only = access == Access::Read && !without(Layer::ReadOnly);
+    harmless | if read_only { READ_ONLY } else { 0 } | if shown { monitor::NO_EXEC } else { 0 }
 }
 
 /// A step and the error that it ended with.
@@ -62,7 +67,7 @@ fn at<T>(
 }
 
 /// A path of the new root before it is entered.
-fn inside(path: &Path) -> PathBuf {
+pub(crate) fn inside(path: &Path) -> PathBuf {
     Path::new(NEW).join(path.strip_prefix("/").unwrap_or(path))
 }
 
@@ -78,7 +83,7 @@ pub(crate) fn clone_tree(path: &Path) -> io::Result<OwnedFd> {
 
 /// Opens what a path without links leads to. The plan has resolved every link; one that is met now
 /// was put there since.
-fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     Ok(openat2(
         CWD,
@@ -89,7 +94,7 @@ fn open_without_links(path: &Path) -> io::Result<OwnedFd> {
     )?)
 }
 
-fn attach(tree: &OwnedFd, path: &Path) -> io::Result<()> {
+pub(crate) fn attach(tree: &OwnedFd, path: &Path) -> io::Result<()> {
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
     let place = open_without_links(path)?;
     Ok(move_mount(tree.as_fd(), c"", place.as_fd(), c"", flags)?)
@@ -103,7 +108,7 @@ fn attach_new(tree: &OwnedFd, path: &Path) -> io::Result<()> {
 }
 
 /// Makes a folder and those above it; what exists stays as it is.
-fn make_folders(path: &Path) -> io::Result<()> {
+pub(crate) fn make_folders(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new()
         .recursive(true)
         .mode(0o755)
@@ -206,16 +211,17 @@ pub(crate) fn enter(
         let known = set_up.owners.iter().position(|known| *known == owner)?;
         idmaps.get(known)
     };
+    let share = plan.shown.as_ref().map(|shown| shown.share.as_path());
     let mut trees = Vec::with_capacity(plan.binds.len());
-    for bind in &plan.binds {
+    for bind in plan.mounts() {
         let name = || bind.source.display().to_string();
-        let tree = at(name(), clone_tree(&bind.source))?;
-        let set = harmless()
-            | if bind.access == Access::Read && !without(Layer::ReadOnly) {
-                READ_ONLY
-            } else {
-                0
-            };
+        let tree = match bind.access == Access::Device && identity.is_by_root() {
+            true => monitor::device(&bind.source, identity),
+            false => clone_tree(&bind.source),
+        };
+        let tree = at(name(), tree)?;
+        let shown = share.is_some_and(|share| bind.at.starts_with(share));
+        let set = attributes(bind.access, shown);
         let idmap = idmap(bind);
         if bind.owner.is_some() != idmap.is_some() {
             return at(name(), Err(io::Error::from_raw_os_error(libc::EPROTO)));
@@ -231,6 +237,9 @@ pub(crate) fn enter(
         make_folder(&skeleton.home, 0o755, Some(identity)),
     )?;
     files(skeleton, identity)?;
+    if let Some(share) = share {
+        at(share.display().to_string(), monitor::begin(share))?;
+    }
     for link in &plan.links {
         let path = inside(&link.at);
         if let Some(parent) = path.parent() {
@@ -239,7 +248,7 @@ pub(crate) fn enter(
         // A folder of the skeleton may stand in its place already.
         let _ = symlink(&link.target, &path);
     }
-    for (bind, tree) in plan.binds.iter().zip(&trees) {
+    for (bind, tree) in plan.mounts().zip(&trees) {
         let path = inside(&bind.at);
         at(
             bind.at.display().to_string(),
@@ -255,6 +264,9 @@ pub(crate) fn enter(
         authorities(trust)?;
     }
     restrict(plan)?;
+    if let Some(share) = share {
+        at(share.display().to_string(), monitor::close(share))?;
+    }
     at("the private root", rustix::process::chdir(NEW))?;
     at("the private root", rustix::process::pivot_root(".", "."))
 }
@@ -290,8 +302,8 @@ fn make_folder(folder: &Path, mode: u32, owner: Option<Identity>) -> io::Result<
 /// Gives a path of the new root to the sandboxed program; a user's is his already.
 fn give(path: &Path, owner: Option<Identity>) -> io::Result<()> {
     match owner {
-        Some(Identity::Root) => {
-            let (uid, gid) = Identity::Root.inside();
+        Some(identity) if identity.is_by_root() => {
+            let (uid, gid) = identity.outside();
             std::os::unix::fs::chown(path, Some(uid), Some(gid))
         }
         _ => Ok(()),

@@ -224,12 +224,22 @@ fn listener(address: SocketAddr) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Opens a connection to the sandbox's loopback; it is in progress when this returns.
-pub(crate) fn dial(port: u16) -> io::Result<OwnedFd> {
+/// Opens a connection in the sandbox's network; it is in progress when this returns.
+pub(crate) fn dial(to: SocketAddr) -> io::Result<OwnedFd> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
-    match rustix::net::connect(&socket, &SocketAddr::new(Ipv4Addr::LOCALHOST.into(), port)) {
+    let socket = socket_with(family(to), SocketType::STREAM, flags, None)?;
+    match rustix::net::connect(&socket, &to) {
         Ok(()) | Err(Errno::INPROGRESS) => Ok(socket),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Makes a socket for datagrams in the sandbox's network.
+pub(crate) fn datagrams(v6: bool) -> io::Result<OwnedFd> {
+    let family = match v6 {
+        true => AddressFamily::INET6,
+        false => AddressFamily::INET,
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    Ok(socket_with(family, SocketType::DGRAM, flags, None)?)
 }

@@ -32,6 +32,11 @@ pub(crate) struct Resolved {
 
 /// Resolves an absolute path; `None` where it leads nowhere that the caller can see.
 pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
+    resolve_in(Path::new("/"), path)
+}
+
+/// The same for whom `root` is the root; so are the paths of what comes out.
+pub(crate) fn resolve_in(root: &Path, path: &Path) -> Option<Resolved> {
     const LINKS: usize = 40;
     let mut todo: VecDeque<OsString> = parts(path).collect();
     let mut real = PathBuf::from("/");
@@ -43,7 +48,8 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
             continue;
         }
         let next = real.join(&part);
-        let kind = fs::symlink_metadata(&next).ok()?.file_type();
+        let here = below(root, &next);
+        let kind = fs::symlink_metadata(&here).ok()?.file_type();
         folder = kind.is_dir();
         if !kind.is_symlink() {
             real = next;
@@ -52,7 +58,7 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
         if links.len() == LINKS {
             return None;
         }
-        let target = fs::read_link(&next).ok()?;
+        let target = fs::read_link(&here).ok()?;
         if target.is_absolute() {
             real = PathBuf::from("/");
         }
@@ -67,6 +73,20 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
         links,
         folder,
     })
+}
+
+/// Whether a path has a name for whom `root` is the root, wherever a link of that name leads.
+pub(crate) fn is_there(root: &Path, path: &Path) -> bool {
+    let folder = path.parent().and_then(|folder| resolve_in(root, folder));
+    folder.zip(path.file_name()).is_some_and(|(folder, name)| {
+        let here = below(root, &folder.real.join(name));
+        here.symlink_metadata().is_ok()
+    })
+}
+
+/// Where a path is that is absolute for whom `root` is the root.
+pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {

@@ -6,7 +6,8 @@
 //! why there is no list of secrets to hide: forgetting one cannot show it.
 
 use crate::broker::{Rules, Verdict};
-use crate::paths::{self, Link};
+use crate::monitor::Shown;
+use crate::paths::{self, Link, below};
 use crate::setup::{raw, raw_list};
 use crate::walk::{self, Budget, WalkError};
 use bailiwick_event::{Failure, Refused, RuleRef, Text};
@@ -24,6 +25,8 @@ pub(crate) enum Access {
     Read,
     Private,
     Write,
+    /// A device of a monitor's.
+    Device,
 }
 
 /// One mount of the host's files.
@@ -65,6 +68,8 @@ pub(crate) struct Plan {
     pub(crate) protected: Vec<PathBuf>,
     /// Paths that become unreadable.
     pub(crate) masked: Vec<Mask>,
+    /// What is a monitor's, where one shows all of this.
+    pub(crate) shown: Option<Shown>,
     /// What the user should know.
     #[serde(skip)]
     pub(crate) notices: Vec<String>,
@@ -94,10 +99,27 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Puts everything below a folder.
+    pub(crate) fn move_below(&mut self, share: &Path) {
+        let places = (self.links.iter_mut().map(|link| &mut link.at))
+            .chain(self.binds.iter_mut().map(|bind| &mut bind.at))
+            .chain(&mut self.pinned)
+            .chain(&mut self.protected)
+            .chain(self.masked.iter_mut().map(|mask| &mut mask.at));
+        for at in places {
+            *at = below(share, at);
+        }
+    }
+
+    /// Every mount of the host's files.
+    pub(crate) fn mounts(&self) -> impl Iterator<Item = &Bind> {
+        let own = self.shown.iter().flat_map(|shown| &shown.own);
+        own.chain(&self.binds)
+    }
+
     /// Paths that a program may write, for Landlock.
     pub(crate) fn writable(&self) -> impl Iterator<Item = &Path> {
-        self.binds
-            .iter()
+        self.mounts()
             .filter(|b| b.access > Access::Read)
             .map(|b| b.at.as_path())
     }
@@ -116,12 +138,19 @@ impl Plan {
             })
     }
 
-    /// Folders of the host that a program may write.
+    /// Folders of the policy's that a program may write, where they are inside.
     pub(crate) fn writable_folders(&self) -> impl Iterator<Item = PathBuf> {
-        self.binds
-            .iter()
-            .filter(|b| b.access == Access::Write && b.folder)
-            .map(|b| b.at.clone())
+        self.written().map(|b| b.at.clone())
+    }
+
+    /// The same, where they are on the host.
+    pub(crate) fn written_folders(&self) -> impl Iterator<Item = PathBuf> {
+        self.written().map(|b| b.source.clone())
+    }
+
+    fn written(&self) -> impl Iterator<Item = &Bind> {
+        let folders = self.binds.iter().filter(|b| b.folder);
+        folders.filter(|b| b.access == Access::Write)
     }
 
     /// Folders of the product that stand behind private paths.

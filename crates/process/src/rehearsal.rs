@@ -28,7 +28,7 @@ pub fn rehearse(policy: &Effective, private: &Path) -> Result<Rehearsal, Failure
     let host: Vec<PathBuf> = Plan::writable_on_host(policy).collect();
     let brokered = policy.filesystem.protect_absent() == ProtectAbsent::Enforce;
     let rules = brokered.then(|| Rules::of(policy, &host));
-    let root = Identity::of_caller() == Identity::Root;
+    let root = Identity::of_caller().is_by_root();
     let plan = Plan::new(policy, private, root, rules.as_ref())?;
     Ok(Rehearsal {
         mounts: plan.binds.len(),

@@ -14,12 +14,13 @@ use crate::setup::{Command, pack};
 use crate::sweep;
 use crate::switches::{Layer, without};
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef};
-use bailiwick_gate::Inside;
+use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -290,7 +291,7 @@ impl ProcessSandbox {
     }
 }
 
-/// Asks pid 1 for connections to the sandbox's loopback, one at a time.
+/// Asks pid 1 for sockets of the sandbox's network, one at a time.
 pub(crate) struct Dialler(Mutex<OwnedFd>);
 
 impl Dialler {
@@ -298,12 +299,10 @@ impl Dialler {
     pub(crate) fn new(socket: OwnedFd) -> Self {
         Self(Mutex::new(socket))
     }
-}
 
-impl Inside for Dialler {
-    fn connect(&self, port: u16) -> io::Result<OwnedFd> {
+    fn ask(&self, order: &Order) -> io::Result<OwnedFd> {
         let socket = self.0.lock().map_err(|_| io::Error::other("poisoned"))?;
-        tell(&*socket, &Order::Connect(port))?;
+        tell(&*socket, order)?;
         match receive::<i32>(&*socket)? {
             Some((0, mut descriptors)) if !descriptors.is_empty() => Ok(descriptors.remove(0)),
             Some((errno, _)) if errno != 0 => Err(io::Error::from_raw_os_error(errno)),
@@ -312,11 +311,26 @@ impl Inside for Dialler {
     }
 }
 
-/// The loopback of a sandbox that has none.
+impl Inside for Dialler {
+    fn connect_to(&self, to: SocketAddr) -> io::Result<OwnedFd> {
+        self.ask(&Order::Connect(to))
+    }
+
+    fn datagrams(&self, family: IpFamily) -> io::Result<OwnedFd> {
+        let v6 = family == IpFamily::V6;
+        self.ask(&Order::Datagrams { v6 })
+    }
+}
+
+/// The network of a sandbox that has none.
 pub(crate) struct Nowhere;
 
 impl Inside for Nowhere {
-    fn connect(&self, _: u16) -> io::Result<OwnedFd> {
+    fn connect_to(&self, _: SocketAddr) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::ConnectionRefused.into())
+    }
+
+    fn datagrams(&self, _: IpFamily) -> io::Result<OwnedFd> {
         Err(io::ErrorKind::ConnectionRefused.into())
     }
 }

@@ -5,6 +5,7 @@ use crate::bare::Bare;
 use crate::broker::Rules;
 use crate::identity::Identity;
 use crate::limits::Bounds;
+use crate::monitor;
 use crate::network;
 use crate::plan::Plan;
 use crate::skeleton::Skeleton;
@@ -70,8 +71,17 @@ impl SetUp {
         let enforced =
             policy.filesystem.protect_absent() == ProtectAbsent::Enforce && !without(Layer::Broker);
         let mut rules = enforced.then(|| Rules::of(policy, &host));
-        let root = identity == Identity::Root && !without(Layer::Identity);
-        let plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
+        let root = identity.is_by_root() && !without(Layer::Identity);
+        let mut plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
+        let skeleton = match &launch.monitor {
+            None => Skeleton::new(policy, identity, launch.trust),
+            Some(monitor) => {
+                let placed = monitor::place(&mut plan, rules, monitor, policy, root)?;
+                // A template is opened by the broker, whatever the policy wants of that.
+                rules = (!without(Layer::Broker)).then_some(placed);
+                Skeleton::of_monitor(identity)
+            }
+        };
         let bounds = match without(Layer::Limits) {
             true => Bounds::default(),
             false => Bounds::from(&policy.limits),
@@ -87,7 +97,7 @@ impl SetUp {
                 .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
         }
         Ok(Self {
-            skeleton: Skeleton::new(policy, identity, launch.trust),
+            skeleton,
             bounds,
             rules,
             loopback: loopback(policy)?,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::monitor::Shown;
 use crate::paths::Link;
 use crate::plan::{Access, Bind, Mask};
 use crate::skeleton::Content;
@@ -21,6 +22,7 @@ prop_compose! {
         pinned in prop::collection::vec(path(), 0..4),
         protected in prop::collection::vec(path(), 0..4),
         masked in prop::collection::vec((path(), any::<bool>()), 0..4),
+        share in prop::option::of(path()),
     ) -> Plan {
         Plan {
             links: links.into_iter().map(|(at, target)| Link { at, target }).collect(),
@@ -37,6 +39,7 @@ prop_compose! {
             pinned,
             protected,
             masked: masked.into_iter().map(|(at, folder)| Mask { at, folder }).collect(),
+            shown: share.map(|share| Shown { share, own: Vec::new() }),
             notices: Vec::new(),
         }
     }

@@ -71,7 +71,7 @@ impl Skeleton {
             cover(&name_service(), resolv_conf().into_bytes()),
             cover(Path::new("/etc/hosts"), hosts_file().into_bytes()),
         ];
-        if identity == Identity::Root {
+        if identity.is_by_root() {
             for (path, line) in [
                 ("/etc/passwd", passwd_line(policy)),
                 ("/etc/group", group_line()),
@@ -84,6 +84,16 @@ impl Skeleton {
             covered,
             trust: trust.cloned(),
             home: policy.home.clone(),
+        }
+    }
+
+    /// The skeleton of a monitor: what it needs besides it is given by name.
+    pub(crate) fn of_monitor(identity: Identity) -> Self {
+        Self {
+            files: Vec::new(),
+            covered: Vec::new(),
+            trust: None,
+            home: runtime_folder(identity),
         }
     }
 

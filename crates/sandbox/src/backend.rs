@@ -9,7 +9,7 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::termios::{Termios, Winsize};
 use std::ffi::OsString;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The number of a sandbox's own command: the one whose end is the sandbox's.
@@ -40,8 +40,49 @@ pub struct Launch<'a> {
     pub best_effort: bool,
     /// What its programs trust for TLS that is looked into; none where nothing is.
     pub trust: Option<&'a TrustFiles>,
-    /// What stdout and stderr are inside, where they are not the caller's own.
+    /// What stdin, stdout and stderr are inside, where they are not the caller's own: whatever can
+    /// be read and written, sockets as well.
     pub streams: [Option<BorrowedFd<'a>>; 3],
+    /// What the command is besides, where it is a program of the product's own that shows the policy's
+    /// files to somebody else.
+    pub monitor: Option<Monitor<'a>>,
+}
+
+/// A program of the product's own that shows the policy's files to somebody else (a virtual machine
+/// monitor), and is confined as a command is. Inside it is root, without any capability; on the host
+/// it is who a command would be.
+#[derive(Clone, Copy)]
+pub struct Monitor<'a> {
+    /// Below this folder of the root stand the policy's files, at their own paths, and nothing else.
+    /// Links there say what they say on the host: whoever sees the files follows them himself.
+    pub share: &'a Path,
+    /// What the program itself needs, outside of that folder; later entries may lie in earlier ones.
+    pub own: &'a [Own],
+}
+
+/// A file or folder of the host that a [`Monitor`] needs for itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Own {
+    /// The path on the host; what a link leads to stands in its place.
+    pub source: PathBuf,
+    /// The path inside.
+    pub at: PathBuf,
+    /// What may be done with it.
+    pub access: OwnAccess,
+}
+
+/// What a [`Monitor`] may do with something of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnAccess {
+    /// Read and execute.
+    Read,
+    /// Read, execute and write.
+    Write,
+    /// Read a file that the program opens for writing as well: it gets a descriptor for reading, of
+    /// which a private mapping can be written.
+    Template,
+    /// Read and write a device (`/dev/kvm`).
+    Device,
 }
 
 /// A command that enters a sandbox.

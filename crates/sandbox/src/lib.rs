@@ -37,7 +37,8 @@ mod visit;
 mod warm;
 
 pub use backend::{
-    Backend, Begun, Entry, Invocation, Launch, News, OWN, Prepared, Running, Started, TerminalShape,
+    Backend, Begun, Entry, Invocation, Launch, Monitor, News, OWN, Own, OwnAccess, Prepared,
+    Running, Started, TerminalShape,
 };
 pub use early::Early;
 pub use environment::without_proxy;

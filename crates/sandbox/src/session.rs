@@ -116,6 +116,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         best_effort: request.best_effort,
         trust: trust.as_ref().map(|trust| &trust.files),
         streams: ends.each_ref().map(|end| end.as_ref().map(AsFd::as_fd)),
+        monitor: None,
     };
     // Mistakes of the policy are told before those of the machine.
     let mut begun = prepared?.begin(&launch)?;

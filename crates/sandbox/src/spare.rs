@@ -132,6 +132,7 @@ fn launch<'a>(
         best_effort,
         trust: trust.map(|trust| &trust.files),
         streams: [None; 3],
+        monitor: None,
     }
 }
 

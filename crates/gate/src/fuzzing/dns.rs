@@ -7,7 +7,7 @@ use crate::dns::Answer;
 use crate::names::Names;
 use crate::resolver::Resolver;
 use crate::settings::Settings;
-use crate::sockets::Inside;
+use crate::sockets::{Inside, IpFamily};
 use bailiwick_event::{Act, Decision, Host, Origin, RuleRef, Transport};
 use std::collections::HashSet;
 use std::io;
@@ -140,7 +140,11 @@ impl Decider for Function {
 struct Nothing;
 
 impl Inside for Nothing {
-    fn connect(&self, _: u16) -> io::Result<OwnedFd> {
+    fn connect_to(&self, _: SocketAddr) -> io::Result<OwnedFd> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn datagrams(&self, _: IpFamily) -> io::Result<OwnedFd> {
         Err(io::ErrorKind::Unsupported.into())
     }
 }

@@ -73,8 +73,9 @@ impl Deferred {
         Ok((deferred, given))
     }
 
-    /// Makes the real file, or makes it anew, from what is known by now.
-    pub(super) fn advance(mut self) -> Progress {
+    /// Makes the real file, or makes it anew, from what is known by now. `root` is where the policy's
+    /// files stand.
+    pub(super) fn advance(mut self, root: &Path) -> Progress {
         let length = self.content.metadata().map_or(0, |meta| meta.len());
         let mut content = vec![0; LENGTH.min(usize::try_from(length).unwrap_or(LENGTH))];
         let read = self.content.read_at(&mut content, 0).unwrap_or(0);
@@ -88,7 +89,7 @@ impl Deferred {
         }
         let complete = content.ends_with(b"\n") || over;
         let objection = match complete {
-            true => self.objection(&content),
+            true => self.objection(&content, root),
             false => Some("it is not complete".to_owned()),
         };
         match objection {
@@ -112,10 +113,10 @@ impl Deferred {
     }
 
     /// Why the file may not say this.
-    fn objection(&self, content: &[u8]) -> Option<String> {
+    fn objection(&self, content: &[u8], root: &Path) -> Option<String> {
         let folder = self.wanted.path.parent().unwrap_or(&self.wanted.path);
         match self.wanted.kind {
-            Kind::Leads(kind) => (!leads_well(kind, content, folder))
+            Kind::Leads(kind) => (!leads_well(kind, content, folder, root))
                 .then(|| "it leads to a repository that is not protected".to_owned()),
             Kind::Configuration => git::accept(b"", content, folder_of_module(&self.wanted.path))
                 .err()

@@ -34,7 +34,7 @@ use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long to wait before something is tried again.
@@ -72,11 +72,14 @@ impl Broker {
     /// A broker that reports refusals on `control`.
     pub(crate) fn new(rules: Rules, control: BorrowedFd<'_>) -> Result<Self, Errno> {
         Ok(Self {
+            reports: Reports::new(
+                rustix::io::fcntl_dupfd_cloexec(control, 3)?,
+                rules.root().to_path_buf(),
+            ),
             rules: rules.compiled().with_baselines(),
             listeners: Vec::new(),
             pending: Vec::new(),
             deferred: Vec::new(),
-            reports: Reports::new(rustix::io::fcntl_dupfd_cloexec(control, 3)?),
             outward: None,
         })
     }
@@ -118,7 +121,7 @@ impl Broker {
     /// Makes the files whose content is known by now.
     fn advance(&mut self) {
         for deferred in std::mem::take(&mut self.deferred) {
-            match deferred.advance() {
+            match deferred.advance(self.rules.root()) {
                 Progress::Waits(deferred) => self.deferred.push(deferred),
                 Progress::Done => {}
                 Progress::Refused(refused) => self.reports.tell(refused, "open"),
@@ -182,6 +185,8 @@ impl Broker {
 /// record: what is too much is counted, and pid 1 never waits for whoever reads.
 struct Reports {
     control: OwnedFd,
+    /// Where the policy's files stand: paths are told without it.
+    root: PathBuf,
     /// How many may be told now.
     credit: u32,
     since: Instant,
@@ -195,9 +200,10 @@ impl Reports {
     /// A reason is at most so many bytes.
     const REASON: usize = 300;
 
-    fn new(control: OwnedFd) -> Self {
+    fn new(control: OwnedFd, root: PathBuf) -> Self {
         Self {
             control,
+            root,
             credit: Self::BURST,
             since: Instant::now(),
             lost: 0,
@@ -227,7 +233,7 @@ impl Reports {
         };
         let report = Report::Refused {
             rule,
-            path: path.into_os_string(),
+            path: of_policy(&self.root, &path).into_os_string(),
             operation: operation.to_owned(),
             reason: reason.map(cut),
             lost: self.lost,
@@ -240,4 +246,9 @@ impl Reports {
             Err(_) => self.lost += 1,
         }
     }
+}
+
+/// The path of the policy's files whose root stands at `root` that a path inside is.
+fn of_policy(root: &Path, path: &Path) -> PathBuf {
+    Path::new("/").join(path.strip_prefix(root).unwrap_or(path))
 }

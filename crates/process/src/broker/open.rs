@@ -46,7 +46,7 @@ pub(super) fn open(
     flags: i32,
     mode: u32,
 ) -> Result<Outcome, Refused> {
-    let wanted = match flags & libc::O_PATH {
+    let mut wanted = match flags & libc::O_PATH {
         0 => flags,
         _ => flags & WITH_PATH,
     };
@@ -56,7 +56,7 @@ pub(super) fn open(
     let unnamed = wanted & TMPFILE != 0;
     let follow = unnamed || (wanted & libc::O_NOFOLLOW == 0 && !new_only);
     let place = context.place_of(folder, &path, follow)?;
-    let writes = wanted & (ACCESS | libc::O_TRUNC) != 0;
+    let mut writes = wanted & (ACCESS | libc::O_TRUNC) != 0;
     let mode = Mode::from_raw_mode(mode & 0o7777);
     let open = match place {
         Place::Entry {
@@ -80,6 +80,11 @@ pub(super) fn open(
                 return Err(Errno::ISDIR.into());
             }
             let absolute = shown(folder.as_fd())?.join(&name);
+            let empties = new_only || wanted & libc::O_TRUNC != 0;
+            if writes && !empties && context.rules.is_template(&absolute) {
+                wanted &= !(ACCESS | libc::O_CREAT);
+                writes = false;
+            }
             if writes || found.is_none() {
                 context.decide_opened(&absolute, found.is_some())?;
                 if let Some(found) = &found

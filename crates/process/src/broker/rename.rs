@@ -273,7 +273,7 @@ fn checked(
     let (new, mode) = read(found)?.ok_or_else(|| refused("it is not a file of text".into()))?;
     if let Gate::Leads(kind, _) = gate {
         let folder = to.path.parent().unwrap_or(&to.path);
-        if !leads_well(kind, &new, folder) {
+        if !leads_well(kind, &new, folder, context.rules.root()) {
             return Err(refused(
                 "it leads to a repository that is not protected".into(),
             ));

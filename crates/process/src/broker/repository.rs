@@ -3,6 +3,7 @@
 //! repository's configuration and hooks; so every file that makes a folder a repository, or leads
 //! from one to another, is decided by what it says.
 
+use crate::paths;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -179,8 +180,9 @@ pub(super) fn holds_only_samples(hooks: &Path) -> bool {
 }
 
 /// Whether the content of a file that leads elsewhere leads to where everything is protected by
-/// its name. `folder` is the folder of the file, without links.
-pub(super) fn leads_well(kind: Leads, content: &[u8], folder: &Path) -> bool {
+/// its name. `folder` is the folder of the file, without links, and `root` what whoever runs git sees
+/// as the root.
+pub(super) fn leads_well(kind: Leads, content: &[u8], folder: &Path, root: &Path) -> bool {
     let line = content.strip_suffix(b"\n").unwrap_or(content);
     if line.iter().any(|b| b.is_ascii_control()) {
         return false;
@@ -191,7 +193,8 @@ pub(super) fn leads_well(kind: Leads, content: &[u8], folder: &Path) -> bool {
             let Some(target) = line.strip_prefix(b"gitdir: ") else {
                 return false;
             };
-            let Some(real) = real_path(&folder.join(OsStr::from_bytes(target))) else {
+            let folder = super::of_policy(root, folder);
+            let Some(real) = real_path(&folder.join(OsStr::from_bytes(target)), root) else {
                 return false;
             };
             match below_git(&real).as_deref() {
@@ -205,17 +208,20 @@ pub(super) fn leads_well(kind: Leads, content: &[u8], folder: &Path) -> bool {
     }
 }
 
-/// Where a path leads now, through every link; its last part need not exist yet, because git
-/// makes it later. What is made below a `.git` is no link.
-fn real_path(path: &Path) -> Option<PathBuf> {
+/// Where a path leads now, through every link, as it is seen from `root`; its last part need not exist
+/// yet, because git makes it later. What is made below a `.git` is no link.
+fn real_path(path: &Path, root: &Path) -> Option<PathBuf> {
     let mut absent = Vec::new();
     let mut there = path;
     loop {
-        match there.canonicalize() {
-            Ok(real) => return Some(real.join(absent.iter().rev().collect::<PathBuf>())),
-            Err(_) => {
+        match paths::resolve_in(root, there) {
+            Some(found) => {
+                let absent: PathBuf = absent.iter().rev().collect();
+                return Some(found.real.join(absent));
+            }
+            None => {
                 // A link that leads nowhere might lead somewhere later.
-                if there.symlink_metadata().is_ok() {
+                if paths::is_there(root, there) {
                     return None;
                 }
                 let Some(Component::Normal(name)) = there.components().next_back() else {

@@ -66,7 +66,8 @@ fn a_file_that_leads_elsewhere_leads_below_a_real_folder_of_git() {
     }
     std::os::unix::fs::symlink("../../../evil", top.join("ws/.git/modules/link")).unwrap();
     let folder = top.join("ws/tree");
-    let well = |content: String| leads_well(Leads::GitFile, content.as_bytes(), &folder);
+    let well =
+        |content: String| leads_well(Leads::GitFile, content.as_bytes(), &folder, Path::new("/"));
     let absolute = top.display();
     assert!(well(format!("gitdir: {absolute}/ws/.git/worktrees/tree\n")));
     assert!(well("gitdir: ../.git/worktrees/tree\n".into()));
@@ -87,8 +88,18 @@ fn a_file_that_leads_elsewhere_leads_below_a_real_folder_of_git() {
     ] {
         assert!(!well(bad.into()), "{bad:?}");
     }
-    assert!(leads_well(Leads::CommonDir, b"../..\n", &folder));
-    assert!(!leads_well(Leads::CommonDir, b"../../evil\n", &folder));
+    assert!(leads_well(
+        Leads::CommonDir,
+        b"../..\n",
+        &folder,
+        Path::new("/")
+    ));
+    assert!(!leads_well(
+        Leads::CommonDir,
+        b"../../evil\n",
+        &folder,
+        Path::new("/")
+    ));
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
 mod moves;
+mod shared;
 
+use self::shared::Shared;
 use super::rename::content_of;
 use super::repository::{self, Meaning};
 use crate::paths;
@@ -58,6 +60,8 @@ pub(crate) struct Rules {
     baselines: Vec<(PathBuf, Vec<u8>)>,
     #[serde(skip)]
     globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
+    /// Where all of these paths stand, where a monitor shows them.
+    shared: Option<Shared>,
 }
 
 /// What happens to an act on a path.
@@ -75,7 +79,13 @@ impl PartialEq for Rules {
     fn eq(&self, other: &Self) -> bool {
         let all = |r: &Self| {
             let lists = (r.names.clone(), r.host.clone(), r.exempt.clone());
-            (lists, r.pinned.clone(), r.git, r.unreadable)
+            (
+                lists,
+                r.pinned.clone(),
+                r.git,
+                r.unreadable,
+                r.shared.clone(),
+            )
         };
         all(self) == all(other)
     }
@@ -104,13 +114,8 @@ impl Rules {
         let configuration = policy.workspace.join(".git/config");
         let mut rules = Self {
             names,
-            git: None,
             host: host.to_vec(),
-            exempt: Vec::new(),
-            pinned: Vec::new(),
-            unreadable: None,
-            baselines: Vec::new(),
-            globs: Vec::new(),
+            ..Self::default()
         }
         .compiled();
         let asked = Asked::new(&configuration);
@@ -215,10 +220,7 @@ impl Rules {
 
     /// With what does not travel, and every path as the kernel would write it.
     pub(crate) fn compiled(mut self) -> Self {
-        let roots = self.names.iter_mut().map(|(_, name)| match name {
-            Name::Whole(root) | Name::Anywhere { root, .. } | Name::Glob { root, .. } => root,
-        });
-        for path in roots.chain(&mut self.host).chain(&mut self.exempt) {
+        for path in self.paths() {
             *path = path.components().collect();
         }
         self.globs = self

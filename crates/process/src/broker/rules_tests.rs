@@ -19,13 +19,8 @@ fn rules(names: &[&str]) -> Rules {
     }
     let mut rules = Rules {
         names: list,
-        git: None,
         host: vec!["/ws".into(), "/elsewhere".into()],
-        exempt: Vec::new(),
-        pinned: Vec::new(),
-        unreadable: None,
-        baselines: Vec::new(),
-        globs: Vec::new(),
+        ..Rules::default()
     }
     .compiled();
     rules.git = names
@@ -243,5 +238,29 @@ proptest! {
             .chain(after.iter().map(String::as_str))
             .collect();
         prop_assert!(matches!(template().decide(&path), Verdict::Refuse(_)), "{path:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn below_a_share_the_rules_say_what_they_say_of_the_root(
+        parts in prop::collection::vec(
+            prop::sample::select(vec![
+                "ws", "a", ".git", "config", "hooks", "modules", ".mcp.json", ".vscode", "x.key",
+            ]),
+            1..6,
+        ),
+    ) {
+        let path: PathBuf = parts.iter().collect();
+        let (path, share) = (Path::new("/").join(path), Path::new("/share"));
+        let (plain, below) = (template(), template().below(share, Vec::new()));
+        let shown = share.join(path.strip_prefix("/").unwrap());
+        prop_assert_eq!(below.decide(&shown), plain.decide(&path));
+        prop_assert_eq!(below.decide_folder(&shown), plain.decide_folder(&path));
+        prop_assert_eq!(below.decide_file(&shown), plain.decide_file(&path));
+        prop_assert_eq!(below.above(&shown), plain.above(&path));
+        prop_assert_eq!(below.git(&shown), plain.git(&path));
+        // Elsewhere a monitor has files of its own, whatever their names are.
+        prop_assert_eq!(below.decide(&path), Verdict::Allow);
     }
 }
