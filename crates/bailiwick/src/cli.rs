@@ -2,6 +2,7 @@
 //! `docs/cli.md` are made from it and from nothing else. Its part about rules stands in
 //! [`crate::rules`].
 
+use crate::machine::MachineArguments;
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -112,6 +113,8 @@ pub(crate) struct Common {
     /// Print the last line of the run as JSON (on stderr)
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
     /// Do without the layers that this machine does not have; what is missing is said and recorded
     #[arg(long)]
     pub(crate) best_effort: bool,

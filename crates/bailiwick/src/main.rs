@@ -13,6 +13,7 @@ mod copying;
 mod doctor;
 mod har;
 mod log;
+mod machine;
 mod manual;
 #[cfg(all(not(test), target_env = "gnu"))]
 mod mathematics;

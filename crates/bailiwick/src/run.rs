@@ -2,6 +2,7 @@
 
 use crate::Done;
 use crate::cli::{Common, ExecArguments, RunArguments, ServeArguments};
+use crate::machine::Kind;
 use bailiwick_event::Failure;
 use bailiwick_policy::Request;
 use bailiwick_process::ProcessBackend;
@@ -23,6 +24,12 @@ pub(crate) fn early(words: &[OsString]) -> Option<Early> {
     if has("--trace-startup") {
         // Told again, with the reason, when the line was read.
         startup::enable().ok()?;
+    }
+    if words
+        .iter()
+        .any(|word| word.as_encoded_bytes().starts_with(b"--backend"))
+    {
+        return None;
     }
     Early::begin(&PROCESS, has("--cold") || has("--trace-startup"))
 }
@@ -93,8 +100,10 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
     }
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
+    let backend = common.machine.backend()?;
+    let vm = common.machine.backend == Kind::Vm;
     let finished = bailiwick_sandbox::run(
-        &PROCESS,
+        &*backend,
         RunRequest {
             policy,
             name: common.name,
@@ -102,7 +111,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
             monitor: common.monitor,
             json: common.json,
             best_effort: common.best_effort,
-            warm: !common.cold && !common.trace_startup,
+            warm: !common.cold && !common.trace_startup && !vm,
             early,
             argv,
         },

@@ -131,6 +131,11 @@ impl<H: Handler> Pump<H> {
         }
     }
 
+    /// What serves the channel.
+    pub fn handler(&self) -> &H {
+        &self.handler
+    }
+
     /// The line, before the loop runs.
     pub fn line(&mut self) -> &mut Line {
         &mut self.line

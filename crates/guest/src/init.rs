@@ -19,10 +19,15 @@ const CHANNEL: &[u8] = b"p1";
 
 /// Runs the machine to its end.
 pub(crate) fn run() -> ! {
+    rustix::process::umask(Mode::empty());
     // The kernel's log is what the host keeps of a machine that has not spoken. Programs have no such
     // device.
     let begun = root::begin();
-    let log = rustix::fs::open(c"/dev/kmsg", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty());
+    let log = rustix::fs::open(
+        c"/dev/kmsg",
+        OFlags::WRONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
     if let Err((what, error)) = start(begun) {
         let line = format!("bailiwick-guest: {what}: {error}\n");
         let _ = log.map(|log| rustix::io::write(log, line.as_bytes()));

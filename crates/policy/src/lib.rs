@@ -66,6 +66,7 @@ pub use inspection::{Inspect, InspectRule};
 pub use load::{FileRules, Loaded, Source, check, load, rules_of};
 pub use new_file::new_file;
 pub use path_glob::PathGlob;
+pub use quantity::parse_size;
 pub use request::Request;
 pub use schema::schema;
 pub use secrets::{SecretPlace, SecretRule, SecretSource};

@@ -26,7 +26,10 @@ const TIMES: &[(&str, u64)] = &[
 
 /// Reads `4GiB`, `1.5 GB`, `512 MiB`; in bytes. Units are read as they are written: `Gb` is a
 /// gigabit to some and a gigabyte to others, eight times as much.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// What is wrong with it, for a person.
+pub fn parse_size(text: &str) -> Result<u64, String> {
     let (number, unit) = split(text.trim());
     let Some((_, factor)) = SIZES.iter().find(|(name, _)| *name == unit) else {
         return Err(match unit {

@@ -5,13 +5,16 @@ use crate::image::Image;
 use crate::kernel;
 use crate::message::Carried;
 use crate::network;
+use crate::plan::Plan;
 use crate::setup::Command;
+use bailiwick_event::Failure;
+use bailiwick_policy::Effective;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::chdir;
 use std::ffi::OsString;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Where what leaves a machine arrives.
 #[derive(Debug, Default)]
@@ -130,4 +133,34 @@ pub fn children() -> io::Result<OwnedFd> {
 #[must_use]
 pub fn code_of(status: rustix::process::WaitStatus) -> u8 {
     crate::live::shell_code(status)
+}
+
+/// What a policy grants of the host's files.
+#[derive(Debug, Default)]
+pub struct Granted {
+    /// Each path, and whether it is a folder; those above others first.
+    pub paths: Vec<(PathBuf, bool)>,
+    /// Links that lead to them: where each is, and what it says.
+    pub links: Vec<(PathBuf, PathBuf)>,
+}
+
+/// What a policy grants here and now, patterns applied and links resolved. `private` is the folder of the
+/// host behind private paths.
+///
+/// # Errors
+/// A [`Failure`] where the policy cannot be enforced here.
+pub fn granted(policy: &Effective, private: &Path) -> Result<Granted, Failure> {
+    let plan = Plan::new(policy, private, false, None)?;
+    let paths = plan.binds.into_iter().map(|bind| (bind.at, bind.folder));
+    let links = plan.links.into_iter().map(|link| (link.at, link.target));
+    Ok(Granted {
+        paths: paths.collect(),
+        links: links.collect(),
+    })
+}
+
+/// The user's git configuration, as far as it is only a preference; none where there is none.
+#[must_use]
+pub fn preferences_of_git(home: &Path) -> Option<Vec<u8>> {
+    crate::git_config::of_home(home)
 }

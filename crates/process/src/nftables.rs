@@ -159,11 +159,15 @@ pub(crate) fn install(ports: Ports, v6: bool) -> io::Result<()> {
     if v6 {
         rule(&mut batch, table, |b| own_loopback(b, IPV6));
     }
-    rule(&mut batch, table, |b| hand_over(b, table, TCP, None, ports.tcp));
+    rule(&mut batch, table, |b| {
+        hand_over(b, table, TCP, None, ports.tcp)
+    });
     rule(&mut batch, table, |b| {
         hand_over(b, table, UDP, Some(DNS), ports.dns)
     });
-    rule(&mut batch, table, |b| hand_over(b, table, UDP, None, ports.udp));
+    rule(&mut batch, table, |b| {
+        hand_over(b, table, UDP, None, ports.udp)
+    });
     let open = batch.begin(BATCH_END, REQUEST, &header(0));
     batch.end(&open);
     batch.send(NETFILTER)

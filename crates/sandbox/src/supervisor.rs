@@ -143,6 +143,7 @@ impl Supervisor {
             }
             if ready.news {
                 match self.running.news() {
+                    Ok(Some(News::Failed(failure))) => return Err(*failure),
                     Ok(Some(news)) => {
                         let news = match &mut self.door {
                             Some(door) => door.tell(news, &mut *self.running, &self.guard),
@@ -221,7 +222,7 @@ impl Supervisor {
 
     fn take(&mut self, news: News) -> Option<End> {
         match news {
-            News::Quiet => {}
+            News::Quiet | News::Failed(_) => {}
             News::NoFolder { errno, .. } => return Some(End::NoFolder(errno)),
             News::ExecFailed { errno, .. } => return Some(End::NotExecuted(errno)),
             News::Exited(code) => {

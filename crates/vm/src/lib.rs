@@ -1,3 +1,25 @@
-//! The micro-VM backend.
+//! The micro-VM backend: a command runs under a kernel of its own, in a machine that has no network
+//! card, and whose monitor is itself a sandboxed program.
+//!
+//! Decision: the monitor (QEMU) runs as the command of a process sandbox. What the policy keeps from a
+//! command is thereby kept from the monitor, by the same code: its files are the policy's, its network
+//! leads to the gate. A guest that broke out of its kernel and of the monitor would be where every
+//! command of the process backend is.
 
+mod accelerator;
+mod backend;
+mod booted;
+mod host;
 pub mod image;
+mod initrd;
+mod jail;
+mod machine;
+mod orders;
+mod relay;
+mod running;
+mod said;
+mod setting;
+mod stdio;
+
+pub use accelerator::Accelerator;
+pub use backend::{MachineShape, VmBackend};

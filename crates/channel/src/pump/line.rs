@@ -108,6 +108,13 @@ impl Line {
         self.mux.has(id)
     }
 
+    /// Whether everything that came on a stream so far has been written to its file.
+    #[must_use]
+    pub fn is_drained(&self, id: u32) -> bool {
+        let sink = self.joints.get(&id).and_then(|joint| joint.sink.as_ref());
+        !sink.is_some_and(Sink::is_waiting)
+    }
+
     /// How many streams there are.
     #[must_use]
     pub fn streams(&self) -> usize {

@@ -1,0 +1,69 @@
+//! Which backend a run is for, and what its machine is to be.
+
+use bailiwick_event::Failure;
+use bailiwick_process::ProcessBackend;
+use bailiwick_sandbox::Backend;
+use bailiwick_vm::{MachineShape, VmBackend};
+use clap::{Args, ValueEnum};
+
+/// How a sandbox is isolated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Namespaces, Landlock and seccomp: starts in milliseconds
+    #[default]
+    Process,
+    /// A virtual machine with a kernel of its own
+    Vm,
+}
+
+/// The backend and, for a virtual machine, its shape.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct MachineArguments {
+    /// How the sandbox is isolated
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) backend: Kind,
+    /// Of `--backend vm`: the image that the machine starts from [default: code]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) image: Option<String>,
+    /// Of `--backend vm`: the machine's memory [default: the policy's limit, or 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// Of `--backend vm`: how many processors the machine has [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
+    pub(crate) cpus: Option<u32>,
+}
+
+impl MachineArguments {
+    /// The backend.
+    ///
+    /// # Errors
+    /// A flag of the other backend.
+    pub(crate) fn backend(&self) -> Result<Box<dyn Backend>, Failure> {
+        let default = MachineShape::default();
+        let asked = [
+            ("--image", self.image.is_some()),
+            ("--memory", self.memory.is_some()),
+            ("--cpus", self.cpus.is_some()),
+        ];
+        match (self.backend, asked.iter().find(|(_, given)| *given)) {
+            (Kind::Process, Some((flag, _))) => Err(Failure::usage(format!(
+                "{flag} is of virtual machines, and this run is none\nhelp: add --backend vm, or \
+                 set limits in the policy ([limits] memory, cpu)"
+            ))),
+            (Kind::Process, None) => Ok(Box::new(ProcessBackend::new())),
+            (Kind::Vm, _) => Ok(Box::new(VmBackend::new(MachineShape {
+                image: self.image.clone().unwrap_or(default.image),
+                memory: self.memory,
+                cpus: self.cpus.unwrap_or(default.cpus),
+            }))),
+        }
+    }
+}
+
+/// A number of bytes with a unit, enough for a machine.
+fn size(text: &str) -> Result<u64, String> {
+    match bailiwick_policy::parse_size(text)? {
+        bytes if bytes < 128 << 20 => Err(format!("{text} is too little: 128MiB is the least")),
+        bytes => Ok(bytes),
+    }
+}

@@ -1,0 +1,76 @@
+//! Waits for a machine to be complete, and says what went wrong where it does not become that.
+
+use crate::orders::Told;
+use crate::running::Vm;
+use bailiwick_channel::schema::Stage;
+use bailiwick_event::Failure;
+use bailiwick_sandbox::News;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::time::{Duration, Instant};
+
+/// How long a machine may take that runs at all: a busy host translates slowly.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until the guest is complete; its stages.
+///
+/// # Errors
+/// A [`Failure`] with what the machine said last.
+pub(crate) fn wait(vm: &mut Vm) -> Result<Vec<Stage>, Failure> {
+    let began = Instant::now();
+    loop {
+        let left = PATIENCE.saturating_sub(began.elapsed());
+        let timeout = Timespec::try_from(left).ok();
+        let mut fds = [PollFd::new(&vm.both, PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(0) => {
+                let tail = vm.said.tail(8);
+                return Err(Failure::fault(format!(
+                    "the virtual machine is not up after {} seconds{tail}",
+                    PATIENCE.as_secs()
+                )));
+            }
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(Failure::fault(format!("poll: {error}"))),
+        }
+        vm.desk.hear();
+        while let Some(told) = vm.desk.told() {
+            match told {
+                Told::Ready(stages) => {
+                    vm.desk.ring();
+                    return Ok(stages);
+                }
+                Told::Failed { what, errno } => {
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    return Err(Failure::fault(format!(
+                        "the virtual machine cannot be completed: {what}: {error}"
+                    )));
+                }
+                Told::Over(why) => {
+                    // What its end was is known by the monitor's.
+                    if !vm.has_monitor_news(Duration::from_secs(2)) {
+                        return Err(Failure::fault(format!(
+                            "the virtual machine cannot be talked to: {why}{}",
+                            vm.said.tail(8)
+                        )));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if vm.has_monitor_news(Duration::ZERO) {
+            let ended =
+                |tail: String| Failure::fault(format!("the virtual machine did not start{tail}"));
+            match vm.monitor.news() {
+                Ok(Some(News::ExecFailed { errno, .. })) => {
+                    let error = std::io::Error::from_raw_os_error(errno);
+                    return Err(Failure::fault(format!("QEMU cannot be executed: {error}")));
+                }
+                Ok(Some(News::Exited(_))) | Ok(None) | Err(_) => {
+                    return Err(ended(vm.said.tail(8)));
+                }
+                Ok(Some(_)) => {}
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The host's end of a machine's channel. The guest is hostile: what it says of itself is passed on as
+//! what it says, what it wants to connect to goes where the monitor's own programs would have to go, to
+//! the gate, and nothing else in here acts because of it.
+
+use crate::orders::{Counter, Order, Told, hear};
+use crate::relay::Datagrams;
+use bailiwick_channel::frame::Kind;
+use bailiwick_channel::schema::{Exec, Open, Setting, Stream, ToGuest, ToHost};
+use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Violation};
+use bailiwick_gate::Inside;
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// The token of orders; those of datagrams follow.
+const ORDERS: u32 = 0;
+const DATAGRAMS: u32 = 1 << 16;
+
+/// The handler.
+pub(crate) struct Host {
+    counter: Counter,
+    inside: Arc<dyn Inside>,
+    datagrams: Datagrams,
+    /// What the guest is told first.
+    setting: Option<Box<Setting>>,
+    /// The streams of each command.
+    streams: HashMap<u32, Vec<u32>>,
+    /// Ends that wait until everything before them has been passed on.
+    ended: Vec<(u32, u8)>,
+    done: bool,
+}
+
+impl Host {
+    /// A handler for one machine.
+    pub(crate) fn new(
+        counter: Counter,
+        inside: Arc<dyn Inside>,
+        setting: Setting,
+        line: &Line,
+    ) -> std::io::Result<Self> {
+        line.watch(&*counter.wake, ORDERS)?;
+        Ok(Self {
+            counter,
+            inside,
+            datagrams: Datagrams::new(DATAGRAMS),
+            setting: Some(Box::new(setting)),
+            streams: HashMap::new(),
+            ended: Vec::new(),
+            done: false,
+        })
+    }
+
+    /// The supervisor's side is told of the end.
+    pub(crate) fn over(&self, why: String) {
+        self.counter.tell(Told::Over(why));
+    }
+
+    fn obey(&mut self, line: &mut Line) {
+        loop {
+            match self.counter.orders.try_recv() {
+                Ok(Order::Exec {
+                    exec,
+                    streams,
+                    terminal,
+                }) => self.start(*exec, streams, terminal, line),
+                Ok(Order::Send(message)) => line.send(&message),
+                Ok(Order::Inward { port, end }) => {
+                    if let Ok(ends) = Ends::both(end) {
+                        line.open(&Open::Inward { port }, ends);
+                    }
+                }
+                Err(std::sync::mpsc::TryRecvError::Empty) => return,
+                Err(std::sync::mpsc::TryRecvError::Disconnected) => {
+                    self.done = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn start(
+        &mut self,
+        mut exec: Exec,
+        streams: [Option<Ends>; 3],
+        terminal: Option<(Ends, [bool; 3])>,
+        line: &mut Line,
+    ) {
+        let mut attached = Vec::new();
+        let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
+        for ((ends, is_terminal), stream) in
+            streams.into_iter().zip(at_terminal).zip(&mut exec.streams)
+        {
+            *stream = match ends {
+                _ if is_terminal => Stream::Terminal,
+                None => Stream::Null,
+                Some(ends) => match line.open_later(&Open::Stdio) {
+                    Some(id) => {
+                        attached.push((id, ends));
+                        Stream::Pipe(id)
+                    }
+                    None => Stream::Null,
+                },
+            };
+        }
+        if let Some((ends, _)) = terminal
+            && let Some(id) = line.open_later(&Open::Stdio)
+        {
+            attached.push((id, ends));
+            exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
+        }
+        let ids = attached.iter().map(|(id, _)| *id).collect();
+        self.streams.insert(exec.job, ids);
+        line.send(&ToGuest::Exec(Box::new(exec)));
+        for (id, ends) in attached {
+            line.attach(id, ends);
+        }
+    }
+
+    /// Tells of the ends of commands whose last words have been passed on.
+    fn tell_of_ends(&mut self, line: &Line) {
+        let streams = &mut self.streams;
+        let counter = &self.counter;
+        self.ended.retain(|(job, code)| {
+            let own = streams.get(job).map(Vec::as_slice).unwrap_or_default();
+            if !own.iter().all(|id| line.is_drained(*id)) {
+                return true;
+            }
+            streams.remove(job);
+            counter.tell(Told::Ended {
+                job: *job,
+                code: *code,
+            });
+            false
+        });
+    }
+}
+
+impl Handler for Host {
+    fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
+        if let Some(setting) = self.setting.take() {
+            line.send(&ToGuest::Begin(setting));
+        }
+        Ok(())
+    }
+
+    fn message(&mut self, bytes: &[u8], line: &mut Line) -> Result<(), Fault> {
+        let told = match Mux::decode(bytes, Kind::Message)? {
+            ToHost::Waiting(stages) if stages.len() > 64 => return Err(Violation::Turn.into()),
+            ToHost::Waiting(_) | ToHost::Pong(_) | ToHost::Quiet | ToHost::OutOfMemory(_) => {
+                return Ok(());
+            }
+            ToHost::Ready(stages) => Told::Ready(stages),
+            ToHost::Failed { what, errno } => Told::Failed { what, errno },
+            ToHost::NoFolder { job, errno } => Told::NoFolder { job, errno },
+            ToHost::ExecFailed { job, errno } => Told::ExecFailed { job, errno },
+            ToHost::Stopped { job, signal } => Told::Stopped { job, signal },
+            ToHost::Ended { job, code } => {
+                // One that is not there cannot end.
+                if !self.streams.contains_key(&job) {
+                    return Err(Violation::Turn.into());
+                }
+                if !self.ended.iter().any(|(known, _)| *known == job) {
+                    self.ended.push((job, code));
+                }
+                return Ok(());
+            }
+            ToHost::Executed(_) | ToHost::Lost(_) => return Ok(()),
+            ToHost::Datagram { from, to, bytes } => {
+                let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);
+                if let Some((socket, token)) = new {
+                    line.watch(socket, token)?;
+                }
+                if let Some(old) = old {
+                    line.unwatch(&old);
+                }
+                return Ok(());
+            }
+        };
+        self.counter.tell(told);
+        Ok(())
+    }
+
+    fn opened(&mut self, _: u32, open: &[u8], _: &mut Line) -> Result<Opening, Fault> {
+        let Open::Outward { to, .. } = Mux::decode(open, Kind::Open)? else {
+            return Ok(Opening::Refused);
+        };
+        let socket = self.inside.connect_to(SocketAddr::V4(to));
+        let ends = socket.and_then(|socket| {
+            let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);
+            Ends::both(socket)
+        });
+        Ok(ends.map_or(Opening::Refused, Opening::Leads))
+    }
+
+    fn ready(&mut self, token: u32, line: &mut Line) -> Result<(), Fault> {
+        if token == ORDERS {
+            hear(&self.counter.wake);
+            self.obey(line);
+        } else if let Some(answer) = self.datagrams.receive(token) {
+            line.send(&answer);
+        }
+        Ok(())
+    }
+
+    fn turn(&mut self, line: &mut Line) {
+        if !self.ended.is_empty() {
+            self.tell_of_ends(line);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.counter.is_full()
+    }
+
+    fn is_done(&self) -> bool {
+        self.done
+    }
+}

@@ -1,0 +1,102 @@
+//! The first file system of a guest: one file, the guest's own binary, as an archive that the kernel
+//! unpacks (the `newc` format of Documentation/driver-api/early-userspace/buffer-format.rst).
+//!
+//! Decision: it is made from the binary that belongs to this program and kept by the hash of its
+//! contents, so that host and guest are always of one build, and no image has to be built again for a
+//! new version.
+
+use bailiwick_event::Failure;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+/// The guest's binary.
+const NAME: &str = "bailiwick-guest";
+
+fn entry(into: &mut Vec<u8>, name: &str, mode: u32, contents: &[u8]) {
+    let fields = [
+        0,
+        mode,
+        0,
+        0,
+        1,
+        0,
+        u32::try_from(contents.len()).unwrap_or(u32::MAX),
+        0,
+        0,
+        0,
+        0,
+        u32::try_from(name.len() + 1).unwrap_or(u32::MAX),
+        0,
+    ];
+    into.extend_from_slice(b"070701");
+    for field in fields {
+        into.extend_from_slice(format!("{field:08x}").as_bytes());
+    }
+    let pad = |into: &mut Vec<u8>| into.resize(into.len().next_multiple_of(4), 0);
+    into.extend_from_slice(name.as_bytes());
+    into.push(0);
+    pad(into);
+    into.extend_from_slice(contents);
+    pad(into);
+}
+
+/// The archive of this binary.
+fn archive(binary: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(binary.len() + 1024);
+    entry(&mut bytes, "init", 0o100_755, binary);
+    entry(&mut bytes, "TRAILER!!!", 0, &[]);
+    bytes
+}
+
+/// Where the guest's binary is: beside this program's, or in its folder for helpers.
+fn binary() -> Result<PathBuf, Failure> {
+    if let Some(given) = std::env::var_os("BAILIWICK_GUEST") {
+        return Ok(given.into());
+    }
+    let own = std::env::current_exe()
+        .map_err(|e| Failure::fault(format!("this program's own file cannot be found: {e}")))?;
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let candidates = [
+        folder.join(NAME),
+        folder.join("../libexec/bailiwick").join(NAME),
+        folder.join("../release").join(NAME),
+    ];
+    let found = candidates.iter().find(|path| path.is_file());
+    found.cloned().ok_or_else(|| {
+        Failure::fault(format!(
+            "{NAME}, which runs inside of virtual machines, is not beside {}\n  remedy: build it \
+             (`make image`), or name it in BAILIWICK_GUEST",
+            own.display()
+        ))
+    })
+}
+
+/// The archive, made where it is not there yet.
+///
+/// # Errors
+/// A [`Failure`] where the guest's binary is missing or the archive cannot be kept.
+pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
+    let binary = binary()?;
+    let failed = |what: &Path| {
+        let what = what.display().to_string();
+        move |error: io::Error| Failure::fault(format!("{what}: {error}"))
+    };
+    let contents = fs::read(&binary).map_err(failed(&binary))?;
+    let name = blake3::hash(&contents).to_hex();
+    let folder = cache.join("guest");
+    let path = folder.join(&name[..32]);
+    if path.is_file() {
+        return Ok(path);
+    }
+    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    let unfinished = folder.join(format!(".{}.{}", &name[..32], std::process::id()));
+    let written = fs::File::create(&unfinished).and_then(|mut file| {
+        file.write_all(&archive(&contents))?;
+        file.sync_all()
+    });
+    written
+        .and_then(|()| fs::rename(&unfinished, &path))
+        .map_err(failed(&path))?;
+    Ok(path)
+}

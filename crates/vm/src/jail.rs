@@ -1,0 +1,82 @@
+//! What the monitor is given of the host, and what of the policy is the guest's: the system's folders
+//! are the image's, everything else that the policy grants appears at its own path.
+
+use crate::image::Image;
+use crate::machine;
+use bailiwick_event::Failure;
+use bailiwick_policy::{Effective, Limits};
+use bailiwick_sandbox::{Own, OwnAccess};
+use std::path::{Path, PathBuf};
+
+/// Folders that the image has itself.
+const SYSTEM: [&str; 14] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/snap",
+    "/sys/devices/system",
+    "/var/lib/dpkg",
+    "/var/lib/apt",
+];
+
+/// Where QEMU is looked for.
+const PLACES: [&str; 3] = [
+    "/usr/bin/qemu-system-x86_64",
+    "/usr/local/bin/qemu-system-x86_64",
+    "/usr/libexec/qemu-kvm",
+];
+
+/// QEMU.
+///
+/// # Errors
+/// It is not installed.
+pub(crate) fn monitor() -> Result<PathBuf, Failure> {
+    let found = PLACES.iter().map(Path::new).find(|path| path.exists());
+    found.map(Path::to_path_buf).ok_or_else(|| {
+        Failure::fault(
+            "there is no qemu-system-x86_64, which the backend \"vm\" runs machines with\n  remedy: \
+             install it (Debian, Ubuntu: apt-get install qemu-system-x86), or run with --backend \
+             process",
+        )
+    })
+}
+
+/// What the monitor needs for itself.
+pub(crate) fn own(image: &Image, initrd: &Path) -> Vec<Own> {
+    let read = |source: &Path, at: &str| Own {
+        source: source.to_path_buf(),
+        at: at.into(),
+        access: OwnAccess::Read,
+    };
+    let mut all: Vec<Own> = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
+        .into_iter()
+        .filter(|path| Path::new(path).exists())
+        .map(|path| read(Path::new(path), path))
+        .collect();
+    all.push(read(&image.kernel, machine::KERNEL));
+    all.push(read(initrd, machine::INITRD));
+    all.push(read(&image.rootfs, machine::ROOT));
+    all
+}
+
+/// The policy that the monitor is held to: the files that the guest is shown. What the policy limits is
+/// limited in the guest.
+pub(crate) fn policy(policy: &Effective) -> Effective {
+    let mut held = policy.clone();
+    held.retain_paths(|path| !SYSTEM.iter().any(|system| path == Path::new(system)));
+    let limits = &policy.limits;
+    held.limits = Limits {
+        wall: limits.wall.clone(),
+        file_size: limits.file_size.clone(),
+        disk: limits.disk.clone(),
+        ..Limits::default()
+    };
+    held
+}

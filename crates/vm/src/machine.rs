@@ -1,0 +1,121 @@
+//! The machine that is asked of QEMU: `microvm`, virtio devices and nothing else. No network card, no
+//! display, no disk that can be written, no firmware but what finds the kernel.
+
+use crate::accelerator::Accelerator;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Paths inside of the monitor's own sandbox.
+pub(crate) const KERNEL: &str = "/vm/kernel";
+/// See [`KERNEL`].
+pub(crate) const INITRD: &str = "/vm/initrd";
+/// See [`KERNEL`].
+pub(crate) const ROOT: &str = "/vm/root";
+/// Where the policy's files are that the guest is shown.
+pub(crate) const SHARE: &str = "/share";
+
+/// What a machine is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Machine {
+    pub(crate) accelerator: Accelerator,
+    /// Bytes of memory.
+    pub(crate) memory: u64,
+    /// Processors.
+    pub(crate) cpus: u32,
+}
+
+/// How often the processor's clock ticks, in kHz; a translated machine without a timer to compare with
+/// would measure it for a second, or for ever.
+fn clock() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    let value: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
+    // Far below 2^53.
+    Some((value * 1000.0) as u64)
+}
+
+impl Machine {
+    /// The kernel's own words.
+    fn append(&self) -> String {
+        let mut words =
+            "console=ttyS0 quiet loglevel=3 reboot=t panic=-1 random.trust_cpu=on".to_owned();
+        if self.accelerator == Accelerator::Tcg
+            && let Some(clock) = clock()
+        {
+            words.push_str(&format!(" tsc_early_khz={clock}"));
+        }
+        words
+    }
+
+    /// The words by which QEMU is started: its stdin is the channel, its stdout its own control, its
+    /// stderr the console.
+    pub(crate) fn words(&self, qemu: &Path) -> Vec<OsString> {
+        let accelerator = match self.accelerator {
+            Accelerator::Kvm => "kvm".to_owned(),
+            Accelerator::Tcg => "tcg,thread=multi,tb-size=256".to_owned(),
+        };
+        let cpu = match self.accelerator {
+            Accelerator::Kvm => "host",
+            Accelerator::Tcg => "max",
+        };
+        let memory = format!("{}M", self.memory >> 20);
+        let words: Vec<String> = [
+            "-M",
+            "microvm,x-option-roms=off,pit=off,pic=off,rtc=on,isa-serial=on,acpi=on",
+            "-global",
+            "virtio-mmio.force-legacy=false",
+            "-accel",
+            &accelerator,
+            "-cpu",
+            cpu,
+            "-smp",
+            &self.cpus.to_string(),
+            "-m",
+            &memory,
+            "-nodefaults",
+            "-no-user-config",
+            "-display",
+            "none",
+            "-no-reboot",
+            "-sandbox",
+            "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+            "-chardev",
+            "file,id=console,path=/dev/stderr",
+            "-serial",
+            "chardev:console",
+            "-chardev",
+            "socket,id=control,fd=1",
+            "-mon",
+            "chardev=control,mode=control",
+            "-device",
+            "virtio-serial-device,max_ports=2",
+            "-chardev",
+            "socket,id=channel,fd=0",
+            "-device",
+            "virtserialport,chardev=channel,nr=1,name=bailiwick",
+            "-drive",
+            &format!("id=root,file={ROOT},format=raw,if=none,readonly=on,file.locking=off"),
+            "-device",
+            "virtio-blk-device,drive=root",
+            "-device",
+            "virtio-rng-device",
+            "-fsdev",
+            &format!("local,id=share,path={SHARE},security_model=none,multidevs=remap"),
+            "-device",
+            "virtio-9p-device,fsdev=share,mount_tag=share",
+            "-kernel",
+            KERNEL,
+            "-initrd",
+            INITRD,
+            "-append",
+            &self.append(),
+        ]
+        .map(str::to_owned)
+        .into();
+        let first = qemu.as_os_str().to_owned();
+        [first]
+            .into_iter()
+            .chain(words.into_iter().map(OsString::from))
+            .collect()
+    }
+}

@@ -1,0 +1,63 @@
+//! What the monitor and the guest's console say: the end of it is kept, to be told where the machine
+//! fails. A guest can say without end; what is kept is bounded.
+
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use std::sync::{Arc, Mutex};
+
+/// How much of the end is kept, in bytes.
+const KEPT: usize = 16 * 1024;
+
+/// The end of what was said.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    /// Listens to a pipe in a thread of its own, until nobody can write to it any more.
+    pub(crate) fn listen(pipe: OwnedFd) -> std::io::Result<Self> {
+        let said = Self::default();
+        let kept = said.clone();
+        std::thread::Builder::new()
+            .name("vm-console".to_owned())
+            .stack_size(64 * 1024)
+            .spawn(move || kept.keep(&pipe))?;
+        Ok(said)
+    }
+
+    fn keep(&self, pipe: &OwnedFd) {
+        let mut buffer = [0; 4096];
+        loop {
+            match rustix::io::read(pipe, &mut buffer) {
+                Ok(0) => return,
+                Ok(read) => {
+                    let Ok(mut kept) = self.0.lock() else { return };
+                    kept.extend_from_slice(buffer.get(..read).unwrap_or_default());
+                    let over = kept.len().saturating_sub(KEPT);
+                    kept.drain(..over);
+                }
+                Err(Errno::INTR) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// The last lines, harmless for a terminal.
+    pub(crate) fn tail(&self, lines: usize) -> String {
+        let Ok(kept) = self.0.lock() else {
+            return String::new();
+        };
+        let text = String::from_utf8_lossy(&kept);
+        let all: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let last = all
+            .get(all.len().saturating_sub(lines)..)
+            .unwrap_or_default();
+        let shown = last.iter().map(|line| {
+            let harmless = line.chars().map(|c| if c.is_control() { ' ' } else { c });
+            format!("\n  | {}", harmless.collect::<String>())
+        });
+        shown.collect()
+    }
+}
