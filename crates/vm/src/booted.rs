@@ -2,7 +2,6 @@
 
 use crate::orders::Told;
 use crate::running::Vm;
-use bailiwick_channel::schema::Stage;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::News;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -10,12 +9,14 @@ use std::time::{Duration, Instant};
 
 /// How long a machine may take that runs at all: a busy host translates slowly.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// How long the monitor's end may come after that of the channel.
+const LAST: Duration = Duration::from_secs(2);
 
-/// Waits until the guest is complete; its stages.
+/// Waits until the guest has said what is awaited; that.
 ///
 /// # Errors
 /// A [`Failure`] with what the machine said last.
-pub(crate) fn wait(vm: &mut Vm) -> Result<Vec<Stage>, Failure> {
+pub(crate) fn wait(vm: &mut Vm, is: impl Fn(&Told) -> bool) -> Result<Told, Failure> {
     let began = Instant::now();
     loop {
         let left = PATIENCE.saturating_sub(began.elapsed());
@@ -36,9 +37,9 @@ pub(crate) fn wait(vm: &mut Vm) -> Result<Vec<Stage>, Failure> {
         vm.desk.hear();
         while let Some(told) = vm.desk.told() {
             match told {
-                Told::Ready(stages) => {
+                told if is(&told) => {
                     vm.desk.ring();
-                    return Ok(stages);
+                    return Ok(told);
                 }
                 Told::Failed { what, errno } => {
                     let error = std::io::Error::from_raw_os_error(errno);
@@ -46,14 +47,12 @@ pub(crate) fn wait(vm: &mut Vm) -> Result<Vec<Stage>, Failure> {
                         "the virtual machine cannot be completed: {what}: {error}"
                     )));
                 }
-                Told::Over(why) => {
-                    // What its end was is known by the monitor's.
-                    if !vm.has_monitor_news(Duration::from_secs(2)) {
-                        return Err(Failure::fault(format!(
-                            "the virtual machine cannot be talked to: {why}{}",
-                            vm.said.tail(8)
-                        )));
-                    }
+                // What its end was is known by the monitor's.
+                Told::Over(why) if !vm.has_monitor_news(LAST) => {
+                    return Err(Failure::fault(format!(
+                        "the virtual machine cannot be talked to: {why}{}",
+                        vm.said.tail(8)
+                    )));
                 }
                 _ => {}
             }

@@ -6,9 +6,11 @@ use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Exec, Open, Setting, Stream, ToGuest, ToHost};
-use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Violation};
+use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
 use bailiwick_gate::Inside;
+use rustix::fd::OwnedFd;
 use std::collections::HashMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -17,11 +19,11 @@ const ORDERS: u32 = 0;
 const DATAGRAMS: u32 = 1 << 16;
 
 /// The handler.
-pub(crate) struct Host {
+struct Host {
     counter: Counter,
     inside: Arc<dyn Inside>,
     datagrams: Datagrams,
-    /// What the guest is told first.
+    /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
@@ -32,18 +34,18 @@ pub(crate) struct Host {
 
 impl Host {
     /// A handler for one machine.
-    pub(crate) fn new(
+    fn new(
         counter: Counter,
         inside: Arc<dyn Inside>,
-        setting: Setting,
+        setting: Option<Setting>,
         line: &Line,
-    ) -> std::io::Result<Self> {
+    ) -> io::Result<Self> {
         line.watch(&*counter.wake, ORDERS)?;
         Ok(Self {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
-            setting: Some(Box::new(setting)),
+            setting: setting.map(Box::new),
             streams: HashMap::new(),
             ended: Vec::new(),
             done: false,
@@ -51,7 +53,7 @@ impl Host {
     }
 
     /// The supervisor's side is told of the end.
-    pub(crate) fn over(&self, why: String) {
+    fn over(&self, why: String) {
         self.counter.tell(Told::Over(why));
     }
 
@@ -146,9 +148,9 @@ impl Handler for Host {
     fn message(&mut self, bytes: &[u8], line: &mut Line) -> Result<(), Fault> {
         let told = match Mux::decode(bytes, Kind::Message)? {
             ToHost::Waiting(stages) if stages.len() > 64 => return Err(Violation::Turn.into()),
-            ToHost::Waiting(_) | ToHost::Pong(_) | ToHost::Quiet | ToHost::OutOfMemory(_) => {
-                return Ok(());
-            }
+            ToHost::Waiting(stages) => Told::Waiting(stages),
+            ToHost::Quiet => Told::Quiet,
+            ToHost::Pong(_) | ToHost::OutOfMemory(_) => return Ok(()),
             ToHost::Ready(stages) => Told::Ready(stages),
             ToHost::Failed { what, errno } => Told::Failed { what, errno },
             ToHost::NoFolder { job, errno } => Told::NoFolder { job, errno },
@@ -215,4 +217,25 @@ impl Handler for Host {
     fn is_done(&self) -> bool {
         self.done
     }
+}
+
+/// Serves a machine's channel in a thread of its own, until the supervisor's side or the channel is
+/// gone.
+pub(crate) fn serve(
+    channel: OwnedFd,
+    counter: Counter,
+    inside: Arc<dyn Inside>,
+    setting: Option<Setting>,
+) -> io::Result<()> {
+    let line = Line::new(channel, Role::Host)?;
+    let host = Host::new(counter, inside, setting, &line)?;
+    let mut pump = Pump::new(line, host);
+    std::thread::Builder::new()
+        .name("vm-channel".to_owned())
+        .spawn(move || {
+            if let Err(fault) = pump.run() {
+                pump.handler().over(fault.to_string());
+            }
+        })?;
+    Ok(())
 }

@@ -9,17 +9,25 @@
 mod accelerator;
 mod backend;
 mod booted;
+mod control;
 mod host;
 pub mod image;
 mod initrd;
 mod jail;
 mod machine;
+mod making;
 mod orders;
 mod relay;
 mod running;
 mod said;
 mod setting;
+mod shape;
+mod start;
 mod stdio;
+mod template;
+mod warm;
 
 pub use accelerator::Accelerator;
-pub use backend::{MachineShape, VmBackend};
+pub use backend::VmBackend;
+pub use making::make_template;
+pub use shape::MachineShape;

@@ -14,6 +14,20 @@ pub(crate) const ROOT: &str = "/vm/root";
 /// Where the policy's files are that the guest is shown.
 pub(crate) const SHARE: &str = "/share";
 
+/// See [`KERNEL`].
+pub(crate) const RAM: &str = "/vm/ram";
+
+/// Where a machine's memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ram {
+    /// In the monitor alone.
+    Anonymous,
+    /// In a file that is written as the machine writes.
+    Written,
+    /// In a file that is copied page by page as the machine writes.
+    Copied,
+}
+
 /// What a machine is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
@@ -22,6 +36,8 @@ pub(crate) struct Machine {
     pub(crate) memory: u64,
     /// Processors.
     pub(crate) cpus: u32,
+    /// Where the memory lies.
+    pub(crate) ram: Ram,
 }
 
 /// How often the processor's clock ticks, in kHz; a translated machine without a timer to compare with
@@ -59,9 +75,20 @@ impl Machine {
             Accelerator::Tcg => "max",
         };
         let memory = format!("{}M", self.memory >> 20);
+        let backend = match self.ram {
+            Ram::Anonymous => format!("memory-backend-memfd,id=memory,size={memory},share=off"),
+            Ram::Written => {
+                format!("memory-backend-file,id=memory,size={memory},mem-path={RAM},share=on")
+            }
+            Ram::Copied => {
+                format!("memory-backend-file,id=memory,size={memory},mem-path={RAM},share=off")
+            }
+        };
         let words: Vec<String> = [
             "-M",
-            "microvm,x-option-roms=off,pit=off,pic=off,rtc=on,isa-serial=on,acpi=on",
+            "microvm,x-option-roms=off,pit=off,pic=off,rtc=on,isa-serial=on,acpi=on,memory-backend=memory",
+            "-object",
+            &backend,
             "-global",
             "virtio-mmio.force-legacy=false",
             "-accel",

@@ -31,6 +31,10 @@ pub(crate) enum Order {
 /// What became of a machine.
 #[derive(Debug)]
 pub(crate) enum Told {
+    /// It waits for its session.
+    Waiting(Vec<Stage>),
+    /// It stands still.
+    Quiet,
     /// It is complete.
     Ready(Vec<Stage>),
     /// It cannot be completed.

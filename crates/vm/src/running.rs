@@ -1,7 +1,8 @@
 //! A machine that runs, as the supervisor holds it: what its guest tells and what becomes of its
 //! monitor are one stream of news.
 
-use crate::orders::{Desk, Messenger, Order, Told};
+use crate::control::Control;
+use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::stdio::{ends, make_plain, modes, open_master, size_of};
 use bailiwick_channel::Ends;
@@ -36,8 +37,8 @@ pub(crate) struct Vm {
     pub(crate) code: Option<u8>,
     /// Whether the machine was ended from here.
     pub(crate) killed: bool,
-    /// The monitor's control; closed, it ends.
-    pub(crate) _control: OwnedFd,
+    /// The monitor's control.
+    pub(crate) control: Control,
 }
 
 /// The words and variables of a command, as the guest is told them.
@@ -59,7 +60,7 @@ pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
 }
 
 /// A descriptor that is readable when one of two is.
-pub(crate) fn either(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+fn either(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     let both = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, fd) in [(0, a), (1, b)] {
         let data = epoll::EventData::new_u64(number);
@@ -75,6 +76,29 @@ fn is_readable(fd: BorrowedFd<'_>, within: Duration) -> bool {
 }
 
 impl Vm {
+    /// A machine whose monitor runs, and the other side of its desk.
+    pub(crate) fn new(
+        monitor: Box<dyn Running>,
+        console: OwnedFd,
+        control: Control,
+    ) -> Result<(Self, Counter), Failure> {
+        let fault = |error: io::Error| Failure::fault(format!("the virtual machine: {error}"));
+        let said = Said::listen(console).map_err(fault)?;
+        let (desk, counter) = desk().map_err(fault)?;
+        let both = either(desk.bell.as_fd(), monitor.news_fd()).map_err(fault)?;
+        let vm = Self {
+            monitor,
+            desk,
+            said,
+            both,
+            terminals: HashMap::new(),
+            code: None,
+            killed: false,
+            control,
+        };
+        Ok((vm, counter))
+    }
+
     /// What the machine said last.
     fn last_words(&self) -> String {
         self.said.tail(6)
@@ -87,7 +111,7 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Ready(_) => News::Quiet,
+            Told::Waiting(_) | Told::Quiet | Told::Ready(_) => News::Quiet,
             Told::NoFolder { job, errno } => News::NoFolder { job, errno },
             Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
             Told::Stopped { job, signal } => News::Stopped { job, signal },

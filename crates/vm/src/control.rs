@@ -1,0 +1,157 @@
+//! The monitor's own control: QEMU's machine protocol (docs/interop/qmp-spec.txt), one JSON value per
+//! line, each command answered before the next is given.
+//!
+//! Decision: the monitor may be in a guest's hands. What it answers is read in bounds and for a time,
+//! and nothing that it says is acted upon but that a command is done.
+
+use bailiwick_event::Failure;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use serde_json::{Value, json};
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::time::{Duration, Instant};
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest answer, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// The control of one monitor.
+pub(crate) struct Control {
+    socket: OwnedFd,
+    read: Vec<u8>,
+    open: bool,
+}
+
+fn failed(what: &str, why: impl std::fmt::Display) -> Failure {
+    Failure::fault(format!("QEMU's control: {what}: {why}"))
+}
+
+impl Control {
+    /// The control on this socket, which nobody has spoken on.
+    pub(crate) fn new(socket: OwnedFd) -> Self {
+        Self {
+            socket,
+            read: Vec::new(),
+            open: false,
+        }
+    }
+
+    /// Waits for the monitor's greeting and takes control, unless that was done.
+    pub(crate) fn open(&mut self) -> Result<(), Failure> {
+        if !self.open {
+            self.find("greeting", |value| value.get("QMP").is_some())?;
+            self.run("qmp_capabilities", json!({}))?;
+            self.open = true;
+        }
+        Ok(())
+    }
+
+    /// Gives a command and waits for its answer.
+    pub(crate) fn run(&mut self, command: &str, arguments: Value) -> Result<Value, Failure> {
+        self.order(command, arguments, None)
+    }
+
+    /// Gives the monitor a descriptor by a name.
+    pub(crate) fn give(&mut self, name: &str, fd: BorrowedFd<'_>) -> Result<(), Failure> {
+        self.order("getfd", json!({ "fdname": name }), Some(fd))?;
+        Ok(())
+    }
+
+    /// Asks for what migrations need.
+    pub(crate) fn prepare_migration(&mut self) -> Result<(), Failure> {
+        let on = |name: &str| json!({ "capability": name, "state": true });
+        let all = json!({ "capabilities": [on("x-ignore-shared"), on("events")] });
+        self.run("migrate-set-capabilities", all).map(drop)
+    }
+
+    /// Waits until a migration has ended.
+    pub(crate) fn wait_for_migration(&mut self) -> Result<(), Failure> {
+        let status = |value: &Value| {
+            let data = value.get("data")?.get("status")?.as_str()?;
+            let is = value.get("event")?.as_str()? == "MIGRATION";
+            is.then(|| data.to_owned())
+        };
+        let end = self.find("migration", |value| {
+            status(value).is_some_and(|s| ["completed", "failed", "cancelled"].contains(&&*s))
+        })?;
+        match status(&end).as_deref() {
+            Some("completed") => Ok(()),
+            other => Err(failed("migration", other.unwrap_or("no status"))),
+        }
+    }
+
+    fn order(
+        &mut self,
+        command: &str,
+        arguments: Value,
+        fd: Option<BorrowedFd<'_>>,
+    ) -> Result<Value, Failure> {
+        let line = format!(
+            "{}\n",
+            json!({ "execute": command, "arguments": arguments })
+        );
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        let fds;
+        if let Some(fd) = fd {
+            fds = [fd];
+            ancillary.push(SendAncillaryMessage::ScmRights(&fds));
+        }
+        let parts = [IoSlice::new(line.as_bytes())];
+        // A command is far shorter than the socket's buffer, which is empty.
+        sendmsg(&self.socket, &parts, &mut ancillary, SendFlags::NOSIGNAL)
+            .map_err(|error| failed(command, error))?;
+        let answer = self.find(command, |value| {
+            value.get("return").is_some() || value.get("error").is_some()
+        })?;
+        match answer.get("error") {
+            Some(error) => {
+                let why = error
+                    .get("desc")
+                    .and_then(Value::as_str)
+                    .unwrap_or("refused");
+                Err(failed(command, why))
+            }
+            None => Ok(answer),
+        }
+    }
+
+    /// Reads until a value is found; others are events that nobody waits for.
+    fn find(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Result<Value, Failure> {
+        let began = Instant::now();
+        loop {
+            while let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.read.drain(..=end).collect();
+                let value: Value =
+                    serde_json::from_slice(&line).map_err(|error| failed(what, error))?;
+                if is(&value) {
+                    return Ok(value);
+                }
+            }
+            if self.read.len() > LONGEST {
+                return Err(failed(what, "an answer without an end"));
+            }
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            let timeout = Timespec::try_from(left).ok();
+            let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(0) => return Err(failed(what, "no answer in time")),
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(failed(what, error)),
+                Ok(_) => {}
+            }
+            let mut buffer = [0; 4096];
+            match rustix::io::read(&self.socket, &mut buffer) {
+                Ok(0) => return Err(failed(what, "QEMU has ended")),
+                Ok(read) => self
+                    .read
+                    .extend_from_slice(buffer.get(..read).unwrap_or_default()),
+                Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(failed(what, error)),
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! How a monitor is started: the same whether its machine boots, is restored, or is to become a
+//! template, but for where the memory lies.
+
+use crate::control::Control;
+use crate::image::Image;
+use crate::jail;
+use crate::machine::{Machine, RAM, Ram, SHARE};
+use bailiwick_event::Failure;
+use bailiwick_policy::Effective;
+use bailiwick_sandbox::{Begun, Invocation, Launch, Monitor, Own, OwnAccess, Prepared};
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Everything that a monitor is started with.
+pub(crate) struct Start {
+    pub(crate) qemu: PathBuf,
+    pub(crate) image: Image,
+    pub(crate) initrd: PathBuf,
+    pub(crate) machine: Machine,
+    /// What the monitor is held to.
+    pub(crate) policy: Effective,
+    /// The folder of the host behind the policy's private paths.
+    pub(crate) private: PathBuf,
+    pub(crate) best_effort: bool,
+}
+
+/// The host's ends of a monitor's streams.
+pub(crate) struct Wires {
+    /// The guest's channel.
+    pub(crate) channel: OwnedFd,
+    /// The monitor's control.
+    pub(crate) control: Control,
+    /// What the monitor and the guest's kernel say.
+    pub(crate) console: OwnedFd,
+}
+
+fn wires() -> io::Result<(Wires, [OwnedFd; 3])> {
+    let unix = AddressFamily::UNIX;
+    let pair = || socketpair(unix, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    let (channel, channel_inside) = pair()?;
+    let (control, control_inside) = pair()?;
+    let (console, console_inside) = pipe_with(PipeFlags::CLOEXEC)?;
+    let ours = Wires {
+        channel,
+        control: Control::new(control),
+        console,
+    };
+    Ok((ours, [channel_inside, control_inside, console_inside]))
+}
+
+impl Start {
+    /// Begins to set the monitor up; its machine's memory is in `memory`, where that is a file.
+    pub(crate) fn begin(
+        &self,
+        prepared: Box<dyn Prepared>,
+        ram: Ram,
+        memory: Option<&Path>,
+    ) -> Result<(Box<dyn Begun>, Wires), Failure> {
+        let machine = Machine {
+            ram,
+            ..self.machine.clone()
+        };
+        let mut own = jail::own(&self.image, &self.initrd);
+        own.extend(memory.map(|memory| Own {
+            source: memory.to_path_buf(),
+            at: RAM.into(),
+            access: match ram {
+                Ram::Written => OwnAccess::Write,
+                Ram::Anonymous | Ram::Copied => OwnAccess::Template,
+            },
+        }));
+        let (wires, inside) =
+            wires().map_err(|e| Failure::fault(format!("the monitor's streams: {e}")))?;
+        let words = machine.words(&self.qemu);
+        let environment: [(OsString, OsString); 2] = [
+            ("PATH".into(), "/usr/bin:/bin".into()),
+            ("LANG".into(), "C.UTF-8".into()),
+        ];
+        let begun = prepared.begin(&Launch {
+            policy: &self.policy,
+            command: Some(Invocation {
+                argv: &words,
+                cwd: Path::new("/"),
+                environment: &environment,
+            }),
+            open: false,
+            private: &self.private,
+            best_effort: self.best_effort,
+            trust: None,
+            streams: inside.each_ref().map(|end| Some(end.as_fd())),
+            monitor: Some(Monitor {
+                share: Path::new(SHARE),
+                own: &own,
+            }),
+        })?;
+        Ok((begun, wires))
+    }
+}

@@ -1,0 +1,140 @@
+//! Templates: a machine of one image and shape that has started and waits for its session, as memory and
+//! device state. A run copies it, page by page as it writes, instead of starting a kernel.
+//!
+//! Decision: it is made by a process of its own, in a monitor's sandbox that shows nothing of the
+//! user's, before any session: what is in it is the image's and nobody's. A run's monitor can read it
+//! and not write it.
+
+use crate::accelerator::Accelerator;
+use crate::image::Image;
+use crate::machine::Machine;
+use bailiwick_event::Failure;
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// A template that is there.
+#[derive(Clone, Debug)]
+pub(crate) struct Template {
+    /// The memory.
+    pub(crate) ram: PathBuf,
+    /// The devices' state.
+    pub(crate) state: PathBuf,
+}
+
+/// Where a template is or would be.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    folder: PathBuf,
+}
+
+fn fault(path: &Path) -> impl Fn(io::Error) -> Failure {
+    let path = path.display().to_string();
+    move |error| Failure::fault(format!("{path}: {error}"))
+}
+
+impl Place {
+    /// The place for machines of this shape: whatever else the machine is made of changes the name.
+    pub(crate) fn of(
+        cache: &Path,
+        image: &Image,
+        initrd: &Path,
+        machine: &Machine,
+        qemu: &Path,
+    ) -> Result<Self, Failure> {
+        let monitor = fs::metadata(qemu).map_err(fault(qemu))?;
+        let mut hash = blake3::Hasher::new();
+        let mut part = |bytes: &[u8]| {
+            hash.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(bytes);
+        };
+        part(image.id.as_bytes());
+        part(initrd.as_os_str().as_encoded_bytes());
+        for word in machine.words(qemu) {
+            part(word.as_encoded_bytes());
+        }
+        part(&monitor.size().to_le_bytes());
+        part(&monitor.mtime().to_le_bytes());
+        if machine.accelerator == Accelerator::Kvm {
+            // What the processor can do is in the devices' state.
+            part(&processor());
+        }
+        let name = hash.finalize().to_hex();
+        Ok(Self {
+            folder: cache.join("templates").join(&name[..32]),
+        })
+    }
+
+    /// The template, where it is there.
+    pub(crate) fn find(&self) -> Option<Template> {
+        let template = Template {
+            ram: self.folder.join("ram"),
+            state: self.folder.join("state"),
+        };
+        (template.ram.is_file() && template.state.is_file()).then_some(template)
+    }
+
+    /// Takes a template away that does not serve.
+    pub(crate) fn discard(&self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+
+    /// Makes it by `make`, which is given the memory's file and that of the state; one process at a
+    /// time, and whoever waits finds it made.
+    pub(crate) fn make(
+        &self,
+        memory: u64,
+        make: impl FnOnce(&Path, &File) -> Result<(), Failure>,
+    ) -> Result<Template, Failure> {
+        let above = self.folder.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(above).map_err(fault(above))?;
+        let lock = above.join(".lock");
+        let held = File::create(&lock).map_err(fault(&lock))?;
+        flock(&held, FlockOperation::LockExclusive).map_err(|e| fault(&lock)(e.into()))?;
+        if let Some(made) = self.find() {
+            return Ok(made);
+        }
+        let unfinished = self.folder.with_extension("unfinished");
+        let _ = fs::remove_dir_all(&unfinished);
+        let made = Self::fill(&unfinished, memory, make)
+            .and_then(|()| fs::rename(&unfinished, &self.folder).map_err(fault(&self.folder)));
+        if let Err(failure) = made {
+            let _ = fs::remove_dir_all(&unfinished);
+            return Err(failure);
+        }
+        self.find()
+            .ok_or_else(|| Failure::fault("a template was made and is not there"))
+    }
+
+    fn fill(
+        folder: &Path,
+        memory: u64,
+        make: impl FnOnce(&Path, &File) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        fs::create_dir_all(folder).map_err(fault(folder))?;
+        let (ram, state) = (folder.join("ram"), folder.join("state"));
+        let file = File::create(&ram).map_err(fault(&ram))?;
+        file.set_len(memory).map_err(fault(&ram))?;
+        let written = File::create(&state).map_err(fault(&state))?;
+        make(&ram, &written)?;
+        for (path, file) in [(&ram, &file), (&state, &written)] {
+            file.sync_all().map_err(fault(path))?;
+            let only_read = fs::Permissions::from_mode(0o400);
+            file.set_permissions(only_read).map_err(fault(path))?;
+        }
+        Ok(())
+    }
+}
+
+/// The processor's name and abilities.
+fn processor() -> Vec<u8> {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let of = |name: &str| {
+        text.lines()
+            .find(|line| line.starts_with(name))
+            .unwrap_or_default()
+    };
+    [of("model name"), of("flags")].concat().into_bytes()
+}

@@ -1,0 +1,79 @@
+//! A machine that is a copy of a template instead of a start.
+
+use crate::control::Control;
+use crate::shape::MachineShape;
+use crate::start::Start;
+use crate::template::{Place, Template};
+use bailiwick_event::Failure;
+use rustix::fd::AsFd as _;
+use serde_json::json;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A template and where it is.
+pub(crate) struct Warm {
+    place: Place,
+    template: Template,
+}
+
+impl Warm {
+    /// The template of these machines, made where there is none; none where it cannot be made, which is
+    /// said.
+    pub(crate) fn find(
+        shape: &MachineShape,
+        start: &Start,
+        notices: &mut Vec<String>,
+    ) -> Result<Option<Self>, Failure> {
+        let place = shape.place(start)?;
+        if place.find().is_none()
+            && let Err(why) = have_made(shape, start.machine.memory)
+        {
+            notices.push(format!("no template of this machine could be made: {why}"));
+        }
+        let template = place.find();
+        Ok(template.map(|template| Self { place, template }))
+    }
+
+    /// The file of its memory.
+    pub(crate) fn memory(&self) -> &Path {
+        &self.template.ram
+    }
+
+    /// Takes it away.
+    pub(crate) fn discard(&self) {
+        self.place.discard();
+    }
+
+    /// Has the monitor become a copy of it, and lets that run.
+    pub(crate) fn restore(&self, control: &mut Control) -> Result<(), Failure> {
+        let path = &self.template.state;
+        let state = File::open(path)
+            .map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
+        control.open()?;
+        control.prepare_migration()?;
+        control.give("state", state.as_fd())?;
+        control.run("migrate-incoming", json!({ "uri": "fd:state" }))?;
+        control.wait_for_migration()?;
+        control.run("cont", json!({}))?;
+        Ok(())
+    }
+}
+
+/// Has another process of this program make a template: it starts a machine, which this one, that has a
+/// sandbox waiting, does for its session.
+fn have_made(shape: &MachineShape, memory: u64) -> Result<(), String> {
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let output = Command::new(own)
+        .args(["image", "template", &shape.image])
+        .args(["--memory", &format!("{memory}B")])
+        .args(["--cpus", &shape.cpus.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
+    }
+}
