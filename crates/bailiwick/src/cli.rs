@@ -1,7 +1,8 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
-//! `docs/cli.md` are made from it and from nothing else. Its part about rules stands in
-//! [`crate::rules`].
+//! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
+//! [`crate::rules`] and [`crate::image`].
 
+use crate::image::ImageArguments;
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -66,6 +67,8 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     /// Check, test and convert rules, and ask them about recorded events
     Rules(RulesArguments),
+    /// Build, list, check and remove the images of micro-VMs
+    Image(ImageArguments),
     /// Show, give away or replace the certificate authority of this installation
     ///
     /// The gate issues certificates in its name for machines whose TLS the policy asks it to look
