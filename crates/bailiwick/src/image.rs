@@ -164,7 +164,10 @@ fn verify(cache: &std::path::Path, images: &[String]) -> Done {
         match image::verify(cache, &name) {
             Ok(parts) => {
                 let roles: Vec<_> = parts.iter().map(|part| part.role.name()).collect();
-                output::print(&format!("{name}: {} are as they were built\n", roles.join(", ")))?;
+                output::print(&format!(
+                    "{name}: {} are as they were built\n",
+                    roles.join(", ")
+                ))?;
             }
             Err(failure) => {
                 output::complain(&failure);

@@ -66,14 +66,17 @@ pub fn build(folder: &Path, options: &Options, tell: Tell<'_>) -> Result<Built, 
         return Ok(Built { image, made: false });
     }
     if !cfg!(target_arch = "x86_64") {
-        return Err(Failure::fault("images are built for x86-64, and on x86-64, only"));
+        return Err(Failure::fault(
+            "images are built for x86-64, and on x86-64, only",
+        ));
     }
     tools::check()?;
     let cache = Cache::at(folder);
     let mut waited = false;
     let _lock = cache.lock(&mut |holder| {
         waited = true;
-        let note = format!("the cache is being changed by another bailiwick ({holder}); waiting for it");
+        let note =
+            format!("the cache is being changed by another bailiwick ({holder}); waiting for it");
         tell(Progress::Note(&note));
     })?;
     // What was waited for may be what was wanted.
@@ -119,7 +122,14 @@ pub fn build(folder: &Path, options: &Options, tell: Tell<'_>) -> Result<Built, 
 /// What was asked for, in one hash: it is known before anything is fetched.
 fn asked(spec: &Spec) -> String {
     let format = FORMAT.to_string();
-    hash::all([&format, &spec.hash(), root::PREPARE, root::PACK, root::FORMAT, kernel::OPTIONS])
+    hash::all([
+        &format,
+        &spec.hash(),
+        root::PREPARE,
+        root::PACK,
+        root::FORMAT,
+        kernel::OPTIONS,
+    ])
 }
 
 /// What an image was made from, in one hash.

@@ -73,7 +73,12 @@ impl Cache {
 
     /// Makes the folders that are missing.
     pub(super) fn prepare(&self) -> Result<(), Failure> {
-        for folder in [self.images(), self.parts(), self.scratch(), self.folder.join("logs")] {
+        for folder in [
+            self.images(),
+            self.parts(),
+            self.scratch(),
+            self.folder.join("logs"),
+        ] {
             fs::create_dir_all(&folder).map_err(|e| fault("made", &folder, &e))?;
         }
         Ok(())

@@ -36,28 +36,42 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
     let compiler = ["gcc", "ld"].map(|tool| work.tools.get(tool).map_or("", String::as_str));
     let inputs = hash::all([&content, OPTIONS, &epoch, compiler[0], compiler[1]]);
     if let Some(made) = from_cache(work, &inputs) {
-        (work.tell)(Progress::Note("the kernel in the cache was made of the same source, options and compiler"));
+        (work.tell)(Progress::Note(
+            "the kernel in the cache was made of the same source, options and compiler",
+        ));
         return Ok(made);
     }
     (work.tell)(Progress::Step("unpacking the kernel's source"));
     let tree = work.scratch.join("kernel");
     fs::create_dir_all(&tree).map_err(|e| fault("made", &tree, &e))?;
     let mut tar = Command::new("tar");
-    tar.args(["--extract", "--strip-components=1", "--no-same-owner", "--file"])
-        .arg(&archive)
-        .arg("--directory")
-        .arg(&tree)
-        .env("PATH", PATH);
-    let silent = Lines { prefixes: &[], expected: 0 };
-    work.log.run("unpacking the kernel's source", tar, &silent, work.tell)?;
+    tar.args([
+        "--extract",
+        "--strip-components=1",
+        "--no-same-owner",
+        "--file",
+    ])
+    .arg(&archive)
+    .arg("--directory")
+    .arg(&tree)
+    .env("PATH", PATH);
+    let silent = Lines {
+        prefixes: &[],
+        expected: 0,
+    };
+    work.log
+        .run("unpacking the kernel's source", tar, &silent, work.tell)?;
 
     (work.tell)(Progress::Step("configuring the kernel"));
     let options = work.scratch.join("kernel.options");
     fs::write(&options, OPTIONS).map_err(|e| fault("written", &options, &e))?;
     let stamp = built_at(&epoch)?;
     let mut configure = compile(&tree, &stamp);
-    configure.arg("allnoconfig").env("KCONFIG_ALLCONFIG", &options);
-    work.log.run("configuring the kernel", configure, &silent, work.tell)?;
+    configure
+        .arg("allnoconfig")
+        .env("KCONFIG_ALLCONFIG", &options);
+    work.log
+        .run("configuring the kernel", configure, &silent, work.tell)?;
     let config = tree.join(".config");
     let effective = fs::read_to_string(&config).map_err(|e| fault("read", &config, &e))?;
     let lost = without_effect(OPTIONS, &effective);
@@ -80,11 +94,22 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
         prefixes: &["CC ", "AS ", "AR "],
         expected: 1_250,
     };
-    work.log.run("compiling the kernel", build, &lines, work.tell)?;
+    work.log
+        .run("compiling the kernel", build, &lines, work.tell)?;
     let kernel = work.scratch.join("vmlinux");
     let mut strip = Command::new("strip");
-    strip.arg("--strip-all").arg("-o").arg(&kernel).arg(tree.join("vmlinux")).env("PATH", PATH);
-    work.log.run("taking the kernel's symbols away", strip, &silent, work.tell)?;
+    strip
+        .arg("--strip-all")
+        .arg("-o")
+        .arg(&kernel)
+        .arg(tree.join("vmlinux"))
+        .env("PATH", PATH);
+    work.log.run(
+        "taking the kernel's symbols away",
+        strip,
+        &silent,
+        work.tell,
+    )?;
     let bytes = fs::read(&kernel).map_err(|e| fault("read", &kernel, &e))?;
     if !elf::has_pvh_entry(&bytes) {
         return Err(Failure::fault(
@@ -118,18 +143,27 @@ fn source(work: &mut Work<'_>) -> Result<PathBuf, Failure> {
     command
         .arg("--variant=extract")
         .arg(format!("--include={}", work.spec.kernel))
-        .arg(format!("--customize-hook=download /usr/src/{name} {}", fetched.display()))
+        .arg(format!(
+            "--customize-hook=download /usr/src/{name} {}",
+            fetched.display()
+        ))
         .args([&work.spec.suite, "/dev/null"])
         .args(work.mirrors);
-    let lines = Lines { prefixes: &["Get:"], expected: 30 };
-    work.log.run("fetching the kernel's source", command, &lines, work.tell)?;
+    let lines = Lines {
+        prefixes: &["Get:"],
+        expected: 30,
+    };
+    work.log
+        .run("fetching the kernel's source", command, &lines, work.tell)?;
     Ok(fetched)
 }
 
 /// A kernel of an image of the cache that was made of the same, and is what was made.
 fn from_cache(work: &Work<'_>, inputs: &str) -> Option<Made> {
     for name in manifest::names(work.cache).ok()? {
-        let Ok((found, _)) = read(work.cache, &name) else { continue };
+        let Ok((found, _)) = read(work.cache, &name) else {
+            continue;
+        };
         if found.kernel.inputs != inputs {
             continue;
         }
@@ -164,7 +198,11 @@ fn compile(tree: &Path, stamp: &str) -> Command {
 /// The time that the kernel says it was built at.
 fn built_at(epoch: &str) -> Result<String, Failure> {
     let mut date = Command::new("date");
-    date.args(["--utc", &format!("--date=@{epoch}"), "+%a %b %e %H:%M:%S UTC %Y"]);
+    date.args([
+        "--utc",
+        &format!("--date=@{epoch}"),
+        "+%a %b %e %H:%M:%S UTC %Y",
+    ]);
     first_line(date)
 }
 

@@ -106,4 +106,3 @@ pub(super) fn first_line(mut command: Command) -> Result<String, Failure> {
     let said = String::from_utf8_lossy(&said);
     Ok(said.lines().next().unwrap_or_default().trim().to_owned())
 }
-

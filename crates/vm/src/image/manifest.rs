@@ -148,7 +148,11 @@ pub(super) fn read(cache: &Cache, name: &str) -> Result<(Manifest, String), Fail
     let bytes = match fs::read(&path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            let also = if name == "code" { " (or `make image`)" } else { "" };
+            let also = if name == "code" {
+                " (or `make image`)"
+            } else {
+                ""
+            };
             return Err(Failure::fault(format!(
                 "the image \"{name}\" is not built\n  remedy: `bailiwick image build {name}`{also}"
             )));

@@ -14,7 +14,10 @@ pub(super) fn choose(given: &[String], suite: &str) -> Vec<String> {
     }
     let variable = std::env::var("BAILIWICK_MIRROR").unwrap_or_default();
     if !variable.trim().is_empty() {
-        return variable.lines().map(|line| line.trim().to_owned()).collect();
+        return variable
+            .lines()
+            .map(|line| line.trim().to_owned())
+            .collect();
     }
     of_machine(Path::new("/etc"), suite)
 }
@@ -41,15 +44,28 @@ fn of_machine(etc: &Path, suite: &str) -> Vec<String> {
         }
     }
     // Updates alone are no release.
-    match lines.iter().any(|line| line.ends_with(&format!(" {suite} main"))) {
+    match lines
+        .iter()
+        .any(|line| line.ends_with(&format!(" {suite} main")))
+    {
         true => lines,
         false => Vec::new(),
     }
 }
 
 /// One line for mmdebstrap, if the entry is of the release itself.
-fn line(address: &str, entry: &str, components: &[&str], signed: Option<&str>, suite: &str) -> Option<String> {
-    let own = [suite.to_owned(), format!("{suite}-updates"), format!("{suite}-security")];
+fn line(
+    address: &str,
+    entry: &str,
+    components: &[&str],
+    signed: Option<&str>,
+    suite: &str,
+) -> Option<String> {
+    let own = [
+        suite.to_owned(),
+        format!("{suite}-updates"),
+        format!("{suite}-security"),
+    ];
     if !own.iter().any(|own| own == entry) || !components.contains(&"main") {
         return None;
     }
@@ -62,15 +78,25 @@ fn one_line(text: &str, suite: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for text in text.lines() {
         let text = text.split('#').next().unwrap_or_default().trim();
-        let Some(rest) = text.strip_prefix("deb ") else { continue };
+        let Some(rest) = text.strip_prefix("deb ") else {
+            continue;
+        };
         let (options, rest) = match rest.trim_start().strip_prefix('[') {
             Some(rest) => rest.split_once(']').unwrap_or((rest, "")),
             None => ("", rest),
         };
-        let signed = options.split_whitespace().find_map(|o| o.strip_prefix("signed-by="));
+        let signed = options
+            .split_whitespace()
+            .find_map(|o| o.strip_prefix("signed-by="));
         let mut words = rest.split_whitespace();
         if let (Some(address), Some(entry)) = (words.next(), words.next()) {
-            lines.extend(line(address, entry, &words.collect::<Vec<_>>(), signed, suite));
+            lines.extend(line(
+                address,
+                entry,
+                &words.collect::<Vec<_>>(),
+                signed,
+                suite,
+            ));
         }
     }
     lines

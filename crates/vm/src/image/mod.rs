@@ -76,3 +76,6 @@ pub fn open(cache: &Path, name: &str) -> Result<Image, Failure> {
         manifest,
     })
 }
+
+#[cfg(test)]
+mod fake;

@@ -55,10 +55,19 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
         .arg("--aptopt=APT::Sandbox::User \"root\"")
         .args(EXCLUDED.map(|option| format!("--dpkgopt={option}")))
         .arg(format!("--customize-hook={PREPARE}"))
-        .arg(format!("--customize-hook=download /.packages {}", packages.display()))
-        .arg(format!("--customize-hook=download /.additions {}", additions.display()))
+        .arg(format!(
+            "--customize-hook=download /.packages {}",
+            packages.display()
+        ))
+        .arg(format!(
+            "--customize-hook=download /.additions {}",
+            additions.display()
+        ))
         .arg(format!("--customize-hook={PACK}"))
-        .arg(format!("--customize-hook=download /.rootfs {}", file.display()))
+        .arg(format!(
+            "--customize-hook=download /.rootfs {}",
+            file.display()
+        ))
         .args([&work.spec.suite, "/dev/null"])
         .args(work.mirrors)
         .env("SOURCE_DATE_EPOCH", work.spec.epoch.to_string())
@@ -68,9 +77,15 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
         prefixes: &["Get:", "Unpacking ", "Setting up "],
         expected: 1_700,
     };
-    work.log.run("making the root file system", command, &lines, work.tell)?;
+    work.log
+        .run("making the root file system", command, &lines, work.tell)?;
     let additions = lines_of(&additions)?;
-    for wanted in work.spec.pip.iter().filter(|wanted| !additions.contains(wanted)) {
+    for wanted in work
+        .spec
+        .pip
+        .iter()
+        .filter(|wanted| !additions.contains(wanted))
+    {
         let note = format!("{wanted} could not be had; the image is made without it");
         (work.tell)(Progress::Note(&note));
     }

@@ -93,7 +93,9 @@ impl Spec {
         let base = match &written.extends {
             None => None,
             Some(name) => {
-                let found = SHIPPED.iter().find(|(shipped, _)| shipped == name.get_ref());
+                let found = SHIPPED
+                    .iter()
+                    .find(|(shipped, _)| shipped == name.get_ref());
                 let known = shipped().collect::<Vec<_>>().join(", ");
                 let (base, text) = found.ok_or_else(|| {
                     source.mistake(
@@ -105,17 +107,29 @@ impl Spec {
             }
         };
         source.check(&written.name, check_name)?;
-        let given = |own: Option<&Spanned<String>>, base: Option<&String>, key: &str| match (own, base) {
-            (Some(own), _) => source.check(own, check_package),
-            (None, Some(base)) => Ok(base.clone()),
-            (None, None) => Err(source.mistake(
-                0,
-                &format!("`{key}` is missing; write it, or `extends = \"code\"`"),
-            )),
-        };
-        let suite = given(written.suite.as_ref(), base.as_ref().map(|b| &b.suite), "suite")?;
-        let kernel = given(written.kernel.as_ref(), base.as_ref().map(|b| &b.kernel), "kernel")?;
-        let epoch = written.epoch.or(base.as_ref().map(|b| b.epoch)).unwrap_or(0);
+        let given =
+            |own: Option<&Spanned<String>>, base: Option<&String>, key: &str| match (own, base) {
+                (Some(own), _) => source.check(own, check_package),
+                (None, Some(base)) => Ok(base.clone()),
+                (None, None) => Err(source.mistake(
+                    0,
+                    &format!("`{key}` is missing; write it, or `extends = \"code\"`"),
+                )),
+            };
+        let suite = given(
+            written.suite.as_ref(),
+            base.as_ref().map(|b| &b.suite),
+            "suite",
+        )?;
+        let kernel = given(
+            written.kernel.as_ref(),
+            base.as_ref().map(|b| &b.kernel),
+            "kernel",
+        )?;
+        let epoch = written
+            .epoch
+            .or(base.as_ref().map(|b| b.epoch))
+            .unwrap_or(0);
         let words = |own: &[Spanned<String>], base: Option<&Vec<String>>, rule: Rule| {
             let mut all = base.cloned().unwrap_or_default();
             for word in own {
@@ -130,7 +144,11 @@ impl Spec {
             suite,
             epoch,
             kernel,
-            packages: words(&written.packages, base.as_ref().map(|b| &b.packages), check_package)?,
+            packages: words(
+                &written.packages,
+                base.as_ref().map(|b| &b.packages),
+                check_package,
+            )?,
             pip: words(&written.pip, base.as_ref().map(|b| &b.pip), check_pinned)?,
             npm: words(&written.npm, base.as_ref().map(|b| &b.npm), check_pinned)?,
         })
@@ -151,7 +169,8 @@ type Rule = fn(&str) -> Result<(), String>;
 /// The name of an image, which becomes the name of a file.
 pub(super) fn check_name(name: &str) -> Result<(), String> {
     let alphabet = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-');
-    if !name.is_empty() && name.len() <= 63 && name.bytes().all(alphabet) && !name.starts_with('-') {
+    if !name.is_empty() && name.len() <= 63 && name.bytes().all(alphabet) && !name.starts_with('-')
+    {
         return Ok(());
     }
     Err(format!(
@@ -200,7 +219,13 @@ impl Source<'_> {
     fn mistake(&self, at: usize, message: &str) -> Failure {
         let before = self.text.get(..at).unwrap_or(self.text);
         let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let column = before
+            .rsplit('\n')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .count()
+            + 1;
         Failure::usage(format!(
             "{}:{line}:{column}: {}",
             self.file,

@@ -41,7 +41,8 @@ impl Need {
 }
 
 fn has_program(name: &str) -> bool {
-    PATH.split(':').any(|folder| Path::new(folder).join(name).exists())
+    PATH.split(':')
+        .any(|folder| Path::new(folder).join(name).exists())
 }
 
 /// Looks for everything that a build needs.
@@ -80,7 +81,9 @@ fn check_ids() -> Result<(), Failure> {
         text.lines().any(|line| {
             let mut words = line.split(':');
             let owner = words.next().unwrap_or_default();
-            let count = words.nth(1).and_then(|count| count.trim().parse::<u32>().ok());
+            let count = words
+                .nth(1)
+                .and_then(|count| count.trim().parse::<u32>().ok());
             (owner == user || owner == number) && count.is_some_and(|count| count >= 65_536)
         })
     };
