@@ -51,14 +51,7 @@ fn has_program(name: &str) -> bool {
 /// A fault that names every missing package, or what a user's account lacks.
 pub(super) fn check() -> Result<(), Failure> {
     let root = rustix::process::geteuid().is_root();
-    let mut missing: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(need, _)| !need.is_there())
-        .map(|(_, package)| *package)
-        .collect();
-    if !root && !has_program("newuidmap") {
-        missing.push("uidmap");
-    }
+    let missing = missing(root, Need::is_there);
     if !missing.is_empty() {
         let list = missing.join(" ");
         return Err(Failure::fault(format!(
@@ -67,6 +60,17 @@ pub(super) fn check() -> Result<(), Failure> {
         )));
     }
     if root { Ok(()) } else { check_ids() }
+}
+
+/// The packages that are not there, by what can be said of each need.
+fn missing(root: bool, is_there: impl Fn(&Need) -> bool) -> Vec<&'static str> {
+    let maps = (Need::Program("newuidmap"), "uidmap");
+    NEEDED
+        .iter()
+        .chain((!root).then_some(&maps))
+        .filter(|(need, _)| !is_there(need))
+        .map(|(_, package)| *package)
+        .collect()
 }
 
 /// A user makes files of many owners in a user namespace, for which the system must have given him
@@ -112,3 +116,7 @@ pub(super) fn versions() -> Result<BTreeMap<String, String>, Failure> {
     }
     Ok(versions)
 }
+
+#[cfg(test)]
+#[path = "tools_tests.rs"]
+mod tests;
