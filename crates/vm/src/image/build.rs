@@ -5,6 +5,7 @@
 //! waits, and then finds what it wanted.
 
 use super::cache::Cache;
+use super::collect::{Collected, sweep};
 use super::log::Log;
 use super::manifest::{FORMAT, Manifest, Part, Role};
 use super::progress::{Progress, Tell};
@@ -83,6 +84,7 @@ pub fn build(folder: &Path, options: &Options, tell: Tell<'_>) -> Result<Built, 
     if let Some(image) = there(options.force && !waited) {
         return Ok(Built { image, made: false });
     }
+    sweep(&cache, &mut Collected::default())?;
     let scratch = cache.begin()?;
     let tools = tools::versions()?;
     let mut work = Work {

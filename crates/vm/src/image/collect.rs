@@ -58,13 +58,19 @@ pub fn collect(folder: &Path, waits: &mut dyn FnMut(&str)) -> Result<Collected, 
             remove(&path, &mut collected)?;
         }
     }
+    sweep(&cache, &mut collected)?;
+    Ok(collected)
+}
+
+/// Removes what interrupted builds have left.
+pub(super) fn sweep(cache: &Cache, collected: &mut Collected) -> Result<(), Failure> {
     for path in entries(&cache.scratch())? {
         if !is_held(&path.join("lock")) {
-            remove(&path, &mut collected)?;
+            remove(&path, collected)?;
             collected.removed += 1;
         }
     }
-    Ok(collected)
+    Ok(())
 }
 
 /// Whether another process has a lock on it.

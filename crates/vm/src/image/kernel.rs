@@ -92,7 +92,7 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
     build.arg(format!("-j{jobs}")).arg("vmlinux");
     let lines = Lines {
         prefixes: &["CC ", "AS ", "AR "],
-        expected: 1_250,
+        expected: 1_700,
     };
     work.log
         .run("compiling the kernel", build, &lines, work.tell)?;
