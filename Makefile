@@ -1,15 +1,18 @@
-# Two commands do everything on a fresh Debian or Ubuntu machine:
+# Three commands do everything on a fresh Debian or Ubuntu machine:
 #
 #   make run     installs what is missing, builds, and shows a day in the life of an agent
+#   make image   installs what is missing, and builds the image of micro-VMs, if it is not there
 #   make test    installs what is missing, and runs every test
 #
 # make run CMD='COMMAND' [POLICY=FILE|TEMPLATE]    runs COMMAND in a sandbox instead
+# make image IMAGE='NAME|FILE …'                   builds other images (docs/vm-images.md)
 
 # The value as it was typed: make must not expand a $ that is meant for the shell.
 export BAILIWICK_CMD := $(value CMD)
 export BAILIWICK_POLICY := $(value POLICY)
+export BAILIWICK_IMAGES := $(value IMAGE)
 
-.PHONY: help run test
+.PHONY: help run image test
 .SILENT:
 
 help:
@@ -18,6 +21,10 @@ help:
 run:
 	scripts/setup --for run
 	scripts/run
+
+image:
+	scripts/setup --for image
+	scripts/image
 
 test:
 	scripts/setup --for test

@@ -1,7 +1,8 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
-//! `docs/cli.md` are made from it and from nothing else. Its part about rules stands in
-//! [`crate::rules`].
+//! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
+//! [`crate::rules`] and [`crate::image`].
 
+use crate::image::ImageArguments;
 use crate::machine::MachineArguments;
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Policy(PolicyArguments),
     /// Check, test and convert rules, and ask them about recorded events
     Rules(RulesArguments),
+    /// Build, list, check and remove the images of micro-VMs
+    Image(ImageArguments),
     /// Show, give away or replace the certificate authority of this installation
     ///
     /// The gate issues certificates in its name for machines whose TLS the policy asks it to look
@@ -121,7 +124,8 @@ pub(crate) struct Common {
     /// Print the stages of the start and their times on stderr, after the run
     #[arg(long)]
     pub(crate) trace_startup: bool,
-    /// Make a sandbox even where one waits (see `bailiwick serve`)
+    /// Make a sandbox even where one waits (see `bailiwick serve`), and start a machine even where a
+    /// template of it can be copied
     #[arg(long)]
     pub(crate) cold: bool,
     /// Accept a workspace that is the home directory or holds bailiwick's own files

@@ -38,7 +38,7 @@ impl MachineArguments {
     ///
     /// # Errors
     /// A flag of the other backend.
-    pub(crate) fn backend(&self) -> Result<Box<dyn Backend>, Failure> {
+    pub(crate) fn backend(&self, cold: bool) -> Result<Box<dyn Backend>, Failure> {
         let default = MachineShape::default();
         let asked = [
             ("--image", self.image.is_some()),
@@ -55,13 +55,14 @@ impl MachineArguments {
                 image: self.image.clone().unwrap_or(default.image),
                 memory: self.memory,
                 cpus: self.cpus.unwrap_or(default.cpus),
+                cold,
             }))),
         }
     }
 }
 
 /// A number of bytes with a unit, enough for a machine.
-fn size(text: &str) -> Result<u64, String> {
+pub(crate) fn size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
         bytes if bytes < 128 << 20 => Err(format!("{text} is too little: 128MiB is the least")),
         bytes => Ok(bytes),

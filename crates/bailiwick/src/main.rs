@@ -12,6 +12,7 @@ mod completions;
 mod copying;
 mod doctor;
 mod har;
+mod image;
 mod log;
 mod machine;
 mod manual;
@@ -81,6 +82,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Sessions(arguments) => sessions::sessions(&arguments),
         Command::Policy(arguments) => policy::policy(arguments),
         Command::Rules(arguments) => rules::rules(&arguments),
+        Command::Image(arguments) => image::image(&arguments),
         Command::Ca { command } => ca::ca(&command),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Setup(arguments) => setup::setup(&arguments),

@@ -100,7 +100,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
     }
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
-    let backend = common.machine.backend()?;
+    let backend = common.machine.backend(common.cold)?;
     let vm = common.machine.backend == Kind::Vm;
     let finished = bailiwick_sandbox::run(
         &*backend,

@@ -30,6 +30,7 @@ mod escapes;
 mod files;
 mod full_disk;
 mod har;
+mod image;
 mod import;
 mod inspect;
 mod kept;
