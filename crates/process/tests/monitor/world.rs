@@ -4,12 +4,13 @@ use bailiwick_event::{Act, Failure, Origin};
 use bailiwick_gate::{Inside, Sockets};
 use bailiwick_policy::{
     Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, PathEntry, PathPattern,
+    ProtectAbsent, Sourced,
 };
 use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::{Backend, Invocation, Launch, Monitor, News, Own, OwnAccess, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -117,6 +118,15 @@ impl World {
     pub(crate) fn deny(mut self, path: &str) -> Self {
         let entry = self.entry(path);
         self.policy.filesystem.deny.push(entry);
+        self
+    }
+
+    /// Names that are not there yet are not kept.
+    pub(crate) fn without_broker(mut self) -> Self {
+        self.policy.filesystem.protect_absent = Some(Sourced {
+            value: ProtectAbsent::Off,
+            origin: Origin::new("bailiwick.toml", 8, 1),
+        });
         self
     }
 
@@ -231,8 +241,13 @@ impl Live {
                 other => panic!("{other:?}"),
             }
         };
-        let mut output = String::new();
-        self.output.read_to_string(&mut output).unwrap();
+        let mut output = Vec::new();
+        match self.output.read_to_end(&mut output) {
+            // It has not read all that was said to it.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            read => drop(read.unwrap()),
+        }
+        let output = String::from_utf8(output).unwrap();
         let mut errors = String::new();
         self.errors.rewind().unwrap();
         self.errors.read_to_string(&mut errors).unwrap();
