@@ -3,6 +3,7 @@
 
 use crate::setup::raw;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
@@ -38,6 +39,7 @@ pub(crate) fn resolve(path: &Path) -> Option<Resolved> {
 /// The same for whom `root` is the root; so are the paths of what comes out.
 pub(crate) fn resolve_in(root: &Path, path: &Path) -> Option<Resolved> {
     const LINKS: usize = 40;
+    let elsewhere = root != Path::new("/");
     let mut todo: VecDeque<OsString> = parts(path).collect();
     let mut real = PathBuf::from("/");
     let mut links = Vec::new();
@@ -48,7 +50,11 @@ pub(crate) fn resolve_in(root: &Path, path: &Path) -> Option<Resolved> {
             continue;
         }
         let next = real.join(&part);
-        let here = below(root, &next);
+        // At every start this is done some hundred times, and for hardly any other root.
+        let here: Cow<'_, Path> = match elsewhere {
+            true => below(root, &next).into(),
+            false => (&next).into(),
+        };
         let kind = fs::symlink_metadata(&here).ok()?.file_type();
         folder = kind.is_dir();
         if !kind.is_symlink() {
@@ -123,5 +129,23 @@ mod tests {
         );
         assert!(resolve(&top.join("loop")).is_none());
         assert!(resolve(&top.join("nothing")).is_none());
+    }
+
+    #[test]
+    fn for_whom_a_folder_is_the_root_links_lead_nowhere_above_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("a/b")).unwrap();
+        symlink("/a", top.join("absolute")).unwrap();
+        symlink("../../../a", top.join("a/relative")).unwrap();
+        symlink("/nowhere", top.join("dangling")).unwrap();
+        let real = |path: &str| resolve_in(&top, Path::new(path)).map(|found| found.real);
+        assert_eq!(real("/absolute/b"), Some("/a/b".into()));
+        assert_eq!(real("/a/relative/b"), Some("/a/b".into()));
+        assert_eq!(real("/../../a"), Some("/a".into()));
+        assert_eq!(real("/etc"), None);
+        let there = |path: &str| is_there(&top, Path::new(path));
+        assert!(there("/dangling") && there("/absolute/b"));
+        assert!(!there("/etc") && !there("/dangling/x"));
     }
 }

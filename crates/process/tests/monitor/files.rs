@@ -5,6 +5,7 @@ use bailiwick_sandbox::OwnAccess;
 
 crate::tests![
     it_sees_the_policys_files_below_the_share_and_nothing_else,
+    a_link_says_what_it_says_on_the_host,
     the_shares_own_folders_cannot_be_changed,
     what_is_shown_is_not_executed,
     what_is_denied_is_masked_below_the_share,
@@ -13,6 +14,7 @@ crate::tests![
     where_a_file_of_git_leads_is_seen_from_the_share,
     private_folders_appear_below_the_share,
     a_template_is_read_although_it_is_opened_for_writing,
+    a_template_needs_no_names_that_are_kept,
     a_devices_node_can_be_opened,
     its_own_files_are_as_they_are_granted,
 ];
@@ -65,6 +67,19 @@ print(sum(name.endswith(('hosts', 'resolv.conf', 'passwd')) for _, _, names in o
              False False False\n/usr/bin\n0\n"
         )
     );
+}
+
+fn a_link_says_what_it_says_on_the_host() {
+    let world = World::new(&[("shown/file", "read")]).read("alias");
+    let top = world.top();
+    std::os::unix::fs::symlink(top.join("shown"), top.join("alias")).unwrap();
+    let ended = run(
+        &world,
+        "print(os.readlink(SHARED + '/alias') == TOP + '/shown')
+print(open(SHARED + '/shown/file').read(), os.path.exists(SHARED + '/alias/file'))
+",
+    );
+    assert_eq!(ended.said(), "True\nread False\n");
 }
 
 fn the_shares_own_folders_cannot_be_changed() {
@@ -329,6 +344,21 @@ tried('creating', lambda: os.open('/vm/ram', os.O_RDWR | os.O_CREAT))
     assert_eq!(lines[6..], ["new EEXIST", "creating done"]);
     let content = std::fs::read_to_string(world.top().join("ram")).unwrap();
     assert_eq!(content, "0123456789");
+}
+
+fn a_template_needs_no_names_that_are_kept() {
+    let world = World::new(&[("ram", "0123456789")])
+        .own("ram", "/vm/ram", OwnAccess::Template)
+        .protect("ws/.vscode")
+        .without_broker();
+    let ended = run(
+        &world,
+        "tried('template', lambda: os.open('/vm/ram', os.O_RDWR))
+tried('name', lambda: os.mkdir(SHARED + '/ws/.vscode'))
+",
+    );
+    assert_eq!(ended.said(), "template done\nname done\n");
+    assert_eq!(ended.refused, []);
 }
 
 fn a_devices_node_can_be_opened() {

@@ -118,7 +118,7 @@ fn a_sandbox_for_commands_starts_no_monitor() {
 const LOCKED_IN: &str = "BAILIWICK_TEST_LOCKED_IN";
 
 /// Whether this process may make no namespace.
-pub fn is_locked_in() -> bool {
+pub(crate) fn is_locked_in() -> bool {
     std::env::var_os(LOCKED_IN).is_some()
 }
 

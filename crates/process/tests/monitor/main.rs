@@ -6,6 +6,7 @@
 
 mod files;
 mod identity;
+mod qemu;
 mod sockets;
 mod world;
 
@@ -20,7 +21,7 @@ type Test = (&'static str, fn());
 #[macro_export]
 macro_rules! tests {
     ($($name:ident),* $(,)?) => {
-        pub const ALL: &[$crate::Test] = &[$((stringify!($name), $name)),*];
+        pub(crate) const ALL: &[$crate::Test] = &[$((stringify!($name), $name)),*];
     };
 }
 
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     let wanted = std::env::args()
         .nth(1)
         .filter(|word| !word.starts_with('-'));
-    let tests = [files::ALL, identity::ALL, sockets::ALL].concat();
+    let tests = [files::ALL, identity::ALL, sockets::ALL, qemu::ALL].concat();
     let mut good = true;
     for (name, test) in tests {
         if wanted.as_ref().is_some_and(|wanted| !name.contains(wanted)) {

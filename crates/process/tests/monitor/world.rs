@@ -4,47 +4,51 @@ use bailiwick_event::{Act, Failure, Origin};
 use bailiwick_gate::{Inside, Sockets};
 use bailiwick_policy::{
     Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, PathEntry, PathPattern,
+    ProtectAbsent, Sourced,
 };
 use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::{Backend, Invocation, Launch, Monitor, News, Own, OwnAccess, Started};
 use rustix::event::{PollFd, PollFlags, poll};
 use std::fs::{self, File};
-use std::io::{Read, Seek, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Where the monitor shows the policy's files.
-pub const SHARE: &str = "/share";
+pub(crate) const SHARE: &str = "/share";
 
-pub struct World {
+pub(crate) struct World {
     dir: tempfile::TempDir,
-    pub policy: Effective,
-    pub own: Vec<Own>,
+    pub(crate) policy: Effective,
+    pub(crate) own: Vec<Own>,
 }
 
 /// What became of a monitor.
-pub struct Ended {
+pub(crate) struct Ended {
     /// What it said on its second stream.
-    pub output: String,
+    pub(crate) output: String,
     /// What it said on its third.
-    pub errors: String,
+    pub(crate) errors: String,
     /// Paths that it was refused, as the record names them, with the rules.
-    pub refused: Vec<(String, String)>,
-    pub code: u8,
+    pub(crate) refused: Vec<(String, String)>,
+    pub(crate) code: u8,
 }
 
 /// A monitor that runs.
-pub struct Live {
+pub(crate) struct Live {
     started: Started,
-    pub stream: UnixStream,
+    /// Its first stream.
+    pub(crate) input: UnixStream,
+    /// Its second.
+    pub(crate) output: UnixStream,
     errors: File,
 }
 
 impl World {
     /// Files of the workspace, with their content.
-    pub fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         for (file, content) in files
@@ -82,60 +86,69 @@ impl World {
         world
     }
 
-    pub fn top(&self) -> PathBuf {
+    pub(crate) fn top(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
     }
 
-    pub fn entry(&self, path: &str) -> PathEntry {
+    pub(crate) fn entry(&self, path: &str) -> PathEntry {
         PathEntry {
             pattern: PathPattern::Path(self.top().join(path)),
             origin: Origin::new("bailiwick.toml", 7, 3),
         }
     }
 
-    pub fn read(mut self, path: &str) -> Self {
+    pub(crate) fn read(mut self, path: &str) -> Self {
         let entry = self.entry(path);
         self.policy.filesystem.read.push(entry);
         self
     }
 
-    pub fn private(mut self, path: &str) -> Self {
+    pub(crate) fn private(mut self, path: &str) -> Self {
         let entry = self.entry(path);
         self.policy.filesystem.private.push(entry);
         self
     }
 
-    pub fn protect(mut self, path: &str) -> Self {
+    pub(crate) fn protect(mut self, path: &str) -> Self {
         let entry = self.entry(path);
         self.policy.filesystem.protect.push(entry);
         self
     }
 
-    pub fn deny(mut self, path: &str) -> Self {
+    pub(crate) fn deny(mut self, path: &str) -> Self {
         let entry = self.entry(path);
         self.policy.filesystem.deny.push(entry);
         self
     }
 
-    pub fn own(mut self, path: &str, at: &str, access: OwnAccess) -> Self {
+    /// Names that are not there yet are not kept.
+    pub(crate) fn without_broker(mut self) -> Self {
+        self.policy.filesystem.protect_absent = Some(Sourced {
+            value: ProtectAbsent::Off,
+            origin: Origin::new("bailiwick.toml", 8, 1),
+        });
+        self
+    }
+
+    pub(crate) fn own(mut self, path: &str, at: &str, access: OwnAccess) -> Self {
         let source = self.top().join(path);
         self.own.push(own(&source, at, access));
         self
     }
 
     /// Runs a script to its end.
-    pub fn run(&self, script: &str) -> Ended {
+    pub(crate) fn run(&self, script: &str) -> Ended {
         self.start(script).unwrap().end()
     }
 
     /// Starts a script. `TOP` is the folder of the world's files as the host has it, `SHARED` the same
     /// where the monitor shows it.
-    pub fn start(&self, script: &str) -> Result<Live, Failure> {
+    pub(crate) fn start(&self, script: &str) -> Result<Live, Failure> {
         let python = ["python3", "-I", "-c", script].map(Into::into);
         self.start_with(&ProcessBackend::for_monitor(), &python, Path::new(SHARE))
     }
 
-    pub fn start_with(
+    pub(crate) fn start_with(
         &self,
         backend: &dyn Backend,
         argv: &[std::ffi::OsString],
@@ -148,8 +161,8 @@ impl World {
             ("TOP".into(), top.clone().into()),
             ("SHARED".into(), shared.into()),
         ];
-        let (ours, stdin) = UnixStream::pair().unwrap();
-        let stdout = stdin.try_clone().unwrap();
+        let (input, stdin) = UnixStream::pair().unwrap();
+        let (output, stdout) = UnixStream::pair().unwrap();
         let errors = tempfile::tempfile().unwrap();
         let prepared = backend.prepare(None)?;
         let mut begun = prepared.begin(&Launch {
@@ -177,38 +190,39 @@ impl World {
         let _ = begun.go();
         Ok(Live {
             started: begun.ready()?,
-            stream: ours,
+            input,
+            output,
             errors,
         })
     }
 }
 
 impl Live {
-    pub fn inside(&self) -> Arc<dyn Inside> {
+    pub(crate) fn inside(&self) -> Arc<dyn Inside> {
         Arc::clone(&self.started.inside)
     }
 
-    pub fn sockets(&self) -> &Sockets {
+    pub(crate) fn sockets(&self) -> &Sockets {
         &self.started.sockets
     }
 
     /// Says a line to the monitor.
-    pub fn say(&mut self, line: &str) {
-        writeln!(self.stream, "{line}").unwrap();
+    pub(crate) fn say(&mut self, line: &str) {
+        writeln!(self.input, "{line}").unwrap();
     }
 
     /// A line of the monitor's.
-    pub fn hear(&mut self) -> String {
+    pub(crate) fn hear(&mut self) -> String {
         let mut line = Vec::new();
         let mut byte = [0];
-        while self.stream.read_exact(&mut byte).is_ok() && byte != *b"\n" {
+        while self.output.read_exact(&mut byte).is_ok() && byte != *b"\n" {
             line.extend(byte);
         }
         String::from_utf8(line).unwrap()
     }
 
     /// Waits for the end.
-    pub fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> Ended {
         let running = &mut self.started.running;
         let mut refused = Vec::new();
         let code = loop {
@@ -227,8 +241,13 @@ impl Live {
                 other => panic!("{other:?}"),
             }
         };
-        let mut output = String::new();
-        self.stream.read_to_string(&mut output).unwrap();
+        let mut output = Vec::new();
+        match self.output.read_to_end(&mut output) {
+            // It has not read all that was said to it.
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            read => drop(read.unwrap()),
+        }
+        let output = String::from_utf8(output).unwrap();
         let mut errors = String::new();
         self.errors.rewind().unwrap();
         self.errors.read_to_string(&mut errors).unwrap();
@@ -244,13 +263,13 @@ impl Live {
 impl Ended {
     /// What it said, if it ended well.
     #[track_caller]
-    pub fn said(&self) -> &str {
+    pub(crate) fn said(&self) -> &str {
         assert_eq!(self.code, 0, "{}{}", self.output, self.errors);
         &self.output
     }
 
     /// The paths that it was refused, below `top`.
-    pub fn refused_below(&self, top: &Path) -> Vec<&str> {
+    pub(crate) fn refused_below(&self, top: &Path) -> Vec<&str> {
         let below = |path: &'_ String| -> bool { Path::new(path).starts_with(top) };
         let cut = top.to_str().unwrap().len() + 1;
         let mut all: Vec<&str> = Vec::new();
@@ -262,7 +281,7 @@ impl Ended {
     }
 }
 
-pub fn own(source: &Path, at: &str, access: OwnAccess) -> Own {
+pub(crate) fn own(source: &Path, at: &str, access: OwnAccess) -> Own {
     Own {
         source: source.to_path_buf(),
         at: at.into(),
