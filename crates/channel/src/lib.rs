@@ -10,6 +10,7 @@ pub mod frame;
 mod hello;
 mod mux;
 mod pump;
+mod queue;
 pub mod schema;
 
 pub use frame::Violation;

@@ -5,7 +5,8 @@
 //! that a slow reader stops its own writer and nobody else.
 
 use crate::frame::{HEADER, Header, Kind, PAYLOAD, Violation};
-use crate::hello::{LENGTH, Role};
+use crate::hello::Role;
+use crate::queue::Queue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
@@ -15,6 +16,8 @@ use std::io;
 pub const WINDOW: u32 = 256 * 1024;
 /// How many streams a peer may have open at once.
 pub const STREAMS: usize = 1024;
+/// How much memory is kept for what is to be sent while there is nothing, in bytes.
+const KEPT: usize = 512 * 1024;
 /// The longest message to a guest and to a host, in bytes: a command's environment is long, a report
 /// is not.
 const LONGEST: [usize; 2] = [8 * 1024 * 1024, 256 * 1024];
@@ -62,9 +65,7 @@ pub struct Mux {
     last: [u32; 2],
     /// Parts of a message that is not complete.
     parts: Vec<u8>,
-    out: Vec<u8>,
-    /// How much of it was sent.
-    sent: usize,
+    out: Queue,
 }
 
 impl Mux {
@@ -78,8 +79,7 @@ impl Mux {
             theirs: 0,
             last: [0; 2],
             parts: Vec::new(),
-            out: Vec::new(),
-            sent: 0,
+            out: Queue::keeping(KEPT),
         };
         mux.greet();
         mux
@@ -93,19 +93,18 @@ impl Mux {
     /// What is to be sent.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
-        self.out.get(self.sent..).unwrap_or_default()
+        self.out.as_slice()
     }
 
     /// So many bytes of it were sent.
     pub fn sent(&mut self, bytes: usize) {
-        self.sent = (self.sent + bytes).min(self.out.len());
-        if self.sent == self.out.len() {
-            self.out.clear();
-            self.sent = 0;
-        } else if self.sent > 1 << 20 {
-            self.out.drain(..self.sent);
-            self.sent = 0;
-        }
+        self.out.take(bytes);
+    }
+
+    /// How much memory waiting bytes have: what is to be sent and a message that is not complete.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.out.memory() + self.parts.capacity()
     }
 
     fn frame(&mut self, stream: u32, kind: Kind, payload: &[u8]) {
@@ -114,8 +113,8 @@ impl Mux {
             kind,
             length: payload.len(),
         };
-        self.out.extend_from_slice(&header.bytes());
-        self.out.extend_from_slice(payload);
+        self.out.extend(&header.bytes());
+        self.out.extend(payload);
     }
 
     /// Sends a message.
@@ -189,24 +188,21 @@ impl Mux {
         if allowed == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let start = self.out.len();
-        self.out.resize(start + HEADER + allowed, 0);
-        let filled = fill(self.out.get_mut(start + HEADER..).unwrap_or_default());
-        let length = *filled.as_ref().unwrap_or(&0);
-        let length = length.min(allowed);
+        let place = self.out.place(HEADER + allowed);
+        let Some((head, rest)) = place.split_first_chunk_mut::<HEADER>() else {
+            return Ok(0);
+        };
+        let length = fill(rest)?.min(allowed);
         if length == 0 {
-            self.out.truncate(start);
-            return filled;
+            return Ok(0);
         }
-        self.out.truncate(start + HEADER + length);
-        let header = Header {
+        *head = Header {
             stream: id,
             kind: Kind::Data,
             length,
-        };
-        if let Some(place) = self.out.get_mut(start..start + HEADER) {
-            place.copy_from_slice(&header.bytes());
         }
+        .bytes();
+        self.out.filled(HEADER + length);
         if let Some(stream) = self.streams.get_mut(&id) {
             // At most the allowance, which is at most the credit.
             stream.credit -= u32::try_from(length).unwrap_or(stream.credit);
@@ -323,6 +319,10 @@ impl Mux {
                 if self.parts.len() + payload.len() > longest {
                     return Err(Violation::Message);
                 }
+                // Only the last part is shorter than it may be: no peer splits a message for nothing.
+                if header.kind == Kind::Part && payload.len() < PAYLOAD {
+                    return Err(Violation::Contents(Kind::Part));
+                }
                 self.parts.extend_from_slice(payload);
                 if header.kind == Kind::Message {
                     return Ok(Some(Event::Message(std::mem::take(&mut self.parts))));
@@ -356,6 +356,9 @@ impl Mux {
                 return Ok(Some(Event::End(id)));
             }
             Kind::Reset => {
+                if !payload.is_empty() {
+                    return Err(Violation::Contents(Kind::Reset));
+                }
                 self.forget(id);
                 return Ok(Some(Event::Reset(id)));
             }
@@ -366,7 +369,7 @@ impl Mux {
     /// The first frame. A guest hears one again where its machine was restored: its host is another
     /// then, and knows of no stream. A host hears it once.
     fn greeted(&mut self, payload: &[u8]) -> Result<Event<'static>, Violation> {
-        if payload != self.role.peer().hello() || payload.len() != LENGTH {
+        if payload != self.role.peer().hello() {
             return Err(Violation::Hello);
         }
         let again = std::mem::replace(&mut self.greeted, true);
@@ -398,8 +401,11 @@ impl Mux {
         let Some(stream) = self.streams.get_mut(&id) else {
             return Ok(None);
         };
-        if !stream.open[1] || payload.is_empty() {
+        if !stream.open[1] {
             return Err(Violation::Stream(id));
+        }
+        if payload.is_empty() {
+            return Err(Violation::Contents(Kind::Data));
         }
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         let room = stream.room.checked_sub(length);
