@@ -15,5 +15,5 @@ pub mod schema;
 
 pub use frame::Violation;
 pub use hello::{Role, SCHEMA};
-pub use mux::{Event, Mux, STREAMS, WINDOW};
+pub use mux::{Event, FIRST, Mux, POOL, STREAMS, WINDOW};
 pub use pump::{Ends, Fault, Handler, Line, Opening, Pump};
