@@ -251,6 +251,12 @@ impl Mux {
         self.streams.get(&id).is_some_and(|stream| stream.hears)
     }
 
+    /// Whether this side may send more of a stream.
+    #[must_use]
+    pub fn sends(&self, id: u32) -> bool {
+        self.streams.get(&id).is_some_and(|stream| stream.sends)
+    }
+
     /// Whether no stream is open.
     #[must_use]
     pub fn is_idle(&self) -> bool {
