@@ -121,6 +121,9 @@ pub struct Pump<H> {
     held: (usize, usize),
     /// Whether there may be a whole frame in it, which was not taken because the peer has to wait.
     whole: bool,
+    /// How often the loop went round.
+    #[cfg(test)]
+    turns: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl<H: Handler> Pump<H> {
@@ -132,6 +135,8 @@ impl<H: Handler> Pump<H> {
             input: vec![0; READ],
             held: (0, 0),
             whole: false,
+            #[cfg(test)]
+            turns: std::sync::Arc::default(),
         }
     }
 
@@ -152,6 +157,9 @@ impl<H: Handler> Pump<H> {
     pub fn run(&mut self) -> Result<(), Fault> {
         let mut events = Vec::with_capacity(64);
         loop {
+            #[cfg(test)]
+            self.turns
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             if self.whole {
                 self.take_frames()?;
             }
@@ -267,3 +275,7 @@ impl<H: Handler> Pump<H> {
 #[cfg(test)]
 #[path = "pump_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "pump_hostile_tests.rs"]
+mod hostile_tests;

@@ -173,6 +173,12 @@ impl Sink {
         self.outcome(done)
     }
 
+    /// How much memory has what waits.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.waiting.memory()
+    }
+
     fn outcome(&self, done: usize) -> Wrote {
         match self.is_waiting() {
             true => Wrote::Some(done),

@@ -486,4 +486,17 @@ impl Line {
     pub(super) fn next_over(&mut self) -> Option<u32> {
         self.over.pop_front()
     }
+
+    /// How many entries the queue of sources has.
+    #[cfg(test)]
+    pub(super) fn queued(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How much memory has what sinks have not taken.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        let sinks = self.joints.values().filter_map(|joint| joint.sink.as_ref());
+        sinks.map(super::joint::Sink::memory).sum()
+    }
 }
