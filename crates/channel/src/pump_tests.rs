@@ -487,3 +487,96 @@ fn a_loop_whose_peer_is_gone_ends() {
     drop(theirs);
     assert!(matches!(host.join().0, Err(Fault::Io(_))));
 }
+
+#[test]
+fn a_stream_that_is_reset_breaks_its_connection_off() {
+    let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = server.local_addr().expect("an address");
+    let client = std::net::TcpStream::connect(address).expect("a connection");
+    let (accepted, _) = server.accept().expect("a connection");
+    let (mine, theirs) = sockets();
+    let guest = move |_: Open, id: u32, line: &mut Line| {
+        line.reset(id);
+        Opening::Later
+    };
+    let guest = Running::start(theirs, Role::Guest, usize::MAX, guest, |_| {});
+    let host = Running::host(mine, 1, move |line| {
+        let ends = Ends::both(accepted.into()).expect("a descriptor");
+        line.open(&Open::Echo, ends);
+    });
+    let end = (&client).read(&mut [0; 9]).expect_err("no end");
+    assert_eq!(end.kind(), io::ErrorKind::ConnectionReset);
+    host.join().0.expect("an honest guest");
+    assert_eq!(guest.stop().line().streams(), 0);
+}
+
+#[test]
+fn a_source_that_fails_resets_its_stream() {
+    let (mine, theirs) = sockets();
+    let folder = File::open("/").expect("a folder");
+    let guest = Running::start(theirs, Role::Guest, 1, answer, |_| {});
+    // A folder cannot be read.
+    let host = Running::host(mine, 1, move |line| {
+        line.open(&Open::Sink, Ends::source(folder.into()));
+    });
+    assert_eq!(host.join().1.handler().over.len(), 1);
+    guest.join().0.expect("an honest host");
+}
+
+#[test]
+fn a_shared_socket_goes_on_for_its_other_users() {
+    let (mine, theirs) = sockets();
+    let guest = |_: Open, _: u32, _: &mut Line| Opening::Leads(Ends::source(file(b"said").into()));
+    let guest = Running::start(theirs, Role::Guest, 1, guest, |_| {});
+    let (near, mut far) = sockets();
+    let copy = near.try_clone().expect("a descriptor");
+    let host = Running::host(mine, 1, move |line| {
+        line.open(&Open::Stdio, Ends::sink(near.into()).shared());
+    });
+    host.join().0.expect("an honest guest");
+    (&copy).write_all(b", and more").expect("a reader");
+    drop(copy);
+    let mut heard = Vec::new();
+    far.read_to_end(&mut heard).expect("an end");
+    assert_eq!(heard, b"said, and more");
+    guest.join().0.expect("an honest host");
+}
+
+#[test]
+fn what_was_said_to_its_end_is_written_though_a_reset_follows() {
+    let (mine, theirs) = sockets();
+    let (mut reader, sink) = piped();
+    let (from, to) = piped();
+    let host = Running::host(mine, 1, move |line| {
+        let ends = Ends {
+            source: Some(from.into()),
+            sink: Some(sink.into()),
+            shared: false,
+        };
+        line.open(&Open::Echo, ends);
+    });
+    // More than the pipe holds.
+    let bytes = noise(100_000, 5);
+    let said = file(&bytes);
+    let guest = move |_: Open, _: u32, _: &mut Line| {
+        let (gone, sink) = piped();
+        drop(gone);
+        let source = said.try_clone().expect("a descriptor");
+        Opening::Leads(Ends {
+            source: Some(source.into()),
+            sink: Some(sink.into()),
+            shared: false,
+        })
+    };
+    let guest = Running::start(theirs, Role::Guest, 1, guest, |_| {});
+    let mut heard = vec![0; 30_000];
+    reader.read_exact(&mut heard).expect("the beginning");
+    sleep(Duration::from_millis(50));
+    // Nobody reads this: the guest resets the stream.
+    (&to).write_all(b"x").expect("a reader");
+    guest.join().0.expect("an honest host");
+    sleep(Duration::from_millis(50));
+    reader.read_to_end(&mut heard).expect("an end");
+    assert!(heard == bytes, "{} bytes", heard.len());
+    host.join().0.expect("an honest guest");
+}
