@@ -1,15 +1,19 @@
 //! The first frame: both sides are of one build of the protocol, or nothing else is said.
 
-/// A number that changes with every line of the schema, so that two builds that differ in it never
-/// take each other's messages for something else (FNV-1a, 64 bits, of the schema's text).
-pub const SCHEMA: u64 = hash(include_bytes!("schema.rs"));
+/// A number that changes with every line of the schema, of the frames and of the windows, so that two
+/// builds that differ in them never take each other's bytes for something else (FNV-1a, 64 bits, of the
+/// text).
+pub const SCHEMA: u64 = {
+    let hash = hash(0xcbf2_9ce4_8422_2325, include_bytes!("schema.rs"));
+    let hash = self::hash(hash, include_bytes!("frame.rs"));
+    self::hash(hash, include_bytes!("mux/window.rs"))
+};
 
 /// What a first frame says: who speaks and which schema.
 pub(crate) const LENGTH: usize = 16;
 const MAGIC: [u8; 7] = *b"bailiw1";
 
-const fn hash(text: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+const fn hash(mut hash: u64, text: &[u8]) -> u64 {
     let mut at = 0;
     while at < text.len() {
         hash = (hash ^ text[at] as u64).wrapping_mul(0x0100_0000_01b3);

@@ -10,9 +10,10 @@ pub mod frame;
 mod hello;
 mod mux;
 mod pump;
+mod queue;
 pub mod schema;
 
 pub use frame::Violation;
 pub use hello::{Role, SCHEMA};
-pub use mux::{Event, Mux, STREAMS, WINDOW};
+pub use mux::{Event, FIRST, Mux, POOL, STREAMS, WINDOW};
 pub use pump::{Ends, Fault, Handler, Line, Opening, Pump};

@@ -4,17 +4,23 @@
 //! window in each direction; its sender never has more under way than the receiver has room for, so
 //! that a slow reader stops its own writer and nobody else.
 
+mod window;
+
+pub use window::{FIRST, POOL, WINDOW};
+
 use crate::frame::{HEADER, Header, Kind, PAYLOAD, Violation};
-use crate::hello::{LENGTH, Role};
+use crate::hello::Role;
+use crate::queue::Queue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::HashMap;
 use std::io;
+use window::{Pool, Stream};
 
-/// Bytes of a stream that may be under way in one direction.
-pub const WINDOW: u32 = 256 * 1024;
 /// How many streams a peer may have open at once.
 pub const STREAMS: usize = 1024;
+/// How much memory is kept for what is to be sent while there is nothing, in bytes.
+const KEPT: usize = 512 * 1024;
 /// The longest message to a guest and to a host, in bytes: a command's environment is long, a report
 /// is not.
 const LONGEST: [usize; 2] = [8 * 1024 * 1024, 256 * 1024];
@@ -34,20 +40,8 @@ pub enum Event<'a> {
     Credit(u32),
     /// The peer sends no more of a stream.
     End(u32),
-    /// A stream is over.
+    /// A stream is over: nothing more is taken from this side, and nothing more comes.
     Reset(u32),
-}
-
-#[derive(Debug)]
-struct Stream {
-    /// Bytes that may be sent.
-    credit: u32,
-    /// Bytes that the peer may send.
-    room: u32,
-    /// Bytes that were taken and that the peer was not told of.
-    taken: u32,
-    /// Whether this side, and the other, has more to send.
-    open: [bool; 2],
 }
 
 /// One end of a channel.
@@ -56,15 +50,14 @@ pub struct Mux {
     role: Role,
     greeted: bool,
     streams: HashMap<u32, Stream>,
+    pool: Pool,
     /// How many of them the peer has opened.
     theirs: usize,
     /// The highest numbers so far: this side's, the peer's.
     last: [u32; 2],
     /// Parts of a message that is not complete.
     parts: Vec<u8>,
-    out: Vec<u8>,
-    /// How much of it was sent.
-    sent: usize,
+    out: Queue,
 }
 
 impl Mux {
@@ -75,11 +68,11 @@ impl Mux {
             role,
             greeted: false,
             streams: HashMap::new(),
+            pool: Pool::new(),
             theirs: 0,
             last: [0; 2],
             parts: Vec::new(),
-            out: Vec::new(),
-            sent: 0,
+            out: Queue::keeping(KEPT),
         };
         mux.greet();
         mux
@@ -93,19 +86,18 @@ impl Mux {
     /// What is to be sent.
     #[must_use]
     pub fn pending(&self) -> &[u8] {
-        self.out.get(self.sent..).unwrap_or_default()
+        self.out.as_slice()
     }
 
     /// So many bytes of it were sent.
     pub fn sent(&mut self, bytes: usize) {
-        self.sent = (self.sent + bytes).min(self.out.len());
-        if self.sent == self.out.len() {
-            self.out.clear();
-            self.sent = 0;
-        } else if self.sent > 1 << 20 {
-            self.out.drain(..self.sent);
-            self.sent = 0;
-        }
+        self.out.take(bytes);
+    }
+
+    /// How much memory waiting bytes have: what is to be sent and a message that is not complete.
+    #[must_use]
+    pub fn memory(&self) -> usize {
+        self.out.memory() + self.parts.capacity()
     }
 
     fn frame(&mut self, stream: u32, kind: Kind, payload: &[u8]) {
@@ -114,8 +106,8 @@ impl Mux {
             kind,
             length: payload.len(),
         };
-        self.out.extend_from_slice(&header.bytes());
-        self.out.extend_from_slice(payload);
+        self.out.extend(&header.bytes());
+        self.out.extend(payload);
     }
 
     /// Sends a message.
@@ -161,18 +153,29 @@ impl Mux {
             last => last.checked_add(2)?,
         };
         self.last[0] = id;
-        self.streams.insert(id, Stream::new());
         self.frame(id, Kind::Open, &bytes);
+        self.begin(id);
         Some(id)
+    }
+
+    fn begin(&mut self, id: u32) {
+        let mut stream = Stream::new();
+        let credit = stream.begin(&mut self.pool);
+        self.streams.insert(id, stream);
+        self.give(id, credit);
+    }
+
+    fn give(&mut self, id: u32, credit: u32) {
+        if credit > 0 {
+            self.frame(id, Kind::Credit, &credit.to_le_bytes());
+        }
     }
 
     /// How many bytes of a stream may be sent now, in one frame.
     #[must_use]
     pub fn allowance(&self, id: u32) -> usize {
-        match self.streams.get(&id) {
-            Some(stream) if stream.open[0] => (stream.credit as usize).min(PAYLOAD),
-            _ => 0,
-        }
+        let credit = self.streams.get(&id).map_or(0, Stream::credit);
+        (credit as usize).min(PAYLOAD)
     }
 
     /// Sends what `fill` puts into the buffer that it is given, which has room for the allowance.
@@ -189,49 +192,40 @@ impl Mux {
         if allowed == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
-        let start = self.out.len();
-        self.out.resize(start + HEADER + allowed, 0);
-        let filled = fill(self.out.get_mut(start + HEADER..).unwrap_or_default());
-        let length = *filled.as_ref().unwrap_or(&0);
-        let length = length.min(allowed);
+        let place = self.out.place(HEADER + allowed);
+        let Some((head, rest)) = place.split_first_chunk_mut::<HEADER>() else {
+            return Ok(0);
+        };
+        let length = fill(rest)?.min(allowed);
         if length == 0 {
-            self.out.truncate(start);
-            return filled;
+            return Ok(0);
         }
-        self.out.truncate(start + HEADER + length);
-        let header = Header {
+        *head = Header {
             stream: id,
             kind: Kind::Data,
             length,
-        };
-        if let Some(place) = self.out.get_mut(start..start + HEADER) {
-            place.copy_from_slice(&header.bytes());
         }
+        .bytes();
+        self.out.filled(HEADER + length);
         if let Some(stream) = self.streams.get_mut(&id) {
-            // At most the allowance, which is at most the credit.
-            stream.credit -= u32::try_from(length).unwrap_or(stream.credit);
+            stream.spend(length);
         }
         Ok(length)
     }
 
     /// Bytes that came were passed on: there is room for as many more.
     pub fn consumed(&mut self, id: u32, bytes: usize) {
-        let Some(stream) = self.streams.get_mut(&id) else {
-            return;
-        };
-        let most = WINDOW - stream.room - stream.taken;
-        stream.taken += u32::try_from(bytes).unwrap_or(most).min(most);
-        if stream.taken >= WINDOW / 2 && stream.open[1] {
-            let more = std::mem::take(&mut stream.taken);
-            stream.room += more;
-            self.frame(id, Kind::Credit, &more.to_le_bytes());
+        if let Some(stream) = self.streams.get_mut(&id) {
+            let credit = stream.consumed(bytes, &mut self.pool);
+            self.give(id, credit);
+            self.settle(id);
         }
     }
 
     /// Sends no more of a stream.
     pub fn end(&mut self, id: u32) {
         if let Some(stream) = self.streams.get_mut(&id)
-            && std::mem::take(&mut stream.open[0])
+            && std::mem::take(&mut stream.sends)
         {
             self.frame(id, Kind::End, &[]);
             self.settle(id);
@@ -245,10 +239,22 @@ impl Mux {
         }
     }
 
-    /// Whether a stream is open in some direction.
+    /// Whether a stream is open in some direction, or bytes of it were not [consumed](Mux::consumed).
     #[must_use]
     pub fn has(&self, id: u32) -> bool {
         self.streams.contains_key(&id)
+    }
+
+    /// Whether the peer may send more of a stream.
+    #[must_use]
+    pub fn hears(&self, id: u32) -> bool {
+        self.streams.get(&id).is_some_and(|stream| stream.hears)
+    }
+
+    /// Whether this side may send more of a stream.
+    #[must_use]
+    pub fn sends(&self, id: u32) -> bool {
+        self.streams.get(&id).is_some_and(|stream| stream.sends)
     }
 
     /// Whether no stream is open.
@@ -258,16 +264,18 @@ impl Mux {
     }
 
     fn forget(&mut self, id: u32) -> bool {
-        let was = self.streams.remove(&id).is_some();
-        if was && !self.is_own(id) {
+        let Some(stream) = self.streams.remove(&id) else {
+            return false;
+        };
+        stream.give_back(&mut self.pool);
+        if !self.is_own(id) {
             self.theirs -= 1;
         }
-        was
+        true
     }
 
     fn settle(&mut self, id: u32) {
-        let over = |stream: &Stream| stream.open == [false; 2];
-        if self.streams.get(&id).is_some_and(over) {
+        if self.streams.get(&id).is_some_and(Stream::is_over) {
             self.forget(id);
         }
     }
@@ -323,6 +331,10 @@ impl Mux {
                 if self.parts.len() + payload.len() > longest {
                     return Err(Violation::Message);
                 }
+                // Only the last part is shorter than it may be: no peer splits a message for nothing.
+                if header.kind == Kind::Part && payload.len() < PAYLOAD {
+                    return Err(Violation::Contents(Kind::Part));
+                }
                 self.parts.extend_from_slice(payload);
                 if header.kind == Kind::Message {
                     return Ok(Some(Event::Message(std::mem::take(&mut self.parts))));
@@ -336,10 +348,10 @@ impl Mux {
             Kind::Credit => {
                 let more = <[u8; 4]>::try_from(payload).map(u32::from_le_bytes);
                 let more = more.map_err(|_| Violation::Contents(Kind::Credit))?;
-                if let Some(stream) = self.streams.get_mut(&id) {
-                    let credit = stream.credit.checked_add(more);
-                    let credit = credit.filter(|credit| more > 0 && *credit <= WINDOW);
-                    stream.credit = credit.ok_or(Violation::Contents(Kind::Credit))?;
+                if let Some(stream) = self.streams.get_mut(&id)
+                    && !stream.earn(more)
+                {
+                    return Err(Violation::Contents(Kind::Credit));
                 }
                 return Ok(Some(Event::Credit(id)));
             }
@@ -348,7 +360,7 @@ impl Mux {
                     return Err(Violation::Contents(Kind::End));
                 }
                 if let Some(stream) = self.streams.get_mut(&id)
-                    && !std::mem::take(&mut stream.open[1])
+                    && !std::mem::take(&mut stream.hears)
                 {
                     return Err(Violation::Stream(id));
                 }
@@ -356,7 +368,14 @@ impl Mux {
                 return Ok(Some(Event::End(id)));
             }
             Kind::Reset => {
-                self.forget(id);
+                if !payload.is_empty() {
+                    return Err(Violation::Contents(Kind::Reset));
+                }
+                // What the peer had said to its end is still passed on, and counts until it was.
+                match self.streams.get_mut(&id) {
+                    Some(stream) if !stream.hears && stream.waits() > 0 => stream.sends = false,
+                    _ => _ = self.forget(id),
+                }
                 return Ok(Some(Event::Reset(id)));
             }
         }
@@ -366,7 +385,7 @@ impl Mux {
     /// The first frame. A guest hears one again where its machine was restored: its host is another
     /// then, and knows of no stream. A host hears it once.
     fn greeted(&mut self, payload: &[u8]) -> Result<Event<'static>, Violation> {
-        if payload != self.role.peer().hello() || payload.len() != LENGTH {
+        if payload != self.role.peer().hello() {
             return Err(Violation::Hello);
         }
         let again = std::mem::replace(&mut self.greeted, true);
@@ -390,7 +409,7 @@ impl Mux {
             return Ok(None);
         }
         self.theirs += 1;
-        self.streams.insert(id, Stream::new());
+        self.begin(id);
         Ok(Some(Event::Opened(id, payload)))
     }
 
@@ -398,27 +417,23 @@ impl Mux {
         let Some(stream) = self.streams.get_mut(&id) else {
             return Ok(None);
         };
-        if !stream.open[1] || payload.is_empty() {
+        if !stream.hears {
             return Err(Violation::Stream(id));
         }
-        let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
-        let room = stream.room.checked_sub(length);
-        stream.room = room.ok_or(Violation::Window(id))?;
-        Ok(Some(Event::Data(id, payload)))
-    }
-}
-
-impl Stream {
-    fn new() -> Self {
-        Self {
-            credit: WINDOW,
-            room: WINDOW,
-            taken: 0,
-            open: [true; 2],
+        if payload.is_empty() {
+            return Err(Violation::Contents(Kind::Data));
         }
+        if !stream.came(payload.len()) {
+            return Err(Violation::Window(id));
+        }
+        Ok(Some(Event::Data(id, payload)))
     }
 }
 
 #[cfg(test)]
 #[path = "mux_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "mux_property_tests.rs"]
+mod property_tests;

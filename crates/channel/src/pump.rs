@@ -2,11 +2,14 @@
 //! one epoll, nothing that waits for one stream alone.
 //!
 //! Decision: the same loop at both ends. A source is read only while its stream has credit and what
-//! waits to be sent is little, a sink that is slow holds at most a window, and while the peer does not
-//! read what it makes this side answer, this side does not read what the peer sends.
+//! waits to be sent is little, each in its turn; a sink that is slow holds at most a window, and while
+//! the guest does not read what it makes the host answer, the host does not take what it sends. Epoll
+//! tells of a stream's file once for each change, so that one whose other side is gone cannot keep the
+//! loop awake.
 
 mod joint;
 mod line;
+mod tap;
 
 pub use joint::Ends;
 pub use line::Line;
@@ -62,7 +65,7 @@ impl fmt::Display for Fault {
 pub enum Opening {
     /// It leads to these files.
     Leads(Ends),
-    /// [`Line::attach`] gives it files before its first byte comes.
+    /// [`Line::attach`] gives it files later; until then its bytes wait, as many as its window has.
     Later,
     /// It is refused.
     Refused,
@@ -88,7 +91,7 @@ pub trait Handler {
     /// Those that end the loop.
     fn opened(&mut self, id: u32, open: &[u8], line: &mut Line) -> Result<Opening, Fault>;
 
-    /// A stream is over in both directions.
+    /// A stream is over in both directions, whether it had files or not.
     fn over(&mut self, _id: u32, _line: &mut Line) {}
 
     /// A descriptor that [`Line::watch`] was told of is readable, or its other side is gone.
@@ -100,7 +103,8 @@ pub trait Handler {
     /// Something may have happened: called once in each turn of the loop.
     fn turn(&mut self, _line: &mut Line) {}
 
-    /// Whether so much waits for whoever takes it that the peer has to wait.
+    /// Whether so much waits for whoever takes it that the peer has to wait. When it is over something
+    /// that is [watched](Line::watch) tells, or the loop sleeps on. It must not need what the peer says.
     fn is_full(&self) -> bool {
         false
     }
@@ -118,6 +122,11 @@ pub struct Pump<H> {
     input: Vec<u8>,
     /// The bytes of it that were read and not taken: from, to.
     held: (usize, usize),
+    /// Whether there may be a whole frame in it, which was not taken because the peer has to wait.
+    whole: bool,
+    /// How often the loop went round.
+    #[cfg(test)]
+    turns: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
 impl<H: Handler> Pump<H> {
@@ -128,17 +137,20 @@ impl<H: Handler> Pump<H> {
             handler,
             input: vec![0; READ],
             held: (0, 0),
+            whole: false,
+            #[cfg(test)]
+            turns: std::sync::Arc::default(),
         }
-    }
-
-    /// What serves the channel.
-    pub fn handler(&self) -> &H {
-        &self.handler
     }
 
     /// The line, before the loop runs.
     pub fn line(&mut self) -> &mut Line {
         &mut self.line
+    }
+
+    /// The handler, before and after the loop runs.
+    pub fn handler(&mut self) -> &mut H {
+        &mut self.handler
     }
 
     /// Runs until the handler is done.
@@ -147,70 +159,92 @@ impl<H: Handler> Pump<H> {
     /// The channel is over: closed, broken, or the peer is not honest.
     pub fn run(&mut self) -> Result<(), Fault> {
         let mut events = Vec::with_capacity(64);
-        while !self.handler.is_done() {
-            self.line.read_files();
-            self.line.flush()?;
+        loop {
+            #[cfg(test)]
+            self.turns
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if self.whole {
+                self.take_frames()?;
+            }
+            self.line.pull_in_turn();
             self.tell_of_the_dead();
             self.handler.turn(&mut self.line);
+            // After the last thing that can have made it so, or the loop would sleep on it.
+            if self.handler.is_done() {
+                break;
+            }
             self.line.flush()?;
-            let stalled = self.handler.is_full() || self.line.is_stuck();
+            let stalled = self.is_stalled();
             self.line.settle(stalled)?;
-            let now = self.line.has_files_to_read();
+            let now = self.line.has_to_pull() || self.whole && !stalled;
             self.line.wait(&mut events, now)?;
             for event in &events {
-                self.dispatch(*event, stalled)?;
+                self.dispatch(*event)?;
             }
         }
         // What was said last is sent as far as the peer takes it.
         self.line.flush()
     }
 
-    fn dispatch(&mut self, event: epoll::Event, stalled: bool) -> Result<(), Fault> {
+    /// Whether the peer has to wait.
+    fn is_stalled(&self) -> bool {
+        self.handler.is_full() || self.line.is_stuck()
+    }
+
+    fn dispatch(&mut self, event: epoll::Event) -> Result<(), Fault> {
         let (class, number) = Class::of(event.data.u64());
         let flags = event.flags;
         match class {
             Class::Channel => {
                 let reads = epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
-                if flags.intersects(reads) && !stalled {
+                if flags.intersects(reads) && !self.whole && !self.is_stalled() {
                     self.read()?;
                 }
             }
-            Class::Source => self.line.pull(number),
+            Class::Source => self.line.wake(number),
             Class::Sink => self.line.push(number),
             Class::Handler => self.handler.ready(number, &mut self.line)?,
         }
         Ok(())
     }
 
-    /// Reads what the peer has sent, once, and takes every whole frame of it.
+    /// Reads what the peer has sent, once, and takes the whole frames of it.
     fn read(&mut self) -> Result<(), Fault> {
-        let (from, to) = self.held;
-        let space = self.input.get_mut(to..).unwrap_or_default();
-        let read = match self.line.read(space) {
+        // A frame is far shorter than the buffer, so there is always room for the rest of one.
+        let space = self.input.get_mut(self.held.1..).unwrap_or_default();
+        match self.line.read(space) {
             Ok(0) => return Err(Fault::Io(io::ErrorKind::UnexpectedEof.into())),
-            Ok(read) => read,
+            Ok(read) => self.held.1 += read,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             Err(error) => return Err(error.into()),
-        };
-        let (mut from, to) = (from, to + read);
+        }
+        self.take_frames()
+    }
+
+    /// Takes whole frames until there is none, or the peer has to wait.
+    fn take_frames(&mut self) -> Result<(), Fault> {
         loop {
+            self.whole = self.is_stalled();
+            if self.whole {
+                return Ok(());
+            }
+            let (from, to) = self.held;
             let rest = self.input.get(from..to).unwrap_or_default();
             let Some((used, event)) = self.line.mux.parse(rest)? else {
                 break;
             };
-            from += used;
+            self.held.0 += used;
             if let Some(event) = event {
                 Self::take(&mut self.handler, &mut self.line, event)?;
             }
         }
-        // A frame is far shorter than the buffer, so there is always room for the rest of one.
-        self.held = match to {
-            to if from == to => (0, 0),
-            to if to > READ / 2 => {
+        self.held = match self.held {
+            (from, to) if from == to => (0, 0),
+            (from, to) if to > READ / 2 => {
                 self.input.copy_within(from..to, 0);
                 (0, to - from)
             }
-            to => (from, to),
+            held => held,
         };
         Ok(())
     }
@@ -218,19 +252,19 @@ impl<H: Handler> Pump<H> {
     fn take(handler: &mut H, line: &mut Line, event: Event<'_>) -> Result<(), Fault> {
         match event {
             Event::Hello => {
-                line.drop_all();
+                line.greeted();
                 handler.hello(line)?;
             }
             Event::Message(bytes) => handler.message(&bytes, line)?,
             Event::Opened(id, open) => match handler.opened(id, open, line)? {
                 Opening::Leads(ends) => line.attach(id, ends),
-                Opening::Later => {}
+                Opening::Later => line.expect(id),
                 Opening::Refused => line.reset(id),
             },
             Event::Data(id, bytes) => line.deliver(id, bytes),
-            Event::Credit(id) => line.may_pull(id),
+            Event::Credit(id) => line.queue(id),
             Event::End(id) => line.ended(id),
-            Event::Reset(id) => line.drop_stream(id),
+            Event::Reset(id) => line.was_reset(id),
         }
         Ok(())
     }
@@ -245,3 +279,7 @@ impl<H: Handler> Pump<H> {
 #[cfg(test)]
 #[path = "pump_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "pump_hostile_tests.rs"]
+mod hostile_tests;

@@ -1,13 +1,11 @@
 //! Where one stream leads: a file that is read, a file that is written, and what the latter has not
 //! taken yet.
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fcntl_setfl, fstat};
+use super::tap::Tap;
+use crate::queue::Queue;
+use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::io;
-
-/// The most that is written at once to a file that may block: what a pipe that is ready takes.
-const ATOM: usize = 4096;
 
 /// The files of a stream.
 #[derive(Debug, Default)]
@@ -62,21 +60,20 @@ impl Ends {
 /// A file that is read.
 #[derive(Debug)]
 pub(super) struct Source {
-    pub(super) file: OwnedFd,
-    /// Whether epoll tells of it; it tells of no regular file.
-    pub(super) polled: bool,
+    pub(super) tap: Tap,
     pub(super) watched: bool,
+    /// Whether there may be something to read.
+    pub(super) ready: bool,
+    /// Whether it stands in the queue of those that are read.
+    pub(super) queued: bool,
 }
 
 /// A file that is written.
 #[derive(Debug)]
 pub(super) struct Sink {
-    pub(super) file: OwnedFd,
-    shared: bool,
+    pub(super) tap: Tap,
     pub(super) watched: bool,
-    waiting: Vec<u8>,
-    /// How much of it was written.
-    written: usize,
+    waiting: Queue,
     /// Whether it is to be closed when all is written.
     pub(super) ends: bool,
 }
@@ -92,119 +89,100 @@ pub(super) enum Wrote {
     Gone,
 }
 
+/// The files of a stream as they are.
 #[derive(Debug, Default)]
 pub(super) struct Joint {
     pub(super) source: Option<Source>,
     pub(super) sink: Option<Sink>,
+    /// What came before there were files; `None` once there are.
+    pub(super) early: Option<Queue>,
+    /// Whether there was a sink that nobody reads any more.
+    pub(super) deaf: bool,
 }
 
 impl Joint {
+    /// One that is given its files later.
+    pub(super) fn later() -> Self {
+        Self {
+            early: Some(Queue::default()),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn new(ends: Ends) -> Self {
-        let Ends {
+        let shared = ends.shared;
+        let source = ends.source.map(|file| {
+            let tap = Tap::new(file, shared);
+            Source {
+                ready: tap.regular,
+                tap,
+                watched: false,
+                queued: false,
+            }
+        });
+        let sink = ends.sink.map(|file| Sink {
+            tap: Tap::new(file, shared),
+            watched: false,
+            waiting: Queue::default(),
+            ends: false,
+        });
+        Self {
             source,
             sink,
-            shared,
-        } = ends;
-        let source = source.map(|file| {
-            if !shared {
-                unblock(file.as_fd());
-            }
-            Source {
-                polled: !is_regular(file.as_fd()),
-                file,
-                watched: false,
-            }
-        });
-        let sink = sink.map(|file| {
-            if !shared {
-                unblock(file.as_fd());
-            }
-            Sink {
-                file,
-                shared,
-                watched: false,
-                waiting: Vec::new(),
-                written: 0,
-                ends: false,
-            }
-        });
-        Self { source, sink }
+            ..Self::default()
+        }
     }
 }
 
 impl Sink {
     pub(super) fn is_waiting(&self) -> bool {
-        self.written < self.waiting.len()
+        !self.waiting.is_empty()
     }
 
-    /// Writes what came, after what waits already. A file that may block is written when it is ready.
+    /// Writes what came, after what waits already.
     pub(super) fn deliver(&mut self, bytes: &[u8]) -> Wrote {
-        if self.is_waiting() || self.shared {
-            self.waiting.extend_from_slice(bytes);
-            return Wrote::Some(0);
-        }
         let mut done = 0;
-        while let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty()) {
-            match rustix::io::write(&self.file, rest) {
+        while !self.is_waiting()
+            && let Some(rest) = bytes.get(done..).filter(|rest| !rest.is_empty())
+        {
+            match self.tap.write(rest) {
                 Ok(written) => done += written,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => {
-                    self.waiting.extend_from_slice(rest);
-                    return Wrote::Some(done);
-                }
+                Err(Errno::AGAIN) => break,
                 Err(_) => return Wrote::Gone,
             }
         }
-        Wrote::All(done)
+        self.waiting.extend(bytes.get(done..).unwrap_or_default());
+        self.outcome(done)
     }
 
     /// Writes what waits.
     pub(super) fn push(&mut self) -> Wrote {
         let mut done = 0;
-        while let Some(rest) = self.waiting.get(self.written..).filter(|r| !r.is_empty()) {
-            let most = match self.shared {
-                true => rest.len().min(ATOM),
-                false => rest.len(),
-            };
-            match rustix::io::write(&self.file, rest.get(..most).unwrap_or_default()) {
+        while self.is_waiting() {
+            match self.tap.write(self.waiting.as_slice()) {
                 Ok(written) => {
                     done += written;
-                    self.written += written;
-                    if self.shared {
-                        break;
-                    }
+                    self.waiting.take(written);
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(_) => return Wrote::Gone,
             }
         }
-        if self.is_waiting() {
-            return Wrote::Some(done);
+        self.outcome(done)
+    }
+
+    /// How much memory has what waits.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.waiting.memory()
+    }
+
+    fn outcome(&self, done: usize) -> Wrote {
+        match self.is_waiting() {
+            true => Wrote::Some(done),
+            false => Wrote::All(done),
         }
-        self.waiting.clear();
-        self.written = 0;
-        Wrote::All(done)
-    }
-
-    /// Tells the reader that no more comes.
-    pub(super) fn close(self) {
-        // Whatever is no socket ends with its descriptor.
-        let _ = rustix::net::shutdown(&self.file, rustix::net::Shutdown::Write);
-    }
-}
-
-fn is_regular(file: BorrowedFd<'_>) -> bool {
-    fstat(file).is_ok_and(|stat| {
-        matches!(
-            FileType::from_raw_mode(stat.st_mode),
-            FileType::RegularFile | FileType::Directory
-        )
-    })
-}
-
-fn unblock(file: BorrowedFd<'_>) {
-    if let Ok(flags) = fcntl_getfl(file) {
-        let _ = fcntl_setfl(file, flags | OFlags::NONBLOCK);
     }
 }

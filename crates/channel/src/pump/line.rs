@@ -2,12 +2,13 @@
 //! what epoll is asked for.
 
 use super::Fault;
-use super::joint::{Ends, Joint, Sink, Wrote};
+use super::joint::{Ends, Joint, Source, Wrote};
+use super::tap::Tap;
 use crate::hello::Role;
 use crate::mux::Mux;
 use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, epoll};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -16,8 +17,12 @@ use std::io;
 
 /// While more than this waits to be sent no source is read, in bytes.
 const BUSY: usize = 256 * 1024;
-/// While more than this waits to be sent nothing that the peer sends is read, in bytes.
-const STUCK: usize = 4 * 1024 * 1024;
+/// While more than this waits to be sent the host takes nothing that the guest sends, in bytes: a guest
+/// that asks and does not listen would have its answers kept. A guest always listens, so that the two
+/// never wait for each other.
+const STUCK: usize = 1024 * 1024;
+/// How many sources are read before the channel is looked at again.
+const TURNS: usize = 64;
 
 /// Whom epoll tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,11 +60,11 @@ pub struct Line {
     file: OwnedFd,
     epoll: OwnedFd,
     pub(super) mux: Mux,
+    /// What may wait to be sent while the peer is listened to, in bytes.
+    most: usize,
     joints: HashMap<u32, Joint>,
-    /// Streams with a source that epoll tells nothing of.
-    files: Vec<u32>,
-    /// Streams whose source has to be asked for again.
-    idle: Vec<u32>,
+    /// Streams whose source may have something to read, in their order; some are gone.
+    ready: VecDeque<u32>,
     over: VecDeque<u32>,
     /// What epoll is asked for of the channel.
     asked: Option<epoll::EventFlags>,
@@ -77,9 +82,12 @@ impl Line {
             file,
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC)?,
             mux: Mux::new(role),
+            most: match role {
+                Role::Host => STUCK,
+                Role::Guest => usize::MAX,
+            },
             joints: HashMap::new(),
-            files: Vec::new(),
-            idle: Vec::new(),
+            ready: VecDeque::new(),
             over: VecDeque::new(),
             asked: None,
         })
@@ -90,16 +98,25 @@ impl Line {
         self.mux.message(message);
     }
 
+    /// How many bytes wait until the peer reads; who sends messages of its own accord waits while this
+    /// is much.
+    #[must_use]
+    pub fn backlog(&self) -> usize {
+        self.mux.pending().len()
+    }
+
     /// Opens a stream that leads to these files.
     pub fn open(&mut self, open: &impl Serialize, ends: Ends) -> Option<u32> {
-        let id = self.mux.open(open)?;
+        let id = self.open_later(open)?;
         self.attach(id, ends);
         Some(id)
     }
 
     /// Opens a stream that [`Line::attach`] gives its files.
     pub fn open_later(&mut self, open: &impl Serialize) -> Option<u32> {
-        self.mux.open(open)
+        let id = self.mux.open(open)?;
+        self.joints.insert(id, Joint::later());
+        Some(id)
     }
 
     /// Whether a stream is open.
@@ -112,7 +129,7 @@ impl Line {
     #[must_use]
     pub fn is_drained(&self, id: u32) -> bool {
         let sink = self.joints.get(&id).and_then(|joint| joint.sink.as_ref());
-        !sink.is_some_and(Sink::is_waiting)
+        !sink.is_some_and(|sink| sink.is_waiting())
     }
 
     /// How many streams there are.
@@ -121,29 +138,49 @@ impl Line {
         self.joints.len()
     }
 
-    /// Gives a stream its files.
+    /// Gives a stream its files; what came before them is written now.
     pub fn attach(&mut self, id: u32, ends: Ends) {
         if !self.mux.has(id) {
             return;
         }
-        let joint = Joint::new(ends);
-        let sends = joint.source.is_some();
-        match &joint.source {
-            Some(source) if !source.polled => self.files.push(id),
-            Some(_) => self.idle.push(id),
-            None => {}
+        let mut joint = Joint::new(ends);
+        let sends = joint.source.is_some() && self.mux.sends(id);
+        if !sends {
+            joint.source = None;
         }
-        self.joints.insert(id, joint);
+        let watched = joint.source.as_mut().map_or(Ok(()), |s| self.listen(id, s));
+        let early = self.joints.insert(id, joint).and_then(|mut before| {
+            self.forget(&before);
+            before.early.take()
+        });
+        if watched.is_err() {
+            return self.reset(id);
+        }
+        self.queue(id);
         if !sends {
             self.mux.end(id);
+        }
+        if let Some(early) = early.filter(|early| !early.is_empty()) {
+            self.deliver(id, early.as_slice());
+        }
+        if self.mux.hears(id) {
             self.settle_stream(id);
+        } else {
+            self.ended(id);
+        }
+    }
+
+    /// What becomes of a stream that the handler gives its files later.
+    pub(super) fn expect(&mut self, id: u32) {
+        if self.mux.has(id) {
+            self.joints.entry(id).or_insert_with(Joint::later);
         }
     }
 
     /// Ends a stream in both directions.
     pub fn reset(&mut self, id: u32) {
         self.mux.reset(id);
-        self.drop_stream(id);
+        self.break_off(id);
     }
 
     /// Tells the handler when this is readable, by this token.
@@ -183,150 +220,155 @@ impl Line {
     }
 
     fn is_busy(&self) -> bool {
-        self.mux.pending().len() > BUSY
+        self.backlog() > BUSY
     }
 
     pub(super) fn is_stuck(&self) -> bool {
-        self.mux.pending().len() > STUCK
+        self.backlog() > self.most
     }
 
-    /// Asks epoll for what is of use now.
+    /// Asks epoll for what is of use of the channel now.
     pub(super) fn settle(&mut self, stalled: bool) -> Result<(), Fault> {
         let mut wanted = epoll::EventFlags::empty();
         wanted.set(epoll::EventFlags::IN, !stalled);
         wanted.set(epoll::EventFlags::OUT, !self.mux.pending().is_empty());
-        if self.asked != Some(wanted) {
-            let data = Class::Channel.data(0);
-            match self.asked {
-                // Where nothing is asked for, that the peer is gone would still be told, for ever.
-                Some(_) if wanted.is_empty() => epoll::delete(&self.epoll, &self.file)?,
-                Some(flags) if !flags.is_empty() => {
-                    epoll::modify(&self.epoll, &self.file, data, wanted)?;
-                }
-                _ if wanted.is_empty() => {}
-                _ => epoll::add(&self.epoll, &self.file, data, wanted)?,
-            }
-            self.asked = Some(wanted);
+        if self.asked == Some(wanted) {
+            return Ok(());
         }
-        if !self.is_busy() {
-            for id in std::mem::take(&mut self.idle) {
-                self.listen(id);
+        let data = Class::Channel.data(0);
+        match self.asked {
+            // Where nothing is asked for, that the peer is gone would still be told, for ever.
+            Some(_) if wanted.is_empty() => epoll::delete(&self.epoll, &self.file)?,
+            Some(flags) if !flags.is_empty() => {
+                epoll::modify(&self.epoll, &self.file, data, wanted)?;
             }
+            _ if wanted.is_empty() => {}
+            _ => epoll::add(&self.epoll, &self.file, data, wanted)?,
         }
+        self.asked = Some(wanted);
         Ok(())
-    }
-
-    /// Asks for a stream's source, where it may be read.
-    fn listen(&mut self, id: u32) {
-        if self.mux.allowance(id) == 0 {
-            return;
-        }
-        let Some(source) = self.joints.get_mut(&id).and_then(|j| j.source.as_mut()) else {
-            return;
-        };
-        if source.polled && !source.watched {
-            let data = Class::Source.data(id);
-            let added = epoll::add(&self.epoll, &source.file, data, epoll::EventFlags::IN);
-            source.watched = added.is_ok();
-            if added == Err(Errno::PERM) {
-                source.polled = false;
-                self.files.push(id);
-            }
-        }
-    }
-
-    pub(super) fn has_files_to_read(&self) -> bool {
-        !self.is_busy() && self.files.iter().any(|id| self.mux.allowance(*id) > 0)
-    }
-
-    /// Reads the sources that are always ready.
-    pub(super) fn read_files(&mut self) {
-        if self.files.is_empty() || self.is_busy() {
-            return;
-        }
-        for id in self.files.clone() {
-            self.pull(id);
-        }
-        let joints = &self.joints;
-        self.files
-            .retain(|id| joints.get(id).is_some_and(|joint| joint.source.is_some()));
     }
 
     pub(super) fn wait(&self, events: &mut Vec<epoll::Event>, now: bool) -> Result<(), Fault> {
         events.clear();
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let at_once = Timespec::default();
         match epoll::wait(&self.epoll, spare_capacity(events), now.then_some(&at_once)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Reads a stream's source, as far as there is credit for one frame.
-    pub(super) fn pull(&mut self, id: u32) {
-        let Some(source) = self.joints.get_mut(&id).and_then(|j| j.source.as_mut()) else {
-            return;
-        };
-        let file = &source.file;
-        let pulled = self
-            .mux
-            .data(id, |buffer| Ok(rustix::io::read(file, buffer)?));
-        match pulled {
-            Ok(0) => self.drop_source(id),
-            Ok(_) if self.mux.allowance(id) > 0 && !self.is_busy() => {}
-            Ok(_) => self.rest(id),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                if self.mux.allowance(id) == 0 {
-                    self.rest(id);
-                }
-            }
-            // A terminal whose last program has ended.
-            Err(_) => self.drop_source(id),
+    /// Asks for a stream's source: epoll tells once that there is something, and again when there is
+    /// more after all was read.
+    fn listen(&self, id: u32, source: &mut Source) -> Result<(), Errno> {
+        if source.tap.regular {
+            return Ok(());
+        }
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        match epoll::add(&self.epoll, &source.tap, Class::Source.data(id), flags) {
+            Ok(()) => source.watched = true,
+            // A device that is ready always.
+            Err(Errno::PERM) => source.ready = true,
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn source(&mut self, id: u32) -> Option<&mut Source> {
+        self.joints.get_mut(&id)?.source.as_mut()
+    }
+
+    /// Epoll has told of a stream's source.
+    pub(super) fn wake(&mut self, id: u32) {
+        if let Some(source) = self.source(id) {
+            source.ready = true;
+            self.queue(id);
         }
     }
 
-    /// Asks no more for a source until there is credit, and room to send.
-    fn rest(&mut self, id: u32) {
-        if let Some(source) = self.joints.get_mut(&id).and_then(|j| j.source.as_mut()) {
-            if std::mem::take(&mut source.watched) {
-                let _ = epoll::delete(&self.epoll, &source.file);
+    /// A stream whose source may have something to read is read in its turn.
+    pub(super) fn queue(&mut self, id: u32) {
+        let Some(source) = self.source(id).filter(|s| s.ready && !s.queued) else {
+            return;
+        };
+        source.queued = true;
+        self.ready.push_back(id);
+        if self.ready.len() > 2 * self.joints.len() + TURNS {
+            let joints = &self.joints;
+            self.ready.retain(|id| joints.contains_key(id));
+        }
+    }
+
+    /// Whether there are sources to read and room for what they have.
+    pub(super) fn has_to_pull(&self) -> bool {
+        !self.ready.is_empty() && !self.is_busy()
+    }
+
+    /// Reads the sources, each in its turn.
+    pub(super) fn pull_in_turn(&mut self) {
+        for _ in 0..TURNS {
+            match self.ready.pop_front() {
+                Some(id) if !self.is_busy() => self.pull(id),
+                Some(id) => return self.ready.push_front(id),
+                None => return,
             }
-            if source.polled {
-                self.idle.push(id);
-            }
+        }
+    }
+
+    /// Reads a stream's source, as far as there is credit for one frame.
+    fn pull(&mut self, id: u32) {
+        let Some(source) = self.joints.get_mut(&id).and_then(|j| j.source.as_mut()) else {
+            return;
+        };
+        source.queued = false;
+        // Credit queues it again.
+        if !source.ready || self.mux.allowance(id) == 0 {
+            return;
+        }
+        let tap = &source.tap;
+        match self.mux.data(id, |buffer| Ok(tap.read(buffer)?)) {
+            Ok(0) => self.drop_source(id),
+            Ok(_) => self.queue(id),
+            Err(error) => match Errno::from_io_error(&error) {
+                Some(Errno::INTR) => self.queue(id),
+                Some(Errno::AGAIN) => source.ready = false,
+                // A terminal whose last program has ended.
+                Some(Errno::IO) => self.drop_source(id),
+                _ => self.reset(id),
+            },
         }
     }
 
     fn drop_source(&mut self, id: u32) {
-        if let Some(joint) = self.joints.get_mut(&id)
-            && let Some(source) = joint.source.take()
-        {
+        let Some(joint) = self.joints.get_mut(&id) else {
+            return;
+        };
+        let deaf = joint.deaf;
+        if let Some(source) = joint.source.take() {
             if source.watched {
-                let _ = epoll::delete(&self.epoll, &source.file);
+                let _ = epoll::delete(&self.epoll, &source.tap);
+            }
+            if deaf && self.mux.hears(id) {
+                return self.reset(id);
             }
             self.mux.end(id);
             self.settle_stream(id);
         }
     }
 
-    /// A stream has credit again.
-    pub(super) fn may_pull(&mut self, id: u32) {
-        if !self.idle.contains(&id) {
-            self.idle.push(id);
-        }
-    }
-
     /// Bytes for a stream's sink.
     pub(super) fn deliver(&mut self, id: u32, bytes: &[u8]) {
-        let Some(sink) = self.joints.get_mut(&id).and_then(|j| j.sink.as_mut()) else {
+        let wrote = match self.joints.get_mut(&id) {
+            Some(Joint {
+                early: Some(early), ..
+            }) => return early.extend(bytes),
+            Some(Joint { deaf: true, .. }) => return self.mux.consumed(id, bytes.len()),
+            Some(Joint {
+                sink: Some(sink), ..
+            }) => sink.deliver(bytes),
             // Nobody wants them.
-            self.reset(id);
-            return;
+            _ => return self.reset(id),
         };
-        let wrote = sink.deliver(bytes);
         self.wrote(id, wrote);
     }
 
@@ -344,9 +386,6 @@ impl Line {
         };
         match wrote {
             Wrote::All(bytes) => {
-                if std::mem::take(&mut sink.watched) {
-                    let _ = epoll::delete(&self.epoll, &sink.file);
-                }
                 let ends = sink.ends;
                 self.mux.consumed(id, bytes);
                 if ends {
@@ -355,44 +394,41 @@ impl Line {
             }
             Wrote::Some(bytes) => {
                 if !sink.watched {
-                    let data = Class::Sink.data(id);
-                    let added = epoll::add(&self.epoll, &sink.file, data, epoll::EventFlags::OUT);
-                    sink.watched = added.is_ok();
-                    if added == Err(Errno::PERM) {
-                        // A regular file takes everything at once.
-                        let wrote = Self::push_whole(sink);
-                        self.mux.consumed(id, bytes);
-                        return self.wrote(id, wrote);
+                    let flags = epoll::EventFlags::OUT | epoll::EventFlags::ET;
+                    let added = epoll::add(&self.epoll, &sink.tap, Class::Sink.data(id), flags);
+                    if added.is_err() {
+                        return self.reset(id);
                     }
+                    sink.watched = true;
                 }
                 self.mux.consumed(id, bytes);
             }
-            Wrote::Gone => self.reset(id),
+            Wrote::Gone => self.deafen(id),
         }
     }
 
-    fn push_whole(sink: &mut Sink) -> Wrote {
-        let mut all = 0;
-        loop {
-            match sink.push() {
-                Wrote::Some(bytes) if bytes > 0 => all += bytes,
-                Wrote::All(bytes) => return Wrote::All(all + bytes),
-                Wrote::Some(_) | Wrote::Gone => return Wrote::Gone,
-            }
+    /// Nobody reads a stream's sink any more. What a connection had to say before is still read.
+    fn deafen(&mut self, id: u32) {
+        let joint = self.joints.get_mut(&id).filter(|j| j.source.is_some());
+        let Some(joint) = joint.filter(|j| j.sink.as_ref().is_some_and(|s| s.tap.is_socket()))
+        else {
+            return self.reset(id);
+        };
+        if let Some(sink) = joint.sink.take_if(|sink| sink.watched) {
+            let _ = epoll::delete(&self.epoll, &sink.tap);
         }
+        joint.sink = None;
+        joint.deaf = true;
+        self.mux.consumed(id, usize::MAX);
     }
 
     /// The peer sends no more of a stream.
     pub(super) fn ended(&mut self, id: u32) {
-        let Some(joint) = self.joints.get_mut(&id) else {
-            return;
-        };
-        match &mut joint.sink {
+        match self.joints.get_mut(&id).and_then(|j| j.sink.as_mut()) {
             Some(sink) if sink.is_waiting() => sink.ends = true,
             Some(_) => self.close_sink(id),
-            None => {}
+            None => self.settle_stream(id),
         }
-        self.settle_stream(id);
     }
 
     fn close_sink(&mut self, id: u32) {
@@ -400,46 +436,74 @@ impl Line {
             && let Some(sink) = joint.sink.take()
         {
             if sink.watched {
-                let _ = epoll::delete(&self.epoll, &sink.file);
+                let _ = epoll::delete(&self.epoll, &sink.tap);
             }
-            sink.close();
+            sink.tap.end();
         }
         self.settle_stream(id);
     }
 
+    /// The peer has ended a stream in both directions; what it had said to its end is still written.
+    pub(super) fn was_reset(&mut self, id: u32) {
+        match self.mux.has(id) {
+            true => self.drop_source(id),
+            false => self.break_off(id),
+        }
+    }
+
     /// Forgets a stream whose both directions have ended and whose sink has everything.
     fn settle_stream(&mut self, id: u32) {
-        let waits = |joint: &Joint| joint.sink.as_ref().is_some_and(Sink::is_waiting);
-        if !self.mux.has(id) && !self.joints.get(&id).is_some_and(waits) {
+        if !self.mux.has(id) {
             self.drop_stream(id);
         }
     }
 
-    pub(super) fn drop_stream(&mut self, id: u32) {
+    fn break_off(&mut self, id: u32) {
+        if let Some(joint) = self.joints.get(&id) {
+            let sink = joint.sink.as_ref().map(|sink| &sink.tap);
+            let tap = sink.or(joint.source.as_ref().map(|source| &source.tap));
+            tap.into_iter().for_each(Tap::break_off);
+        }
+        self.drop_stream(id);
+    }
+
+    fn drop_stream(&mut self, id: u32) {
         if let Some(joint) = self.joints.remove(&id) {
             self.forget(&joint);
             self.over.push_back(id);
         }
     }
 
-    pub(super) fn drop_all(&mut self) {
-        let ids: Vec<u32> = self.joints.keys().copied().collect();
-        ids.into_iter().for_each(|id| self.drop_stream(id));
+    /// The peer is there. What it knows nothing of is over.
+    pub(super) fn greeted(&mut self) {
+        let gone = |id: &u32| !self.mux.has(*id);
+        let ids: Vec<u32> = self.joints.keys().copied().filter(gone).collect();
+        ids.into_iter().for_each(|id| self.break_off(id));
     }
 
     fn forget(&self, joint: &Joint) {
         let source = joint.source.as_ref().filter(|source| source.watched);
         let sink = joint.sink.as_ref().filter(|sink| sink.watched);
-        let files: [Option<BorrowedFd<'_>>; 2] = [
-            source.map(|source| source.file.as_fd()),
-            sink.map(|sink| sink.file.as_fd()),
-        ];
-        for file in files.into_iter().flatten() {
-            let _ = epoll::delete(&self.epoll, file);
+        let taps = [source.map(|s| &s.tap), sink.map(|s| &s.tap)];
+        for tap in taps.into_iter().flatten() {
+            let _ = epoll::delete(&self.epoll, tap);
         }
     }
 
     pub(super) fn next_over(&mut self) -> Option<u32> {
         self.over.pop_front()
+    }
+
+    /// How many entries the queue of sources has.
+    #[cfg(test)]
+    pub(super) fn queued(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// How much memory has what sinks have not taken.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        let sinks = self.joints.values().filter_map(|joint| joint.sink.as_ref());
+        sinks.map(super::joint::Sink::memory).sum()
     }
 }
