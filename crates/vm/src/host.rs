@@ -53,7 +53,7 @@ impl Host {
     }
 
     /// The supervisor's side is told of the end.
-    fn over(&self, why: String) {
+    fn broken(&self, why: String) {
         self.counter.tell(Told::Over(why));
     }
 
@@ -234,7 +234,7 @@ pub(crate) fn serve(
         .name("vm-channel".to_owned())
         .spawn(move || {
             if let Err(fault) = pump.run() {
-                pump.handler().over(fault.to_string());
+                pump.handler().broken(fault.to_string());
             }
         })?;
     Ok(())
