@@ -30,6 +30,7 @@ pub(super) struct Made {
 
 /// Makes the kernel, or finds one in the cache that was made of the same.
 pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
+    (work.tell)(Progress::Step("looking at the kernel's source"));
     let archive = source(work)?;
     let content = hash::file(&archive).map_err(|e| fault("read", &archive, &e))?;
     let epoch = work.spec.epoch.to_string();
