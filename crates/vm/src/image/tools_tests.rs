@@ -17,5 +17,8 @@ fn what_is_missing_is_named_by_its_debian_package() {
 #[test]
 fn root_needs_no_numbers_of_others() {
     assert!(!missing(true, |_| false).contains(&"uidmap"));
-    assert_eq!(missing(true, |_| false).len() + 1, missing(false, |_| false).len());
+    assert_eq!(
+        missing(true, |_| false).len() + 1,
+        missing(false, |_| false).len()
+    );
 }
