@@ -145,7 +145,7 @@ fn source(work: &mut Work<'_>) -> Result<PathBuf, Failure> {
         .arg("--variant=extract")
         .arg(format!("--include={}", work.spec.kernel))
         .arg(format!(
-            "--customize-hook=download /usr/src/{name} {}",
+            "--extract-hook=download /usr/src/{name} {}",
             fetched.display()
         ))
         .args([&work.spec.suite, "/dev/null"])
