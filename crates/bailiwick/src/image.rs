@@ -8,7 +8,7 @@ use bailiwick_vm::image::{self, Options, Progress, Role};
 use bailiwick_vm::{MachineShape, make_template};
 use clap::{Args, Subcommand};
 use std::io::{IsTerminal, Write, stderr};
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[derive(Args)]
@@ -103,7 +103,7 @@ pub(crate) fn image(arguments: &ImageArguments) -> Done {
     }
 }
 
-fn build(cache: &PathBuf, images: &[String], force: bool, mirrors: &[String]) -> Done {
+fn build(cache: &Path, images: &[String], force: bool, mirrors: &[String]) -> Done {
     for name in images {
         let options = Options {
             image: name.clone(),
@@ -140,7 +140,7 @@ fn build(cache: &PathBuf, images: &[String], force: bool, mirrors: &[String]) ->
     Ok(0)
 }
 
-fn list(cache: &std::path::Path, json: bool) -> Done {
+fn list(cache: &Path, json: bool) -> Done {
     let listed = image::list(cache)?;
     if listed.is_empty() && !json {
         output::note("there are no images; `bailiwick image build` makes one");
@@ -179,7 +179,7 @@ fn list(cache: &std::path::Path, json: bool) -> Done {
     Ok(code)
 }
 
-fn verify(cache: &std::path::Path, images: &[String]) -> Done {
+fn verify(cache: &Path, images: &[String]) -> Done {
     let all = || image::list(cache).map(|all| all.into_iter().map(|image| image.name).collect());
     let images = match images {
         [] => all()?,

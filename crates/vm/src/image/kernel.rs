@@ -30,6 +30,7 @@ pub(super) struct Made {
 
 /// Makes the kernel, or finds one in the cache that was made of the same.
 pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
+    (work.tell)(Progress::Step("looking at the kernel's source"));
     let archive = source(work)?;
     let content = hash::file(&archive).map_err(|e| fault("read", &archive, &e))?;
     let epoch = work.spec.epoch.to_string();
@@ -144,7 +145,7 @@ fn source(work: &mut Work<'_>) -> Result<PathBuf, Failure> {
         .arg("--variant=extract")
         .arg(format!("--include={}", work.spec.kernel))
         .arg(format!(
-            "--customize-hook=download /usr/src/{name} {}",
+            "--extract-hook=download /usr/src/{name} {}",
             fetched.display()
         ))
         .args([&work.spec.suite, "/dev/null"])
