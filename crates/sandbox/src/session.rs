@@ -148,6 +148,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     begun.notices().iter().for_each(|notice| say(notice));
     let _ = begun.go();
     let mut started = begun.ready().map_err(failed)?;
+    started.notices.iter().for_each(|notice| say(notice));
     startup::mark(Stage::Ready);
     record.keep_policy().map_err(failed)?;
     started.sockets.publish = publish;

@@ -139,10 +139,13 @@ impl Machine {
         ]
         .map(str::to_owned)
         .into();
+        let restored: &[&str] = match self.ram {
+            Ram::Copied => &["-incoming", "defer", "-S"],
+            Ram::Anonymous | Ram::Written => &[],
+        };
+        let words = words.into_iter().map(OsString::from);
+        let restored = restored.iter().map(OsString::from);
         let first = qemu.as_os_str().to_owned();
-        [first]
-            .into_iter()
-            .chain(words.into_iter().map(OsString::from))
-            .collect()
+        [first].into_iter().chain(words).chain(restored).collect()
     }
 }
