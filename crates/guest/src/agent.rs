@@ -4,7 +4,7 @@
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
-use crate::settle::settle;
+use crate::settle::{rehearse, settle};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
@@ -100,6 +100,9 @@ impl Handler for Agent {
             }
             ToGuest::Ping(number) => line.send(&ToHost::Pong(number)),
             ToGuest::Quiesce => {
+                end_all();
+                // What cannot be done now is done when there is a setting, or fails then.
+                let _ = rehearse();
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }

@@ -76,14 +76,30 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Replaces a file, which may be a link of the image.
 fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    match path.symlink_metadata() {
+        // What lies above the image already is written in place: that is a tenth of replacing it.
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+        }
     }
     fs::write(path, contents)
+}
+
+/// Makes the files that every setting writes, so that they lie above the image before there is one.
+pub(crate) fn rehearse() -> io::Result<()> {
+    for path in [
+        "/etc/hostname",
+        "/etc/hosts",
+        "/etc/resolv.conf",
+        "/etc/machine-id",
+    ] {
+        write(Path::new(path), b"")?;
+    }
+    Ok(())
 }
 
 /// Has the host's files appear at their places.
