@@ -4,6 +4,7 @@
 //! step of the start is a system call of this process, and each is timed by the guest's own clock.
 
 mod agent;
+mod audit;
 mod clock;
 mod datagrams;
 mod init;

@@ -166,7 +166,8 @@ impl Handler for Host {
                 }
                 return Ok(());
             }
-            ToHost::Executed(_) | ToHost::Lost(_) => return Ok(()),
+            ToHost::Executed(executed) => Told::Executed(executed),
+            ToHost::Lost(lost) => Told::Lost(lost),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);
                 if let Some((socket, token)) = new {

@@ -6,8 +6,8 @@ use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::stdio::{ends, make_plain, modes, open_master, size_of};
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Stream, ToGuest};
-use bailiwick_event::Failure;
+use bailiwick_channel::schema::{Exec, Executed, Stream, ToGuest};
+use bailiwick_event::{Act, Failure, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running};
 use rustix::event::epoll;
@@ -17,10 +17,10 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::termios::{isatty, tcgetattr};
 use signal_hook::consts::signal::{SIGKILL, SIGWINCH};
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -126,6 +126,8 @@ impl Vm {
                 self.terminals.remove(&job);
                 News::Ended { job, code }
             }
+            Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
+            Told::Lost(lost) => News::Lost(lost),
             Told::Over(_) if self.killed => News::Quiet,
             Told::Over(why) => {
                 self.kill();
@@ -141,6 +143,18 @@ impl Vm {
                 ))))
             }
         }
+    }
+}
+
+/// What the guest says of a program, as a row.
+fn seen(executed: Executed) -> Act {
+    let text = |bytes: Vec<u8>| Text::from(OsString::from_vec(bytes).as_os_str());
+    Act::Executed {
+        pid: executed.pid,
+        parent: executed.parent,
+        executable: text(executed.path),
+        argv: executed.argv.into_iter().map(text).collect(),
+        cwd: text(executed.cwd),
     }
 }
 
