@@ -87,7 +87,11 @@ impl Agent {
 
     fn begin(&mut self, setting: &Setting, line: &mut Line) {
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
-        let granted = settled.and_then(|()| {
+        let held = settled.and_then(|()| {
+            let held = self.jobs.hold(setting.bounds);
+            held.map_err(|error| ("the limits of commands".to_owned(), error))
+        });
+        let granted = held.and_then(|()| {
             self.network
                 .grant(&setting.loopback)
                 .and_then(|()| self.listen(line))

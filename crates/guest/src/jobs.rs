@@ -3,8 +3,9 @@
 //! Decision: an end is told behind everything that was said before it. The channel keeps its order, so
 //! that whoever hears of the end has heard all the rest.
 
+use crate::bounds::{Held, starved};
 use crate::terminal;
-use bailiwick_channel::schema::{Exec, Size, Stream, ToHost};
+use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
 use bailiwick_channel::{Ends, Line};
 use bailiwick_process::guest::{NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -23,8 +24,8 @@ const OWN: u32 = 0;
 
 /// Capabilities that programs keep (capability.h): those with which root manages its own files,
 /// processes and users. None with which it could change the machine's network, mounts, devices, clock
-/// or kernel, or look into this process.
-const KEPT: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 24, 28, 31];
+/// or kernel, raise its limits, or look into this process.
+const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
 /// What a command says.
 #[derive(Debug)]
@@ -50,6 +51,7 @@ struct Job {
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     running: Vec<Job>,
+    held: Held,
     null: Option<OwnedFd>,
 }
 
@@ -146,7 +148,8 @@ impl Jobs {
             .each_ref()
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
-        let pid = program.start(&mut || become_ready(streams, terminal, umask))?;
+        let held = &self.held;
+        let pid = program.start(&mut || become_ready(streams, terminal, umask, held))?;
         for (stream, ends) in wired.outside {
             line.attach(stream, ends);
         }
@@ -157,6 +160,12 @@ impl Jobs {
             master: wired.master,
             code: None,
         });
+        Ok(())
+    }
+
+    /// Holds the commands to come to bounds.
+    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<()> {
+        self.held = Held::new(bounds)?;
         Ok(())
     }
 
@@ -202,6 +211,12 @@ impl Jobs {
             if number == OWN {
                 // Nothing is left when the end is told, and nobody holds a pipe open.
                 end_all();
+            }
+            if status.terminating_signal() == Some(libc::SIGKILL) {
+                match starved() {
+                    0 => {}
+                    ended => line.send(&ToHost::OutOfMemory(ended)),
+                }
             }
         }
         self.tell(line);
@@ -256,6 +271,7 @@ fn become_ready(
     streams: [Option<BorrowedFd<'_>>; 3],
     terminal: Option<BorrowedFd<'_>>,
     umask: Mode,
+    held: &Held,
 ) -> Result<(), Errno> {
     setsid()?;
     if let Some(terminal) = terminal {
@@ -272,6 +288,7 @@ fn become_ready(
         rustix::stdio::dup2_stderr(stderr)?;
     }
     rustix::process::umask(umask);
+    held.enter()?;
     give_up()
 }
 

@@ -5,6 +5,7 @@
 
 mod agent;
 mod audit;
+mod bounds;
 mod clock;
 mod datagrams;
 mod init;

@@ -64,7 +64,7 @@ pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
             step(from.display().to_string(), link(from, to))?;
         }
     }
-    limit(setting)
+    Ok(())
 }
 
 fn link(from: &Path, to: &Path) -> io::Result<()> {
@@ -144,15 +144,4 @@ fn place(base: &Path, shown: &Shown) -> io::Result<()> {
         drop(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?);
     }
     Ok(mount_bind_recursive(base.join(below), path)?)
-}
-
-/// Holds the programs to their number; this process is not counted.
-fn limit(setting: &Setting) -> Result<(), Unsettled> {
-    let Some(processes) = setting.processes else {
-        return Ok(());
-    };
-    step(
-        "the limit of processes",
-        fs::write("/proc/sys/kernel/threads-max", processes.to_string()),
-    )
 }

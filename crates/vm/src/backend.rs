@@ -176,7 +176,8 @@ impl Begun for Pending {
                 "the template of this machine could not be used, so it was started anew: {failure}"
             ));
         }
-        self.session.begin(started, wires)
+        let memory = self.start.machine.memory;
+        self.session.begin(started, wires, memory)
     }
 }
 
@@ -191,7 +192,7 @@ struct Session {
 
 impl Session {
     /// Waits for the guest and gives it the command.
-    fn begin(self, started: Started, wires: Wires) -> Result<Started, Failure> {
+    fn begin(self, started: Started, wires: Wires, memory: u64) -> Result<Started, Failure> {
         let Started {
             running,
             sockets,
@@ -199,7 +200,7 @@ impl Session {
             notices,
             ..
         } = started;
-        let (mut vm, counter) = Vm::new(running, wires.console, wires.control)?;
+        let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         host::serve(wires.channel, counter, inside, Some(self.setting))
             .map_err(fault("the channel"))?;
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;

@@ -76,7 +76,7 @@ pub(crate) fn policy(policy: &Effective) -> Effective {
     let limits = &policy.limits;
     held.limits = Limits {
         wall: limits.wall.clone(),
-        file_size: limits.file_size.clone(),
+        cpu: limits.cpu.clone(),
         disk: limits.disk.clone(),
         ..Limits::default()
     };

@@ -52,7 +52,7 @@ fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
     let Started {
         running, inside, ..
     } = begun.ready()?;
-    let (mut vm, counter) = Vm::new(running, wires.console, wires.control)?;
+    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, start.machine.memory)?;
     host::serve(wires.channel, counter, inside, None).map_err(channel)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;
     for (job, line) in (1..).zip(WARM) {

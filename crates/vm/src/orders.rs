@@ -63,6 +63,8 @@ pub(crate) enum Told {
     Executed(Box<Executed>),
     /// So many executions were not told.
     Lost(u64),
+    /// The guest's kernel has ended a command because memory ran out.
+    OutOfMemory,
     /// The channel is over.
     Over(String),
 }

@@ -7,7 +7,7 @@ use crate::said::Said;
 use crate::stdio::{ends, make_plain, modes, open_master, size_of};
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Stream, ToGuest};
-use bailiwick_event::{Act, Failure, Text};
+use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running};
 use rustix::event::epoll;
@@ -33,6 +33,8 @@ pub(crate) struct Vm {
     pub(crate) both: OwnedFd,
     /// The terminals of commands, on the guest's side.
     pub(crate) terminals: HashMap<u32, OwnedFd>,
+    /// The machine's memory, in bytes.
+    pub(crate) memory: u64,
     /// How the machine's own command ended.
     pub(crate) code: Option<u8>,
     /// Whether the machine was ended from here.
@@ -81,6 +83,7 @@ impl Vm {
         monitor: Box<dyn Running>,
         console: OwnedFd,
         control: Control,
+        memory: u64,
     ) -> Result<(Self, Counter), Failure> {
         let fault = |error: io::Error| Failure::fault(format!("the virtual machine: {error}"));
         let said = Said::listen(console).map_err(fault)?;
@@ -92,6 +95,7 @@ impl Vm {
             said,
             both,
             terminals: HashMap::new(),
+            memory,
             code: None,
             killed: false,
             control,
@@ -128,6 +132,8 @@ impl Vm {
             }
             Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
             Told::Lost(lost) => News::Lost(lost),
+            // What was seen is all that there is.
+            Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
             Told::Over(_) if self.killed => News::Quiet,
             Told::Over(why) => {
                 self.kill();

@@ -1,6 +1,6 @@
 //! What a guest is told of its session before the first command.
 
-use bailiwick_channel::schema::{Setting, Share, Shown};
+use bailiwick_channel::schema::{Bounds, Setting, Share, Shown};
 use bailiwick_event::Failure;
 use bailiwick_gate::NAMESERVER_V4;
 use bailiwick_policy::network::loopback_ports;
@@ -42,6 +42,7 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
+    let limits = &launch.policy.limits;
     Ok(Setting {
         now: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
         entropy: entropy.to_vec(),
@@ -66,13 +67,11 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
         files: files(launch, &hostname),
         hostname: hostname.into_bytes(),
         loopback: loopback_ports(&launch.policy.network),
-        processes: launch
-            .policy
-            .limits
-            .processes
-            .as_ref()
-            .map(|limit| limit.value),
-        scratch: None,
+        bounds: Bounds {
+            processes: limits.processes.as_ref().map(|limit| limit.value),
+            file_size: limits.file_size.as_ref().map(|limit| limit.value),
+            open_files: limits.open_files.as_ref().map(|limit| limit.value),
+        },
     })
 }
 
