@@ -56,6 +56,7 @@ impl MachineArguments {
                 memory: self.memory,
                 cpus: self.cpus.unwrap_or(default.cpus),
                 cold,
+                accelerator: None,
             }))),
         }
     }

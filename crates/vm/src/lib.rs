@@ -27,7 +27,7 @@ mod stdio;
 mod template;
 mod warm;
 
-pub use accelerator::Accelerator;
+pub use accelerator::{Accelerator, Found, find as find_accelerator};
 pub use backend::VmBackend;
-pub use making::make_template;
+pub use making::{make_template, probe};
 pub use shape::MachineShape;

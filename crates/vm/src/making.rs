@@ -1,6 +1,7 @@
 //! Makes a template: starts a machine that shows nothing of the user's, waits until its guest does, and
 //! keeps its memory and its devices' state.
 
+use crate::accelerator::Accelerator;
 use crate::backend::sandbox;
 use crate::booted;
 use crate::host;
@@ -17,6 +18,7 @@ use rustix::fd::AsFd as _;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 /// Lines of shell that run before the machine is kept: what they read is in its memory then, and no run
 /// reads it again. They are what every session starts with.
@@ -27,6 +29,9 @@ const WARM: [&str; 4] = [
     "node -e 0",
 ];
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How long a guest may take where a processor runs it: twenty times what it takes.
+const PROBE: Duration = Duration::from_secs(4);
 
 /// Makes the template of a shape, unless it is there. The calling process has one thread.
 ///
@@ -39,6 +44,31 @@ pub fn make_template(shape: &MachineShape) -> Result<(), Failure> {
     place
         .make(memory, |ram, state| keep(&start, ram, state))
         .map(drop)
+}
+
+/// Whether a guest runs on the processor itself. The calling process has one thread.
+///
+/// # Errors
+/// A [`Failure`] where none does.
+pub fn probe(image: &str) -> Result<(), Failure> {
+    let shape = MachineShape {
+        image: image.to_owned(),
+        memory: Some(256 << 20),
+        accelerator: Some(Accelerator::Kvm),
+        ..MachineShape::default()
+    };
+    let start = shape.start(jail::nothing(), None, "/".into(), false)?;
+    let (mut begun, wires) = start.begin(sandbox()?, Ram::Anonymous, None)?;
+    let _ = begun.go();
+    let Started {
+        running, inside, ..
+    } = begun.ready()?;
+    let memory = start.machine.memory;
+    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
+    host::serve(wires.channel, counter, inside, None).map_err(channel)?;
+    let said = booted::wait_for(&mut vm, PROBE, |told| matches!(told, Told::Waiting(_)));
+    vm.kill();
+    said.map(drop)
 }
 
 fn channel(error: std::io::Error) -> Failure {

@@ -1,6 +1,6 @@
 //! What a machine is asked to be, and what follows from that here.
 
-use crate::accelerator::Accelerator;
+use crate::accelerator::{self, Accelerator};
 use crate::image;
 use crate::initrd;
 use crate::jail;
@@ -22,6 +22,8 @@ pub struct MachineShape {
     pub cpus: u32,
     /// Whether it boots even where a template could be copied.
     pub cold: bool,
+    /// What it runs on; none for what was found to run guests here.
+    pub accelerator: Option<Accelerator>,
 }
 
 impl MachineShape {
@@ -38,11 +40,16 @@ impl MachineShape {
     ) -> Result<Start, Failure> {
         let qemu = jail::monitor()?;
         let cache = image::cache_folder()?;
+        let image = image::open(&cache, &self.image)?;
+        let accelerator = match self.accelerator {
+            Some(accelerator) => accelerator,
+            None => accelerator::find(&cache, &image, &qemu)?.accelerator,
+        };
         Ok(Start {
-            image: image::open(&cache, &self.image)?,
+            image,
             initrd: initrd::made(&cache)?,
             machine: Machine {
-                accelerator: Accelerator::here(),
+                accelerator,
                 memory: self.memory.or(memory).unwrap_or(Self::MEMORY),
                 cpus: self.cpus,
                 ram: Ram::Anonymous,
@@ -74,6 +81,7 @@ impl Default for MachineShape {
             memory: None,
             cpus: 1,
             cold: false,
+            accelerator: None,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! user's, before any session: what is in it is the image's and nobody's. A run's monitor can read it
 //! and not write it.
 
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, processor};
 use crate::image::Image;
 use crate::machine::Machine;
 use bailiwick_event::Failure;
@@ -126,15 +126,4 @@ impl Place {
         }
         Ok(())
     }
-}
-
-/// The processor's name and abilities.
-fn processor() -> Vec<u8> {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let of = |name: &str| {
-        text.lines()
-            .find(|line| line.starts_with(name))
-            .unwrap_or_default()
-    };
-    [of("model name"), of("flags")].concat().into_bytes()
 }
