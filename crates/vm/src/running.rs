@@ -43,6 +43,18 @@ pub(crate) struct Vm {
     pub(crate) control: Control,
 }
 
+/// How long the monitor's end may come after that of the channel.
+const LAST: Duration = Duration::from_millis(500);
+
+/// What is said of a monitor that ended with this code.
+fn ended_by(code: u8) -> String {
+    match code {
+        0 => "the guest has powered off".to_owned(),
+        129.. => format!("its monitor (QEMU) was ended by signal {}", code - 128),
+        code => format!("its monitor (QEMU) ended with code {code}"),
+    }
+}
+
 /// The words and variables of a command, as the guest is told them.
 pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
     let bytes = |word: &OsStr| word.as_bytes().to_vec();
@@ -113,6 +125,24 @@ impl Vm {
         is_readable(self.monitor.news_fd(), within)
     }
 
+    /// The channel is over: the monitor has ended, or the guest has broken the protocol.
+    fn over(&mut self, why: &str) -> News {
+        let ended = match self.has_monitor_news(LAST) {
+            true => self.monitor.news(),
+            false => Ok(Some(News::Quiet)),
+        };
+        let what = match ended {
+            Ok(Some(News::Exited(code))) => ended_by(code),
+            Ok(None) | Err(_) => "its monitor was ended from outside".to_owned(),
+            Ok(Some(_)) => format!("it cannot be talked to: {why}"),
+        };
+        self.kill();
+        let tail = self.last_words();
+        News::Failed(Box::new(Failure::fault(format!(
+            "the virtual machine ended before its command: {what}{tail}"
+        ))))
+    }
+
     fn took(&mut self, told: Told) -> News {
         match told {
             Told::Waiting(_) | Told::Quiet | Told::Ready(_) => News::Quiet,
@@ -135,13 +165,7 @@ impl Vm {
             // What was seen is all that there is.
             Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
             Told::Over(_) if self.killed => News::Quiet,
-            Told::Over(why) => {
-                self.kill();
-                News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine cannot be talked to any more: {why}{}",
-                    self.last_words()
-                ))))
-            }
+            Told::Over(why) => self.over(&why),
             Told::Failed { what, errno } => {
                 let error = io::Error::from_raw_os_error(errno);
                 News::Failed(Box::new(Failure::fault(format!(
@@ -187,7 +211,8 @@ impl Running for Vm {
                 Some(code) => News::Exited(code),
                 None if self.killed => News::Exited(code),
                 None => News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine ended by itself{}",
+                    "the virtual machine ended before its command: {}{}",
+                    ended_by(code),
                     self.last_words()
                 )))),
             }),
