@@ -3,6 +3,7 @@
 
 use crate::booted;
 use crate::host;
+use crate::image::Hold;
 use crate::jail;
 use crate::machine::Ram;
 use crate::orders::{Order, Told};
@@ -177,7 +178,8 @@ impl Begun for Pending {
             ));
         }
         let memory = self.start.machine.memory;
-        self.session.begin(started, wires, memory)
+        let hold = self.start.image.hold()?;
+        self.session.begin(started, wires, memory, hold)
     }
 }
 
@@ -192,7 +194,13 @@ struct Session {
 
 impl Session {
     /// Waits for the guest and gives it the command.
-    fn begin(self, started: Started, wires: Wires, memory: u64) -> Result<Started, Failure> {
+    fn begin(
+        self,
+        started: Started,
+        wires: Wires,
+        memory: u64,
+        hold: Hold,
+    ) -> Result<Started, Failure> {
         let Started {
             running,
             sockets,
@@ -203,6 +211,7 @@ impl Session {
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         host::serve(wires.channel, counter, inside, Some(self.setting))
             .map_err(fault("the channel"))?;
+        vm.hold = Some(hold);
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
         let mut master = None;
         if let Some(mut exec) = self.command {

@@ -2,6 +2,7 @@
 //! monitor are one stream of news.
 
 use crate::control::Control;
+use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::stdio::{ends, make_plain, modes, open_master, size_of};
@@ -41,6 +42,8 @@ pub(crate) struct Vm {
     pub(crate) killed: bool,
     /// The monitor's control.
     pub(crate) control: Control,
+    /// Keeps the image's parts where they are; none while no session has begun.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// How long the monitor's end may come after that of the channel.
@@ -111,6 +114,7 @@ impl Vm {
             code: None,
             killed: false,
             control,
+            hold: None,
         };
         Ok((vm, counter))
     }
