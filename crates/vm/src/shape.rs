@@ -1,7 +1,7 @@
 //! What a machine is asked to be, and what follows from that here.
 
 use crate::accelerator::{self, Accelerator};
-use crate::image;
+use crate::image::{self, Image};
 use crate::initrd;
 use crate::jail;
 use crate::machine::{Machine, Ram};
@@ -9,7 +9,9 @@ use crate::start::Start;
 use crate::template::Place;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// What a machine is asked to be.
 #[derive(Clone, Debug)]
@@ -40,7 +42,7 @@ impl MachineShape {
     ) -> Result<Start, Failure> {
         let qemu = jail::monitor()?;
         let cache = image::cache_folder()?;
-        let image = image::open(&cache, &self.image)?;
+        let image = self.image(&cache)?;
         let accelerator = match self.accelerator {
             Some(accelerator) => accelerator,
             None => accelerator::find(&cache, &image, &qemu)?.accelerator,
@@ -59,6 +61,36 @@ impl MachineShape {
             private,
             best_effort,
         })
+    }
+
+    /// The image, built where it is not there yet: that takes minutes, and is shown.
+    fn image(&self, cache: &Path) -> Result<Image, Failure> {
+        let not_opened = match image::open(cache, &self.image) {
+            Ok(image) => return Ok(image),
+            Err(failure) => failure,
+        };
+        let listed = image::list(cache)?;
+        let missing = listed.iter().all(|listed| listed.name != self.image);
+        if !missing || !image::shipped().any(|name| name == self.image) {
+            return Err(not_opened);
+        }
+        say_that_it_takes_long(&self.image);
+        let own = std::env::current_exe()
+            .map_err(|e| Failure::fault(format!("this program's own file: {e}")))?;
+        // What it prints is for whoever waits, and not the command's output.
+        let built = Command::new(own)
+            .args(["image", "build", &self.image])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        if !built.is_ok_and(|status| status.success()) {
+            return Err(Failure::fault(format!(
+                "the image \"{0}\" could not be built\n  remedy: see above, and try `bailiwick \
+                 image build {0}`",
+                self.image
+            )));
+        }
+        image::open(cache, &self.image)
     }
 
     /// Where the template of such machines is.
@@ -84,4 +116,13 @@ impl Default for MachineShape {
             accelerator: None,
         }
     }
+}
+
+fn say_that_it_takes_long(image: &str) {
+    // A closed stderr is no reason to end a run.
+    let _ = writeln!(
+        std::io::stderr(),
+        "bailiwick: the image \"{image}\" is not there yet; it is built now, once, which takes some \
+         minutes and the network"
+    );
 }
