@@ -8,6 +8,7 @@
 
 mod accelerator;
 mod backend;
+mod boot;
 mod booted;
 mod control;
 mod host;
@@ -29,5 +30,6 @@ mod warm;
 
 pub use accelerator::Accelerator;
 pub use backend::VmBackend;
+pub use boot::{Boot, BootStage, Side, boot, kernel_words};
 pub use making::make_template;
 pub use shape::MachineShape;
