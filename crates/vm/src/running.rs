@@ -21,7 +21,6 @@ use std::ffi::OsStr;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,15 +66,21 @@ pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
 /// environment, and agents.
 const IMAGE: &[u8] = b"/opt/ai-clis/bin:/opt/venv/bin";
 
+/// Where Debian has programs.
+const SYSTEM: [&[u8]; 6] = [
+    b"/usr/local/sbin",
+    b"/usr/local/bin",
+    b"/usr/sbin",
+    b"/usr/bin",
+    b"/sbin",
+    b"/bin",
+];
+
 /// The caller's search path with the image's folders before those of the system: behind the user's own,
 /// so that what he has put first stays first.
 fn with_image(path: &[u8]) -> Vec<u8> {
-    let is_system = |folder: &&[u8]| {
-        let mut all = ["/usr", "/bin", "/sbin"].iter();
-        all.any(|system| Path::new(OsStr::from_bytes(folder)).starts_with(system))
-    };
     let folders: Vec<&[u8]> = path.split(|byte| *byte == b':').collect();
-    let at = folders.iter().position(|folder| is_system(&folder));
+    let at = folders.iter().position(|folder| SYSTEM.contains(folder));
     let (own, system) = folders.split_at(at.unwrap_or(folders.len()));
     [own, &[IMAGE], system].concat().join(&b':')
 }
@@ -284,8 +289,8 @@ mod tests {
         let with = |path: &str| String::from_utf8(with_image(path.as_bytes())).unwrap();
         let image = "/opt/ai-clis/bin:/opt/venv/bin";
         assert_eq!(
-            with("/root/.cargo/bin:/usr/local/bin:/usr/bin"),
-            format!("/root/.cargo/bin:{image}:/usr/local/bin:/usr/bin")
+            with("/usr/local/go/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin"),
+            format!("/usr/local/go/bin:/root/.cargo/bin:{image}:/usr/local/bin:/usr/bin")
         );
         assert_eq!(with("/bin"), format!("{image}:/bin"));
         assert_eq!(with("/home/u/bin"), format!("/home/u/bin:{image}"));

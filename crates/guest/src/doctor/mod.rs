@@ -65,17 +65,21 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
         true => !ON_REQUEST.iter().any(|on| check.name.starts_with(on)),
         false => only.iter().any(|name| check.name.starts_with(name)),
     };
-    let mut failed = false;
+    let (mut ran, mut failed) = (false, false);
     for check in all().filter(chosen) {
         let began = Instant::now();
         let outcome = (check.probe)(&world);
         failed |= outcome.is_err();
+        ran = true;
         let line = check.line(&outcome, began.elapsed());
         if writeln!(std::io::stdout(), "{line}").is_err() {
             return ExitCode::from(2);
         }
     }
-    ExitCode::from(u8::from(failed))
+    match ran {
+        true => ExitCode::from(u8::from(failed)),
+        false => usage("no check has such a name; --list names them"),
+    }
 }
 
 fn list() -> ExitCode {

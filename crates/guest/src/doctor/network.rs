@@ -82,10 +82,19 @@ fn direct(world: &dyn World) -> Outcome {
     match world.tcp(to, b"GET / HTTP/1.0\r\n\r\n") {
         Ok(heard) if heard.is_empty() => Ok(format!("{to} said nothing")),
         // The gate may say why not.
-        Ok(heard) if heard.starts_with(b"HTTP/1.1 403") => Ok(format!("{to}: 403 by the gate")),
+        Ok(heard) if is_refusal(&String::from_utf8_lossy(&heard)) => {
+            Ok(format!("{to}: 403 by the gate"))
+        }
         Ok(heard) => Err(format!("{to} said {:?}", String::from_utf8_lossy(&heard))),
         Err(error) => Ok(format!("{to}: {}", said(&error))),
     }
+}
+
+/// Whether the gate says no: 403, and the rule's name in a field of its own.
+fn is_refusal(heard: &str) -> bool {
+    let status = heard.split(' ').nth(1);
+    let mut head = heard.lines().take_while(|line| !line.is_empty());
+    status == Some("403") && head.any(|line| line.starts_with("x-bailiwick-rule: "))
 }
 
 fn icmp(world: &dyn World) -> Outcome {
@@ -143,14 +152,13 @@ fn denied(world: &dyn World) -> Outcome {
         .map_err(|e| format!("{to}: {}", said(&e)))?;
     let text = String::from_utf8_lossy(&heard);
     let status = text.lines().next().unwrap_or("nothing").to_owned();
-    if !status.starts_with("HTTP/1.1 403") {
+    if !is_refusal(&text) {
         return Err(format!("{host} was answered with {status:?}"));
     }
-    let reason = text.lines().find(|line| line.contains("network.default"));
-    reason.map_or_else(
-        || Err(format!("403, but no rule is named: {text:?}")),
-        |reason| Ok(format!("403, {}", reason.trim())),
-    )
+    match text.lines().find(|line| line.starts_with("rule: ")) {
+        Some(reason) => Ok(format!("403, {reason}")),
+        None => Err(format!("403, but no rule is named: {text:?}")),
+    }
 }
 
 /// What a page says (`http://name/path`), asked for without a proxy.
