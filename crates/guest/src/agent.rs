@@ -86,6 +86,8 @@ impl Agent {
     }
 
     fn begin(&mut self, setting: &Setting, line: &mut Line) {
+        // How long the host took, or how long the machine lay as a template, is no work of this side's.
+        self.stages.mark("wait");
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
         let held = settled.and_then(|()| {
             let held = self.jobs.hold(setting.bounds);

@@ -47,7 +47,7 @@ pub struct Found {
 ///
 /// # Errors
 /// A [`Failure`] where this program's own file cannot be started.
-pub fn find(cache: &Path, image: &Image, qemu: &Path) -> Result<Found, Failure> {
+pub(crate) fn find(cache: &Path, image: &Image, qemu: &Path) -> Result<Found, Failure> {
     let tcg = |why: &str| Found {
         accelerator: Accelerator::Tcg,
         why: why.to_owned(),

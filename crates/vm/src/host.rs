@@ -4,6 +4,7 @@
 
 use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
+use crate::setting::now;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Exec, Open, Setting, Stream, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
@@ -139,7 +140,9 @@ impl Host {
 
 impl Handler for Host {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
-        if let Some(setting) = self.setting.take() {
+        if let Some(mut setting) = self.setting.take() {
+            // A machine that starts takes a second to get here.
+            setting.now = now();
             line.send(&ToGuest::Begin(setting));
         }
         Ok(())

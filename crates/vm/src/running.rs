@@ -68,12 +68,38 @@ pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
         environment: command
             .environment
             .iter()
-            .map(|(name, value)| (bytes(name), bytes(value)))
+            .map(|(name, value)| match name.as_bytes() {
+                b"PATH" => (bytes(name), with_image(value.as_bytes())),
+                _ => (bytes(name), bytes(value)),
+            })
             .collect(),
         umask,
         streams: [Stream::Null; 3],
         terminal: None,
     }
+}
+
+/// Folders of the image with programs that Debian's own search path does not have: the prepared Python
+/// environment, and agents.
+const IMAGE: &[u8] = b"/opt/ai-clis/bin:/opt/venv/bin";
+
+/// Where Debian has programs.
+const SYSTEM: [&[u8]; 6] = [
+    b"/usr/local/sbin",
+    b"/usr/local/bin",
+    b"/usr/sbin",
+    b"/usr/bin",
+    b"/sbin",
+    b"/bin",
+];
+
+/// The caller's search path with the image's folders before those of the system: behind the user's own,
+/// so that what he has put first stays first.
+fn with_image(path: &[u8]) -> Vec<u8> {
+    let folders: Vec<&[u8]> = path.split(|byte| *byte == b':').collect();
+    let at = folders.iter().position(|folder| SYSTEM.contains(folder));
+    let (own, system) = folders.split_at(at.unwrap_or(folders.len()));
+    [own, &[IMAGE], system].concat().join(&b':')
 }
 
 /// A descriptor that is readable when one of two is.
@@ -301,4 +327,21 @@ impl Inside for IntoGuest {
 /// The way into the guest's network.
 pub(crate) fn into_guest(desk: &Desk) -> Arc<dyn Inside> {
     Arc::new(IntoGuest(desk.messenger()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_image;
+
+    #[test]
+    fn the_images_own_programs_come_before_the_systems_and_behind_the_users() {
+        let with = |path: &str| String::from_utf8(with_image(path.as_bytes())).unwrap();
+        let image = "/opt/ai-clis/bin:/opt/venv/bin";
+        assert_eq!(
+            with("/usr/local/go/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin"),
+            format!("/usr/local/go/bin:/root/.cargo/bin:{image}:/usr/local/bin:/usr/bin")
+        );
+        assert_eq!(with("/bin"), format!("{image}:/bin"));
+        assert_eq!(with("/home/u/bin"), format!("/home/u/bin:{image}"));
+    }
 }

@@ -36,15 +36,12 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The setting of one session.
 pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Failure> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
     let limits = &launch.policy.limits;
     Ok(Setting {
-        now: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+        now: now(),
         entropy: entropy.to_vec(),
         machine: format!("{}\n", hex(&machine)).into_bytes(),
         shown: granted
@@ -73,6 +70,12 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
             open_files: limits.open_files.as_ref().map(|limit| limit.value),
         },
     })
+}
+
+/// Nanoseconds since 1970. What is told is true when it is sent, not when it is made.
+pub(crate) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Files of the guest that depend on the session.

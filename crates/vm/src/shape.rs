@@ -1,6 +1,6 @@
 //! What a machine is asked to be, and what follows from that here.
 
-use crate::accelerator::{self, Accelerator};
+use crate::accelerator::{self, Accelerator, Found};
 use crate::image::{self, Image};
 use crate::initrd;
 use crate::jail;
@@ -31,6 +31,15 @@ pub struct MachineShape {
 impl MachineShape {
     /// Bytes of memory where nobody says how many.
     pub const MEMORY: u64 = 1 << 30;
+
+    /// What such machines run on here, and why.
+    ///
+    /// # Errors
+    /// A [`Failure`] where there is no image or no QEMU to try it with.
+    pub fn found(&self) -> Result<Found, Failure> {
+        let cache = image::cache_folder()?;
+        accelerator::find(&cache, &self.image(&cache)?, &jail::monitor()?)
+    }
 
     /// What a machine of this shape is started with.
     pub(crate) fn start(
