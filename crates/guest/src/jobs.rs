@@ -86,8 +86,10 @@ fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
             (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
             (Stream::Pipe(id), _) => {
                 let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-                // Larger pipes are fewer turns between the program and this process.
-                let _ = rustix::pipe::fcntl_setpipe_size(&write, 256 * 1024);
+                // Larger pipes are fewer turns between the program and this process; but what a program
+                // does not read of its stdin is gone for whoever reads it next on the host.
+                let size = if number == 0 { 4096 } else { 256 * 1024 };
+                let _ = rustix::pipe::fcntl_setpipe_size(&write, size);
                 if number == 0 {
                     wired.outside.push((*id, Ends::sink(write)));
                     read
