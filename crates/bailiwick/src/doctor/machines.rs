@@ -37,11 +37,6 @@ pub(super) struct Machines {
     shape: Vec<String>,
 }
 
-/// What a machine said that ran the guest's checks.
-pub(super) struct Said {
-    pub(super) checks: Vec<Checked>,
-}
-
 fn fault(what: &str) -> impl Fn(std::io::Error) -> Failure + '_ {
     move |error| Failure::fault(format!("{what}: {error}"))
 }
@@ -109,7 +104,7 @@ impl Machines {
     }
 
     /// Runs the guest's checks of these names.
-    pub(super) fn checks(&self, only: &[&str], told: &[String]) -> Result<Said, Failure> {
+    pub(super) fn checks(&self, only: &[&str], told: &[String]) -> Result<Vec<Checked>, Failure> {
         let mut child = self
             .run(&Self::words(only, told))
             .spawn()
@@ -123,7 +118,7 @@ impl Machines {
         &self,
         only: &[&str],
         told: &[String],
-    ) -> Result<Said, Failure> {
+    ) -> Result<Vec<Checked>, Failure> {
         let (master, slave) = terminal().map_err(fault("a terminal"))?;
         let stdin = slave.try_clone().map_err(fault("a terminal"))?;
         let child = self
@@ -194,7 +189,11 @@ fn terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Reads the report of a machine to its end. That there is none is a fault: nothing was tried.
-fn finish(mut child: Child, from: Option<impl Read>, only: &[&str]) -> Result<Said, Failure> {
+fn finish(
+    mut child: Child,
+    from: Option<impl Read>,
+    only: &[&str],
+) -> Result<Vec<Checked>, Failure> {
     let stderr = child.stderr.take();
     let complaints = std::thread::spawn(move || {
         let mut said = Vec::new();
@@ -220,7 +219,7 @@ fn finish(mut child: Child, from: Option<impl Read>, only: &[&str]) -> Result<Sa
     let said = complaints.join().unwrap_or_default();
     // 0 and 1 are the checks' own; everything else is the run's.
     match status.code() {
-        Some(0 | 1) if !checks.is_empty() => Ok(Said { checks }),
+        Some(0 | 1) if !checks.is_empty() => Ok(checks),
         _ => {
             let why = match said.is_empty() {
                 true => Text::from(other.as_str()).to_string(),
