@@ -20,7 +20,9 @@ pub(super) const SIZE: (u16, u16) = (37, 111);
 
 /// Variables that a host may have, by which programs of a machine would be led astray, or which are its
 /// secrets. None of them may arrive.
-const PLANTED: [(&str, &str); 8] = [
+const PLANTED: [(&str, &str); 9] = [
+    // Empty, so that this machine's own loader has nothing to complain about.
+    ("LD_PRELOAD", ""),
     ("LD_LIBRARY_PATH", "/nonexistent/bailiwick-doctor"),
     ("LD_AUDIT", ""),
     ("BASH_ENV", "/nonexistent/bailiwick-doctor"),
