@@ -15,6 +15,7 @@ use crate::Done;
 use crate::cli::DoctorArguments;
 use crate::output;
 use bailiwick_event::Failure;
+use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
@@ -130,31 +131,54 @@ fn must_name_checks(only: &[String]) -> Result<(), Failure> {
 pub(super) fn doctor(arguments: &DoctorArguments) -> Done {
     must_name_checks(&arguments.only)?;
     // A place that cannot be written is found before the machines have run.
-    let report = match &arguments.junit {
-        Some(path) => Some((
-            std::fs::File::create(path)
-                .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?,
-            path,
-        )),
-        None => None,
-    };
+    let mut report = arguments.junit.as_deref().map(Report::new).transpose()?;
     let folder = tempfile::Builder::new()
         .prefix("bailiwick-doctor-")
         .tempdir();
     let folder = folder.map_err(|e| Failure::fault(format!("no temporary folder: {e}")))?;
     let machines = Machines::new(folder.path(), &arguments.machine, arguments.cold);
     let wanted = Wanted(&arguments.only);
-    let mut all = examine(&machines, folder.path(), &wanted)?;
+    let examined = examine(&machines, folder.path(), &wanted);
+    if let (Some(report), Err(failure)) = (&mut report, &examined) {
+        report.write(&[not_examined(failure)])?;
+    }
+    let mut all = examined?;
     all.retain(|checked| wanted.has(&checked.name));
-    if let Some((mut file, path)) = report {
-        file.write_all(report::junit(&all).as_bytes())
-            .map_err(|e| Failure::fault(format!("{}: {e}", path.display())))?;
+    if let Some(report) = &mut report {
+        report.write(&all)?;
     }
     output::print(&match arguments.json {
         true => report::lines(&all),
         false => report::table(&all),
     })?;
     Ok(u8::from(all.iter().any(|checked| !checked.passed)))
+}
+
+/// The file of `--junit`.
+struct Report<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> Report<'a> {
+    fn new(path: &'a Path) -> Result<Self, Failure> {
+        let file = File::create(path);
+        let file = file.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, all: &[Checked]) -> Result<(), Failure> {
+        let written = self.file.write_all(report::junit(all).as_bytes());
+        written.map_err(|e| Failure::fault(format!("{}: {e}", self.path.display())))
+    }
+}
+
+/// What a report says where nothing could be found out: an empty one would look like success.
+fn not_examined(failure: &Failure) -> Checked {
+    let outcome = Err(failure.to_string());
+    let expected = "a machine starts, and its checks run to their end";
+    let remedy = "`bailiwick boot --cold --trace` starts one without them";
+    Checked::new("machine.starts", expected, remedy, outcome, Duration::ZERO)
 }
 
 fn examine(
@@ -326,7 +350,7 @@ fn receive(at: IpAddr, arrived: &Arc<AtomicUsize>) -> std::io::Result<SocketAddr
 
 fn seen_by_host(path: &Path) -> Checked {
     let began = Instant::now();
-    let outcome = std::fs::File::open(path)
+    let outcome = File::open(path)
         .map_err(|error| format!("{}: {error}", path.display()))
         .and_then(|mut file| known::whole(&mut file, LARGE));
     let _ = std::fs::remove_file(path);

@@ -47,3 +47,16 @@ fn programs_and_machines_are_not_examined_at_once() {
         .code(2)
         .stderr_has("cannot be used with");
 }
+
+#[test]
+fn a_report_of_machines_that_do_not_start_is_one_of_failure() {
+    let sandbox = Sandbox::new();
+    let cache = sandbox.scratch().root().join("no-cache");
+    let sandbox = sandbox.host_env("XDG_CACHE_HOME", cache);
+    let file = sandbox.workspace().join("junit.xml");
+    sandbox
+        .bailiwick(["doctor", "--backend", "vm", "--junit", "junit.xml"])
+        .code(125);
+    let report = std::fs::read_to_string(file).unwrap();
+    assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
+}
