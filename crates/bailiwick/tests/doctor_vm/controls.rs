@@ -153,7 +153,7 @@ pub(crate) fn all() -> Vec<Control> {
         control(
             "identity.clock",
             By(real::a_host_whose_clock_is_off),
-            "000 ms off",
+            "ms off, and at most",
         ),
         control(
             "again.identity",
