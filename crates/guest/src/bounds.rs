@@ -5,7 +5,7 @@ use bailiwick_channel::schema::Bounds;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::CStr;
 use std::fs;
@@ -38,6 +38,8 @@ impl Held {
         fs::write(format!("{GROUP}/pids.max"), processes.to_string())?;
         let flags = OFlags::WRONLY | OFlags::CLOEXEC;
         let group = rustix::fs::open(format!("{GROUP}/cgroup.procs"), flags, Mode::empty())?;
+        // Root in here could write to what it sees, and cannot mount it again.
+        unmount(GROUPS, UnmountFlags::DETACH)?;
         Ok(Self {
             bounds,
             group: Some(group),

@@ -50,7 +50,10 @@ fn archive(binary: &[u8]) -> Vec<u8> {
 }
 
 /// Where the guest's binary is: beside this program's, or in its folder for helpers.
-fn binary() -> Result<PathBuf, Failure> {
+///
+/// # Errors
+/// A [`Failure`] where it is nowhere.
+pub fn guest_binary() -> Result<PathBuf, Failure> {
     if let Some(given) = std::env::var_os("BAILIWICK_GUEST") {
         return Ok(given.into());
     }
@@ -77,7 +80,7 @@ fn binary() -> Result<PathBuf, Failure> {
 /// # Errors
 /// A [`Failure`] where the guest's binary is missing or the archive cannot be kept.
 pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
-    let binary = binary()?;
+    let binary = guest_binary()?;
     let failed = |what: &Path| {
         let what = what.display().to_string();
         move |error: io::Error| Failure::fault(format!("{what}: {error}"))

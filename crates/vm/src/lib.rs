@@ -31,5 +31,6 @@ mod warm;
 pub use accelerator::{Accelerator, Found};
 pub use backend::VmBackend;
 pub use boot::{Boot, BootStage, Side, boot, kernel_words};
+pub use initrd::guest_binary;
 pub use making::{make_template, probe};
 pub use shape::MachineShape;

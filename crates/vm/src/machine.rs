@@ -59,7 +59,9 @@ pub(crate) fn append(accelerator: Accelerator) -> String {
         // every one of them is translated anew, which takes six times as long as running it.
         words.push_str(" norandmaps");
         if let Some(clock) = clock() {
-            words.push_str(&format!(" tsc_early_khz={clock}"));
+            // Else the kernel compares it with its own ticks, of which a translated machine misses
+            // some, takes the ticks for right, and is seconds late after a minute of work.
+            words.push_str(&format!(" tsc_early_khz={clock} tsc=reliable"));
         }
     }
     words

@@ -21,7 +21,9 @@ pub(super) const SIZE: (u16, u16) = (37, 111);
 
 /// Variables that a host may have, by which programs of a machine would be led astray, or which are its
 /// secrets. None of them may arrive.
-const PLANTED: [(&str, &str); 8] = [
+const PLANTED: [(&str, &str); 9] = [
+    // Empty, so that this machine's own loader has nothing to complain about.
+    ("LD_PRELOAD", ""),
     ("LD_LIBRARY_PATH", "/nonexistent/bailiwick-doctor"),
     ("LD_AUDIT", ""),
     ("BASH_ENV", "/nonexistent/bailiwick-doctor"),
@@ -37,11 +39,6 @@ pub(super) struct Machines {
     folder: PathBuf,
     shape: Vec<String>,
     accelerator: Accelerator,
-}
-
-/// What a machine said that ran the guest's checks.
-pub(super) struct Said {
-    pub(super) checks: Vec<Checked>,
 }
 
 fn fault(what: &str) -> impl Fn(std::io::Error) -> Failure + '_ {
@@ -121,7 +118,7 @@ impl Machines {
     }
 
     /// Runs the guest's checks of these names.
-    pub(super) fn checks(&self, only: &[&str], told: &[String]) -> Result<Said, Failure> {
+    pub(super) fn checks(&self, only: &[&str], told: &[String]) -> Result<Vec<Checked>, Failure> {
         let mut child = self
             .run(&Self::words(only, told))
             .spawn()
@@ -135,7 +132,7 @@ impl Machines {
         &self,
         only: &[&str],
         told: &[String],
-    ) -> Result<Said, Failure> {
+    ) -> Result<Vec<Checked>, Failure> {
         let (master, slave) = terminal().map_err(fault("a terminal"))?;
         let stdin = slave.try_clone().map_err(fault("a terminal"))?;
         let child = self
@@ -206,7 +203,11 @@ fn terminal() -> std::io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Reads the report of a machine to its end. That there is none is a fault: nothing was tried.
-fn finish(mut child: Child, from: Option<impl Read>, only: &[&str]) -> Result<Said, Failure> {
+fn finish(
+    mut child: Child,
+    from: Option<impl Read>,
+    only: &[&str],
+) -> Result<Vec<Checked>, Failure> {
     let stderr = child.stderr.take();
     let complaints = std::thread::spawn(move || {
         let mut said = Vec::new();
@@ -232,7 +233,7 @@ fn finish(mut child: Child, from: Option<impl Read>, only: &[&str]) -> Result<Sa
     let said = complaints.join().unwrap_or_default();
     // 0 and 1 are the checks' own; everything else is the run's.
     match status.code() {
-        Some(0 | 1) if !checks.is_empty() => Ok(Said { checks }),
+        Some(0 | 1) if !checks.is_empty() => Ok(checks),
         _ => {
             let why = match said.is_empty() {
                 true => Text::from(other.as_str()).to_string(),

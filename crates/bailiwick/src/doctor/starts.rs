@@ -4,13 +4,26 @@ use super::machines::Machines;
 use super::report::Checked;
 use bailiwick_event::Failure;
 use serde_json::Value;
-use std::time::{Duration, Instant};
+use std::collections::BTreeMap;
+use std::time::Instant;
 
-/// What a start may take under KVM.
-const KVM: Duration = Duration::from_secs(1);
-/// What it may take where every instruction is translated: measured are 0.8 to 1.2 s on two shared
-/// cores; beyond this nobody would wait for it.
-const TCG: Duration = Duration::from_secs(5);
+/// What a start and each of its stages may take, in milliseconds.
+struct Limits {
+    total: f64,
+    stage: f64,
+}
+
+/// On a processor that runs the machine itself.
+const KVM: Limits = Limits {
+    total: 1000.0,
+    stage: 500.0,
+};
+/// Where every instruction is translated. Measured on two shared cores: 0.8 to 1.2 s, of which the
+/// kernel 0.4 to 0.6 s, and twice that where both are busy.
+const TCG: Limits = Limits {
+    total: 5000.0,
+    stage: 2500.0,
+};
 /// A start that was slow is tried again so often: a busy machine is not a slow image.
 const TRIES: usize = 4;
 
@@ -29,28 +42,30 @@ pub(super) fn examine(machines: &Machines) -> Result<[Checked; 2], Failure> {
                       usual reason";
         Checked::new(name, expected, remedy, outcome, began.elapsed())
     };
-    let limit = limit(&boots);
+    let Limits {
+        total: of_all,
+        stage,
+    } = limits(&boots);
+    let accelerator = boots.first().and_then(|boot| boot["accelerator"].as_str());
+    let accelerator = accelerator.unwrap_or("an unknown accelerator");
     Ok([
         checked(
             "boot.total",
-            &format!(
-                "a machine starts, kernel and all, within {} s",
-                limit.as_secs()
-            ),
+            &format!("a machine starts, kernel and all, within {of_all} ms ({accelerator})"),
             total(&boots),
         ),
         checked(
             "boot.stages",
-            "no stage of a start takes more than 500 ms",
+            &format!("no stage of a start takes more than {stage} ms ({accelerator})"),
             stages(&boots),
         ),
     ])
 }
 
-fn limit(boots: &[Value]) -> Duration {
+fn limits(boots: &[Value]) -> &'static Limits {
     match boots.iter().all(|boot| boot["accelerator"] == "kvm") {
-        true => KVM,
-        false => TCG,
+        true => &KVM,
+        false => &TCG,
     }
 }
 
@@ -58,53 +73,38 @@ fn total(boots: &[Value]) -> Result<String, String> {
     let all = boots.iter().filter_map(|boot| boot["total_ms"].as_f64());
     let least = all.reduce(f64::min).ok_or("no start was timed")?;
     let said = format!("{least:.0} ms, the least of {}", boots.len());
-    match Duration::from_secs_f64(least / 1000.0) <= limit(boots) {
+    match least <= limits(boots).total {
         true => Ok(said),
         false => Err(said),
     }
 }
 
-/// A stage is slow that is slow in every start.
+/// Of each stage the least counts.
 fn stages(boots: &[Value]) -> Result<String, String> {
-    let of = |boot: &Value| -> Vec<(String, f64, bool)> {
-        let all = boot["stages"].as_array().cloned().unwrap_or_default();
-        let stage = |stage: &Value| {
-            let name = format!("{} {}", stage["side"].as_str()?, stage["name"].as_str()?);
-            let work = stage["work"].as_bool()?;
-            work.then_some((name, stage["ms"].as_f64()?, stage["over"].as_bool()?))
-        };
-        all.iter().filter_map(stage).collect()
-    };
-    let slow: Vec<_> = boots.iter().map(of).collect();
-    let first = slow
-        .first()
-        .filter(|stages| !stages.is_empty())
-        .ok_or("no stage was timed")?;
-    let always = |name: &str| {
-        let over = |stages: &Vec<(String, f64, bool)>| {
-            stages.iter().any(|(other, _, over)| other == name && *over)
-        };
-        slow.iter().all(over)
-    };
-    let found: Vec<_> = first.iter().filter(|(name, ..)| always(name)).collect();
-    if let Some((name, ms, _)) = found.first() {
-        return Err(format!(
-            "{name}: {ms:.0} ms, and over 500 ms in each of {}",
-            boots.len()
-        ));
+    let mut least: BTreeMap<String, f64> = BTreeMap::new();
+    for stage in boots
+        .iter()
+        .filter_map(|boot| boot["stages"].as_array())
+        .flatten()
+    {
+        let name = (stage["side"].as_str(), stage["name"].as_str());
+        if let ((Some(side), Some(name)), Some(ms)) = (name, stage["ms"].as_f64())
+            && stage["work"] == true
+        {
+            let known = least.entry(format!("{side} {name}")).or_insert(ms);
+            *known = known.min(ms);
+        }
     }
-    let fastest = slow.iter().flatten().map(|(name, ms, _)| (name, *ms));
-    let longest = first.iter().map(|(name, ..)| {
-        let least = fastest
-            .clone()
-            .filter(|(other, _)| *other == name)
-            .map(|(_, ms)| ms);
-        (name, least.fold(f64::INFINITY, f64::min))
-    });
-    let longest = longest.max_by(|a, b| a.1.total_cmp(&b.1));
-    Ok(longest.map_or_else(String::new, |(name, ms)| {
-        format!("the longest is {name}, {ms:.0} ms")
-    }))
+    let longest = least.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let (name, ms) = longest.ok_or("no stage was timed")?;
+    let said = format!(
+        "the longest is {name}, {ms:.0} ms, the least of {}",
+        boots.len()
+    );
+    match ms <= limits(boots).stage {
+        true => Ok(said),
+        false => Err(said),
+    }
 }
 
 #[cfg(test)]
@@ -114,9 +114,9 @@ mod tests {
 
     fn boot(accelerator: &str, total: f64, kernel: f64) -> Value {
         json!({"accelerator": accelerator, "total_ms": total, "stages": [
-            {"side": "host", "name": "guest", "ms": 9000.0, "work": false, "over": false},
-            {"side": "guest", "name": "kernel", "ms": kernel, "work": true, "over": kernel > 500.0},
-            {"side": "guest", "name": "base", "ms": 3.0, "work": true, "over": false},
+            {"side": "host", "name": "guest", "ms": 9000.0, "work": false},
+            {"side": "guest", "name": "kernel", "ms": kernel, "work": true},
+            {"side": "guest", "name": "base", "ms": 3.0, "work": true},
         ]})
     }
 
@@ -133,13 +133,12 @@ mod tests {
 
     #[test]
     fn a_stage_that_is_slow_in_every_start_fails_and_is_named() {
-        let (slow, fast) = (boot("tcg", 1.0, 501.0), boot("tcg", 1.0, 400.0));
+        let (slow, fast) = (boot("kvm", 1.0, 501.0), boot("kvm", 1.0, 499.0));
         let failed = stages(&[slow.clone(), slow.clone()]).unwrap_err();
-        assert!(failed.contains("guest kernel: 501 ms"), "{failed}");
-        assert_eq!(
-            stages(&[slow, fast]),
-            Ok("the longest is guest kernel, 400 ms".to_owned())
-        );
+        assert!(failed.contains("guest kernel, 501 ms"), "{failed}");
+        assert!(stages(&[slow, fast]).is_ok());
+        assert!(stages(&[boot("tcg", 1.0, 2499.0)]).is_ok());
+        assert!(stages(&[boot("tcg", 1.0, 2501.0)]).is_err());
         assert!(stages(&[]).is_err());
         assert!(stages(&[json!({"stages": []})]).is_err());
     }

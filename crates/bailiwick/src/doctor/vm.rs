@@ -15,12 +15,14 @@ use crate::Done;
 use crate::cli::DoctorArguments;
 use crate::output;
 use bailiwick_event::Failure;
+use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The name that is granted, over TLS.
 const GRANTED: &str = "doctor.bailiwick.test";
@@ -42,63 +44,141 @@ const NEEDS: [(&str, &str); 5] = [
     ("again.fresh", "files.fresh"),
 ];
 
+/// How names begin that are no checks of the first machine.
+const ELSEWHERE: [&str; 6] = [
+    "again",
+    "terminal",
+    "boot",
+    "bulk.output",
+    "bulk.host",
+    "network.untouched",
+];
+
+/// Checks of the second machine: the name in the report, and the guest's.
+const SECOND: [(&str, &str); 4] = [
+    ("again.fresh", "files.fresh"),
+    ("again.workspace", "again.workspace"),
+    ("again.identity", "again.identity"),
+    ("terminal.pty", "terminal.pty"),
+];
+
 /// What is tried, and what of it is wanted.
 struct Wanted<'a>(&'a [String]);
 
 impl Wanted<'_> {
-    fn has(&self, name: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|only| name.starts_with(only.as_str()))
+    fn is_everything(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// Names of the first machine's checks; those of groups where nothing is left out.
+    fn has(&self, name: &str) -> bool {
+        self.is_everything() || self.0.iter().any(|only| name.starts_with(only.as_str()))
+    }
+
+    /// How the names of the first machine's checks begin; nothing where all are wanted.
     fn first(&self) -> Vec<&str> {
         let own = self.0.iter().map(String::as_str);
         let needed = NEEDS
             .iter()
-            .filter(|(name, _)| !self.0.is_empty() && self.has(name));
+            .filter(|(name, _)| !self.is_everything() && self.has(name));
         let all = own.chain(needed.map(|(_, needs)| *needs));
         all.filter(|name| {
-            !["again", "terminal", "boot"].contains(&name.split('.').next().unwrap_or(""))
+            !ELSEWHERE
+                .iter()
+                .any(|elsewhere| name.starts_with(elsewhere))
         })
-        .filter(|name| !["bulk.output", "bulk.host", "network.untouched"].contains(name))
         .collect()
+    }
+
+    /// The second machine's checks.
+    fn second(&self) -> Vec<&'static str> {
+        let all = SECOND.into_iter().filter(|(name, _)| self.has(name));
+        all.map(|(_, check)| check).collect()
+    }
+}
+
+/// Checks of the host's own.
+const OWN: [&str; 6] = [
+    "network.untouched",
+    "bulk.host",
+    "bulk.output",
+    "again.fresh",
+    "boot.total",
+    "boot.stages",
+];
+
+/// Refuses what no check's name begins with, before a machine is started.
+fn must_name_checks(only: &[String]) -> Result<(), Failure> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let guest = bailiwick_vm::guest_binary()?;
+    let listed = Command::new(&guest).args(["doctor", "--list"]).output();
+    let listed = listed.map_err(|e| Failure::fault(format!("{}: {e}", guest.display())))?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let names = listed.lines().filter_map(|line| line.split(' ').next());
+    let names: Vec<&str> = names.chain(OWN).collect();
+    let is_none = |only: &&String| !names.iter().any(|name| name.starts_with(only.as_str()));
+    match only.iter().find(is_none) {
+        Some(unknown) => Err(Failure::usage(format!(
+            "no check begins with {unknown}\nhelp: they are {}",
+            names.join(", ")
+        ))),
+        None => Ok(()),
     }
 }
 
 /// Runs the checks and says what was found.
 pub(super) fn doctor(arguments: &DoctorArguments) -> Done {
+    must_name_checks(&arguments.only)?;
     // A place that cannot be written is found before the machines have run.
-    let report = match &arguments.junit {
-        Some(path) => Some((
-            std::fs::File::create(path)
-                .map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?,
-            path,
-        )),
-        None => None,
-    };
+    let mut report = arguments.junit.as_deref().map(Report::new).transpose()?;
     let folder = tempfile::Builder::new()
         .prefix("bailiwick-doctor-")
         .tempdir();
     let folder = folder.map_err(|e| Failure::fault(format!("no temporary folder: {e}")))?;
     let machines = Machines::new(folder.path(), &arguments.machine, arguments.cold)?;
     let wanted = Wanted(&arguments.only);
-    let mut all = examine(&machines, folder.path(), &wanted)?;
-    all.retain(|checked| wanted.has(&checked.name));
-    if all.is_empty() {
-        return Err(Failure::usage(format!(
-            "no check begins with {}\nhelp: docs/vm.md names them",
-            arguments.only.join(" or ")
-        )));
+    let examined = examine(&machines, folder.path(), &wanted);
+    if let (Some(report), Err(failure)) = (&mut report, &examined) {
+        report.write(&[not_examined(failure)])?;
     }
-    if let Some((mut file, path)) = report {
-        file.write_all(report::junit(&all).as_bytes())
-            .map_err(|e| Failure::fault(format!("{}: {e}", path.display())))?;
+    let mut all = examined?;
+    all.retain(|checked| wanted.has(&checked.name));
+    if let Some(report) = &mut report {
+        report.write(&all)?;
     }
     output::print(&match arguments.json {
         true => report::lines(&all),
         false => report::table(&all),
     })?;
     Ok(u8::from(all.iter().any(|checked| !checked.passed)))
+}
+
+/// The file of `--junit`.
+struct Report<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+impl<'a> Report<'a> {
+    fn new(path: &'a Path) -> Result<Self, Failure> {
+        let file = File::create(path);
+        let file = file.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        Ok(Self { path, file })
+    }
+
+    fn write(&mut self, all: &[Checked]) -> Result<(), Failure> {
+        let written = self.file.write_all(report::junit(all).as_bytes());
+        written.map_err(|e| Failure::fault(format!("{}: {e}", self.path.display())))
+    }
+}
+
+/// What a report says where nothing could be found out: an empty one would look like success.
+fn not_examined(failure: &Failure) -> Checked {
+    let outcome = Err(failure.to_string());
+    let expected = "a machine starts, and its checks run to their end";
+    let remedy = "`bailiwick boot --cold --trace` starts one without them";
+    Checked::new("machine.starts", expected, remedy, outcome, Duration::ZERO)
 }
 
 fn examine(
@@ -109,22 +189,18 @@ fn examine(
     let host = Host::new(machines, folder)?;
     let mut all = Vec::new();
     let first = wanted.first();
-    if wanted.0.is_empty() || !first.is_empty() {
-        let told = host.told(machines);
-        all.extend(machines.checks(&first, &told)?.checks);
-        all.push(host.untouched());
+    if wanted.is_everything() || !first.is_empty() {
+        all.extend(machines.checks(&first, &host.told(machines))?);
+        let tried = ["network.direct-address", "network.udp"];
+        let tried = tried.map(|name| all.iter().any(|checked| checked.name == name));
+        all.push(untouched(&host.arrived, tried == [true; 2]));
         if wanted.has("bulk.host") {
             all.push(seen_by_host(&machines.workspace().join("large")));
         }
     }
-    if ["again.", "terminal."].iter().any(|group| {
-        wanted.0.is_empty()
-            || wanted
-                .0
-                .iter()
-                .any(|o| o.starts_with(group.trim_end_matches('.')))
-    }) {
-        all.extend(again(machines, &all)?);
+    let second = wanted.second();
+    if !second.is_empty() {
+        all.extend(again(machines, &second, &all)?);
     }
     if wanted.has("bulk.output") {
         all.push(large_output(machines));
@@ -137,8 +213,6 @@ fn examine(
 
 /// What the host holds ready, and who must not come to it.
 struct Host {
-    https: Server,
-    time: Server,
     page: String,
     listener: SocketAddr,
     datagrams: SocketAddr,
@@ -174,8 +248,6 @@ impl Host {
         let arrived = Arc::new(AtomicUsize::new(0));
         let address = address();
         Ok(Self {
-            https,
-            time,
             page,
             listener: listen(address, &arrived).map_err(fault)?,
             datagrams: receive(address, &arrived).map_err(fault)?,
@@ -203,23 +275,22 @@ impl Host {
             format!("large-at={workspace}/large"),
         ]
     }
+}
 
-    fn untouched(&self) -> Checked {
-        let arrived = self.arrived.load(Ordering::SeqCst);
-        let asked = self.https.was_asked_by("page") || self.time.was_asked_by("now");
-        let outcome = match (arrived, asked) {
-            (0, true) => Ok("nothing arrived there; what is granted did".to_owned()),
-            (0, false) => Ok("nothing arrived there".to_owned()),
-            (arrived, _) => Err(format!("{arrived} connections or datagrams arrived")),
-        };
-        Checked::new(
-            "network.untouched",
-            "nothing reaches listeners of the host that nobody granted",
-            "the policy grants the address, or this is a defect of the gate: report it",
-            outcome,
-            std::time::Duration::ZERO,
-        )
-    }
+/// Whether the listeners that nobody granted were left alone; `tried` says that somebody tried.
+fn untouched(arrived: &AtomicUsize, tried: bool) -> Checked {
+    let outcome = match (arrived.load(Ordering::SeqCst), tried) {
+        (0, true) => Ok("nothing arrived there".to_owned()),
+        (0, false) => Err("nobody tried".to_owned()),
+        (arrived, _) => Err(format!("{arrived} connections or datagrams arrived")),
+    };
+    Checked::new(
+        "network.untouched",
+        "nothing reaches listeners of the host that nobody granted",
+        "the policy grants the address, or this is a defect of the gate: report it",
+        outcome,
+        Duration::ZERO,
+    )
 }
 
 fn nanoseconds() -> u128 {
@@ -282,7 +353,7 @@ fn receive(at: IpAddr, arrived: &Arc<AtomicUsize>) -> std::io::Result<SocketAddr
 
 fn seen_by_host(path: &Path) -> Checked {
     let began = Instant::now();
-    let outcome = std::fs::File::open(path)
+    let outcome = File::open(path)
         .map_err(|error| format!("{}: {error}", path.display()))
         .and_then(|mut file| known::whole(&mut file, LARGE));
     let _ = std::fs::remove_file(path);
@@ -309,7 +380,7 @@ fn large_output(machines: &Machines) -> Checked {
 }
 
 /// The second machine.
-fn again(machines: &Machines, first: &[Checked]) -> Result<Vec<Checked>, Failure> {
+fn again(machines: &Machines, names: &[&str], first: &[Checked]) -> Result<Vec<Checked>, Failure> {
     let kept = machines.workspace().join("kept-before");
     let page = std::fs::read_to_string(&kept).unwrap_or_default();
     let identity = first.iter().find(|checked| checked.name == "identity.set");
@@ -323,8 +394,7 @@ fn again(machines: &Machines, first: &[Checked]) -> Result<Vec<Checked>, Failure
         format!("machine-before={machine}"),
         format!("size={rows}x{columns}"),
     ];
-    let said = machines.checks_at_terminal(&["again.", "terminal.", "files.fresh"], &told)?;
-    let mut checks = said.checks;
+    let mut checks = machines.checks_at_terminal(names, &told)?;
     for checked in &mut checks {
         if checked.name == "files.fresh" {
             checked.name = "again.fresh".to_owned();
@@ -332,3 +402,7 @@ fn again(machines: &Machines, first: &[Checked]) -> Result<Vec<Checked>, Failure
     }
     Ok(checks)
 }
+
+#[cfg(test)]
+#[path = "vm_tests.rs"]
+mod tests;

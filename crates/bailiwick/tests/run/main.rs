@@ -35,6 +35,7 @@ mod import;
 mod inspect;
 mod kept;
 mod limits;
+mod machines;
 mod models;
 mod network;
 mod policy;

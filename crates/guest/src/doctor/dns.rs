@@ -74,3 +74,39 @@ fn ask(world: &dyn World, server: IpAddr, name: &str) -> Result<Option<Ipv4Addr>
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+
+    /// An answer with these addresses.
+    fn answer(addresses: &[[u8; 4]]) -> Vec<u8> {
+        let mut bytes = vec![
+            0x42, 0x17, 0x81, 0x80, 0, 1, 0, 0, 0, 0, 0, 0, 1, b'a', 0, 0, 1, 0, 1,
+        ];
+        bytes[7] = u8::try_from(addresses.len()).unwrap();
+        for address in addresses {
+            bytes.extend_from_slice(&[0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4]);
+            bytes.extend_from_slice(address);
+        }
+        bytes
+    }
+
+    #[test]
+    fn an_answer_is_read_and_one_that_names_no_address_is_none() {
+        let mut world = Fake::new();
+        let server = IpAddr::from([192, 0, 2, 53]);
+        assert!(ask(&world, server, "a").is_err(), "no answer");
+        world.hears = Some(answer(&[]));
+        assert_eq!(ask(&world, server, "a"), Ok(None));
+        world.hears = Some(answer(&[[198, 18, 0, 7]]));
+        assert_eq!(ask(&world, server, "a"), Ok(Some([198, 18, 0, 7].into())));
+    }
+
+    #[test]
+    fn only_addresses_that_stand_for_names_are_the_gates() {
+        assert!(is_synthetic([198, 18, 0, 1].into()) && is_synthetic([198, 19, 255, 255].into()));
+        assert!(!is_synthetic([198, 20, 0, 1].into()) && !is_synthetic([192, 0, 2, 1].into()));
+    }
+}

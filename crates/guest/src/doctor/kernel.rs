@@ -45,11 +45,24 @@ pub(super) const CHECKS: &[Check] = &[
         probe: debugfs,
     },
     Check {
+        name: "kernel.drivers",
+        expected: "root in the machine cannot take its driver from a device",
+        remedy: "this is a defect of bailiwick (crates/guest/src/root.rs): report it",
+        probe: drivers,
+    },
+    Check {
         name: "kernel.command-line",
         expected: "the words that the host has given, and no others",
         remedy: "the machine was started by something else than this bailiwick, or the image's kernel \
                  has words of its own: build the image again",
         probe: command_line,
+    },
+    Check {
+        name: "kernel.clock-source",
+        expected: "the kernel reads a clock of the machine, and does not count its own ticks",
+        remedy: "this is a defect of bailiwick (crates/vm/src/machine.rs): report it with the host's \
+                 /proc/cpuinfo",
+        probe: clock_source,
     },
     Check {
         name: "kernel.seccomp",
@@ -126,6 +139,28 @@ fn debugfs(world: &dyn World) -> Outcome {
     }
 }
 
+fn drivers(world: &dyn World) -> Outcome {
+    let of = |path: &str| list(world, path).map_err(|e| format!("{path}: {}", said(&e)));
+    let mut tried = 0;
+    for bus in of("/sys/bus")? {
+        let drivers = format!("/sys/bus/{bus}/drivers");
+        for driver in of(&drivers)? {
+            let path = format!("{drivers}/{driver}/unbind");
+            let place = world.at(&path);
+            if place.exists() {
+                tried += 1;
+                if world.attempt(&Act::OpenToWrite(place)).is_ok() {
+                    return Err(format!("{path} can be written"));
+                }
+            }
+        }
+    }
+    match tried {
+        0 => Err("there is no driver, so that nothing was tried".to_owned()),
+        tried => Ok(format!("none of {tried} drivers")),
+    }
+}
+
 fn command_line(world: &dyn World) -> Outcome {
     let expected = told(world, "cmdline")?;
     let found = read(world, "/proc/cmdline").map_err(|e| format!("/proc/cmdline: {}", said(&e)))?;
@@ -143,9 +178,63 @@ fn command_line(world: &dyn World) -> Outcome {
     }
 }
 
+fn clock_source(world: &dyn World) -> Outcome {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    let found = read(world, path).map_err(|e| format!("{path}: {}", said(&e)))?;
+    // Of `jiffies` and its like a busy host takes some away.
+    match ["tsc", "tsc-early", "kvm-clock"].contains(&found.trim()) {
+        true => Ok(found.trim().to_owned()),
+        false => Err(format!("it is {:?}", found.trim())),
+    }
+}
+
 fn acts(world: &dyn World, act: &Act, done: &str) -> Outcome {
     match world.attempt(act) {
         Ok(()) => Ok(done.to_owned()),
         Err(error) => Err(said(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::Fake;
+    use super::*;
+
+    #[test]
+    fn a_kernel_that_refuses_to_load_a_module_knows_modules_and_one_that_has_no_such_call_does_not()
+    {
+        let mut world = Fake::new();
+        world.errno = libc::ENOSYS;
+        assert!(modules(&world).is_ok());
+        for errno in [libc::EPERM, libc::ENOEXEC] {
+            world.errno = errno;
+            assert!(modules(&world).is_err());
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_but_can_be_made_fails() {
+        let mut world = Fake::new();
+        assert!(device(&world, "/dev/mem", 1).is_ok());
+        world.works = true;
+        assert!(device(&world, "/dev/mem", 1).is_err());
+    }
+
+    #[test]
+    fn a_word_more_or_less_on_the_command_line_fails_and_the_clock_does_not() {
+        let mut world = Fake::new();
+        world
+            .told
+            .insert("cmdline", "quiet a=b tsc_early_khz=1".to_owned());
+        for (line, is) in [
+            ("quiet a=b tsc_early_khz=2\n", true),
+            ("quiet a=b", true),
+            ("quiet a=b init=/bin/sh", false),
+            ("quiet", false),
+            ("a=b quiet", false),
+        ] {
+            world.put("proc/cmdline", line);
+            assert_eq!(command_line(&world).is_ok(), is, "{line}");
+        }
     }
 }

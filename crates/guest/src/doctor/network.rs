@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         name: "network.icmp",
-        expected: "no program can send ICMP or raw packets",
+        expected: "no program is given a socket for ICMP or raw packets",
         remedy: DEFECT,
         probe: icmp,
     },
@@ -195,4 +195,20 @@ pub(super) fn name_servers(world: &dyn World) -> Vec<String> {
         .lines()
         .filter_map(|line| line.strip_prefix("nameserver "));
     lines.map(|server| server.trim().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_gate_is_believed_that_it_refuses() {
+        let by = |head: &str| is_refusal(&format!("{head}\r\n\r\nrule: x-bailiwick-rule: a\n"));
+        assert!(by(
+            "HTTP/1.0 403 Forbidden\r\nx-bailiwick-rule: network.default"
+        ));
+        assert!(!by("HTTP/1.0 403 Forbidden"));
+        assert!(!by("HTTP/1.0 200 OK\r\nx-bailiwick-rule: network.default"));
+        assert!(!is_refusal("this is the host"));
+    }
 }

@@ -1,0 +1,61 @@
+//! Machines of tests.
+
+use crate::row::{Row, only};
+use crate::support::{Sandbox, binary};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// The guest's binary, where a machine has it.
+pub(crate) const GUEST: &str = "/run/bailiwick/guest";
+
+/// The guest's binary on the host, found as the product finds it.
+pub(crate) fn guest() -> PathBuf {
+    if let Some(given) = std::env::var_os("BAILIWICK_GUEST") {
+        return given.into();
+    }
+    let own = PathBuf::from(binary());
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let places = ["bailiwick-guest", "../release/bailiwick-guest"];
+    let places = places.map(|place| folder.join(place));
+    places
+        .into_iter()
+        .find(|path| path.is_file())
+        .unwrap_or_default()
+}
+
+/// Whether machines can be started here.
+pub(crate) fn are_here() -> bool {
+    let listed = Command::new(binary())
+        .args(["image", "list", "--json"])
+        .output();
+    let has_image = listed.is_ok_and(|listed| {
+        String::from_utf8_lossy(&listed.stdout)
+            .lines()
+            .any(|line| line.contains("\"name\":\"code\""))
+    });
+    has_image && guest().is_file() && Path::new("/usr/bin/qemu-system-x86_64").exists()
+}
+
+/// A machine to be, under this policy.
+pub(crate) fn machine(policy: &str) -> Sandbox {
+    let sandbox = Sandbox::new()
+        .policy(&format!("extends = [\"default\"]\n{policy}"))
+        .option("--backend")
+        .option("vm")
+        .host_env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .within(Duration::from_secs(240));
+    match std::env::var_os("BAILIWICK_GUEST") {
+        Some(given) => sandbox.host_env("BAILIWICK_GUEST", given),
+        None => sandbox,
+    }
+}
+
+/// Runs a line of shell in a machine, in which `$CHECK` runs this check; what the check found.
+#[track_caller]
+pub(crate) fn check(sandbox: &Sandbox, check: &str, script: &str) -> Row {
+    let words = OsString::from(format!("CHECK='{GUEST} doctor --only {check}'\n{script}"));
+    let outcome = sandbox.run(words.to_str().unwrap());
+    only(&outcome.stdout(), check, &outcome.stderr())
+}

@@ -1,0 +1,62 @@
+//! What `boot` and `doctor --backend vm` say before a machine is started.
+
+use crate::support::Sandbox;
+
+#[test]
+fn a_boot_refuses_what_is_no_machine() {
+    for (words, says) in [
+        (&["boot", "--memory", "1MiB"][..], "128MiB is the least"),
+        (&["boot", "--cpus", "0"], "0 is not in 1..=8"),
+        (&["boot", "--trace", "--json"], "cannot be used with"),
+        (&["boot", "extra"], "unexpected argument"),
+    ] {
+        Sandbox::new().bailiwick(words).code(2).stderr_has(says);
+    }
+}
+
+#[test]
+fn a_boot_without_an_image_says_how_to_get_one() {
+    let sandbox = Sandbox::new();
+    let cache = sandbox.scratch().root().join("no-cache");
+    sandbox
+        .host_env("XDG_CACHE_HOME", cache)
+        .bailiwick(["boot", "--image", "nothing"])
+        .failure()
+        .stderr_has("nothing");
+}
+
+#[test]
+fn flags_of_the_checks_of_machines_need_a_machine() {
+    for words in [
+        &["doctor", "--json"][..],
+        &["doctor", "--junit", "file"],
+        &["doctor", "--only", "kernel."],
+        &["doctor", "--cold"],
+        &["doctor", "--image", "code"],
+    ] {
+        let sandbox = Sandbox::new();
+        sandbox.bailiwick(words).code(2).stderr_has("--backend vm");
+        assert!(!sandbox.workspace().join("file").exists());
+    }
+}
+
+#[test]
+fn programs_and_machines_are_not_examined_at_once() {
+    Sandbox::new()
+        .bailiwick(["doctor", "--tls", "--backend", "vm"])
+        .code(2)
+        .stderr_has("cannot be used with");
+}
+
+#[test]
+fn a_report_of_machines_that_do_not_start_is_one_of_failure() {
+    let sandbox = Sandbox::new();
+    let cache = sandbox.scratch().root().join("no-cache");
+    let sandbox = sandbox.host_env("XDG_CACHE_HOME", cache);
+    let file = sandbox.workspace().join("junit.xml");
+    sandbox
+        .bailiwick(["doctor", "--backend", "vm", "--junit", "junit.xml"])
+        .code(125);
+    let report = std::fs::read_to_string(file).unwrap();
+    assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
+}
