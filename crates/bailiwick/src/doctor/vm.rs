@@ -136,9 +136,9 @@ pub(super) fn doctor(arguments: &DoctorArguments) -> Done {
         .prefix("bailiwick-doctor-")
         .tempdir();
     let folder = folder.map_err(|e| Failure::fault(format!("no temporary folder: {e}")))?;
-    let machines = Machines::new(folder.path(), &arguments.machine, arguments.cold)?;
+    let machines = Machines::new(folder.path(), &arguments.machine, arguments.cold);
     let wanted = Wanted(&arguments.only);
-    let examined = examine(&machines, folder.path(), &wanted);
+    let examined = machines.and_then(|machines| examine(&machines, folder.path(), &wanted));
     if let (Some(report), Err(failure)) = (&mut report, &examined) {
         report.write(&[not_examined(failure)])?;
     }

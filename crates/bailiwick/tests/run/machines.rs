@@ -54,8 +54,14 @@ fn a_report_of_machines_that_do_not_start_is_one_of_failure() {
     let cache = sandbox.scratch().root().join("no-cache");
     let sandbox = sandbox.host_env("XDG_CACHE_HOME", cache);
     let file = sandbox.workspace().join("junit.xml");
+    // One that is shipped would be built.
+    let image = ["--image", "nowhere"];
     sandbox
-        .bailiwick(["doctor", "--backend", "vm", "--junit", "junit.xml"])
+        .bailiwick(
+            ["doctor", "--backend", "vm", "--junit", "junit.xml"]
+                .into_iter()
+                .chain(image),
+        )
         .code(125);
     let report = std::fs::read_to_string(file).unwrap();
     assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
