@@ -12,6 +12,7 @@ mod mux;
 mod pump;
 mod queue;
 pub mod schema;
+mod terminal;
 
 pub use frame::Violation;
 pub use hello::{Role, SCHEMA};

@@ -164,3 +164,19 @@ pub fn granted(policy: &Effective, private: &Path) -> Result<Granted, Failure> {
 pub fn preferences_of_git(home: &Path) -> Option<Vec<u8>> {
     crate::git_config::of_home(home)
 }
+
+/// Opens a terminal where this process is; the side of whoever shows it.
+///
+/// # Errors
+/// There is none left.
+pub fn open_terminal() -> io::Result<OwnedFd> {
+    crate::pty::open_on_host()
+}
+
+/// The side of a terminal's programs.
+///
+/// # Errors
+/// There is no descriptor left.
+pub fn other_side(terminal: &OwnedFd) -> io::Result<OwnedFd> {
+    Ok(crate::pty::peer(terminal)?)
+}

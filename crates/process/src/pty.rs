@@ -23,14 +23,14 @@ pub(crate) fn open_in(terminals: &OwnedFd, owner: Option<(u32, u32)>) -> io::Res
     Ok(master)
 }
 
-/// Opens a terminal of the host, for a sandbox that has none of its own.
+/// Opens a terminal where this process is, for a sandbox that has none of its own.
 pub(crate) fn open_on_host() -> io::Result<OwnedFd> {
     let master = rustix::fs::open("/dev/ptmx", FLAGS, Mode::empty())?;
     unlockpt(&master)?;
     Ok(master)
 }
 
-fn peer(master: &OwnedFd) -> Result<OwnedFd, Errno> {
+pub(crate) fn peer(master: &OwnedFd) -> Result<OwnedFd, Errno> {
     let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
     ioctl_tiocgptpeer(master, flags)
 }

@@ -14,7 +14,7 @@ use crate::start::{Start, Wires};
 use crate::stdio::{self, Between};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Setting};
+use bailiwick_channel::schema::{Exec, Modes, Setting};
 use bailiwick_event::Failure;
 use bailiwick_process::ProcessBackend;
 use bailiwick_process::guest::granted;
@@ -217,8 +217,8 @@ impl Session {
         if let Some(mut exec) = self.command {
             let mut at_terminal = None;
             if let (Some(between), Some(shape)) = (self.between, self.terminal) {
-                let modes = Some(stdio::modes(&shape.modes));
-                exec.terminal = Some((0, stdio::size(shape.size), modes));
+                let modes = Some(Modes::from(&shape.modes));
+                exec.terminal = Some((0, shape.size.into(), modes));
                 let slave = between.slave.try_clone().map_err(fault("the terminal"))?;
                 vm.terminals.insert(OWN, slave);
                 let ends = Ends::both(between.slave).map_err(fault("the terminal"))?;

@@ -5,11 +5,12 @@ use crate::control::Control;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
-use crate::stdio::{ends, make_plain, modes, open_master, size_of};
+use crate::stdio::{ends, make_plain, size_of};
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Stream, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Modes, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
+use bailiwick_process::guest::open_terminal;
 use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running};
 use rustix::event::epoll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -252,7 +253,7 @@ impl Running for Vm {
     }
 
     fn open_terminal(&mut self) -> io::Result<OwnedFd> {
-        open_master()
+        open_terminal()
     }
 
     fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
@@ -266,7 +267,7 @@ impl Running for Vm {
             told.terminal = Some((
                 0,
                 size_of(&slave).unwrap_or_default(),
-                Some(modes(&termios)),
+                Some(Modes::from(&termios)),
             ));
             make_plain(&slave, of[0])?;
             self.terminals.insert(entry.job, slave.try_clone()?);
