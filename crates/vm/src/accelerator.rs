@@ -4,6 +4,7 @@
 //! runs on it, and then QEMU neither ends nor says so. So a guest is started on it once, for some
 //! seconds, and what came of that is remembered for this kernel, processor, monitor and image.
 
+use crate::again;
 use crate::image::Image;
 use bailiwick_event::Failure;
 use rustix::fs::{Access, access};
@@ -11,7 +12,7 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// The device of the processor's own virtualisation.
 pub(crate) const DEVICE: &str = "/dev/kvm";
@@ -116,28 +117,25 @@ impl Remembered {
     }
 }
 
+/// The first line of what the kernel says of processors that begins with this name.
+pub(crate) fn of_processor(name: &str) -> Option<String> {
+    let text = fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with(name));
+    line.map(str::to_owned)
+}
+
 /// The processor's name and abilities.
 pub(crate) fn processor() -> Vec<u8> {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let of = |name: &str| {
-        text.lines()
-            .find(|line| line.starts_with(name))
-            .unwrap_or_default()
-    };
-    [of("model name"), of("flags")].concat().into_bytes()
+    let lines = ["model name", "flags"].map(|name| of_processor(name).unwrap_or_default());
+    lines.concat().into_bytes()
 }
 
 /// Starts a guest on the processor, in another process of this program, and waits for it.
 fn try_it(image: &str) -> Result<bool, Failure> {
-    let own = std::env::current_exe()
-        .map_err(|error| Failure::fault(format!("this program's own file: {error}")))?;
-    let status = Command::new(own)
-        .args(["image", "probe", image])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
+    let status = again::image(&["probe", image])?
         .stderr(Stdio::null())
         .status()
-        .map_err(|error| Failure::fault(format!("this program's own file: {error}")))?;
+        .map_err(|error| Failure::fault(format!("bailiwick image probe: {error}")))?;
     Ok(status.success())
 }
 

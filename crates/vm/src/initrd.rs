@@ -5,6 +5,7 @@
 //! contents, so that host and guest are always of one build, and no image has to be built again for a
 //! new version.
 
+use crate::again;
 use bailiwick_event::Failure;
 use std::fs;
 use std::io::{self, Write as _};
@@ -57,8 +58,7 @@ pub fn guest_binary() -> Result<PathBuf, Failure> {
     if let Some(given) = std::env::var_os("BAILIWICK_GUEST") {
         return Ok(given.into());
     }
-    let own = std::env::current_exe()
-        .map_err(|e| Failure::fault(format!("this program's own file cannot be found: {e}")))?;
+    let own = again::file()?;
     let folder = own.parent().unwrap_or(Path::new("/"));
     let candidates = [
         folder.join(NAME),

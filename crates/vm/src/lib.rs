@@ -7,6 +7,7 @@
 //! command of the process backend is.
 
 mod accelerator;
+mod again;
 mod backend;
 mod boot;
 mod booted;

@@ -1,7 +1,7 @@
 //! The machine that is asked of QEMU: `microvm`, virtio devices and nothing else. No network card, no
 //! display, no disk that can be written, no firmware but what finds the kernel.
 
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, of_processor};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -43,8 +43,7 @@ pub(crate) struct Machine {
 /// How often the processor's clock ticks, in kHz; a translated machine without a timer to compare with
 /// would measure it for a second, or for ever.
 fn clock() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    let line = of_processor("cpu MHz")?;
     let value: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
     // Far below 2^53.
     Some((value * 1000.0) as u64)

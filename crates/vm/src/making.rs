@@ -58,14 +58,7 @@ pub fn probe(image: &str) -> Result<(), Failure> {
         ..MachineShape::default()
     };
     let start = shape.start(jail::nothing(), None, "/".into(), false)?;
-    let (mut begun, wires) = start.begin(sandbox()?, Ram::Anonymous, None)?;
-    let _ = begun.go();
-    let Started {
-        running, inside, ..
-    } = begun.ready()?;
-    let memory = start.machine.memory;
-    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
-    host::serve(wires.channel, counter, inside, None).map_err(channel)?;
+    let mut vm = alone(&start, Ram::Anonymous, None)?;
     let said = booted::wait_for(&mut vm, PROBE, |told| matches!(told, Told::Waiting(_)));
     vm.kill();
     said.map(drop)
@@ -75,15 +68,22 @@ fn channel(error: std::io::Error) -> Failure {
     Failure::fault(format!("the channel: {error}"))
 }
 
-fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
-    let (mut begun, wires) = start.begin(sandbox()?, Ram::Written, Some(ram))?;
+/// A machine that shows nothing of the user's, and whose guest is to wait.
+fn alone(start: &Start, ram: Ram, memory: Option<&Path>) -> Result<Vm, Failure> {
+    let (mut begun, wires) = start.begin(sandbox()?, ram, memory)?;
     // Where it is gone already, `ready` knows why.
     let _ = begun.go();
     let Started {
         running, inside, ..
     } = begun.ready()?;
-    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, start.machine.memory)?;
+    let bytes = start.machine.memory;
+    let (vm, counter) = Vm::new(running, wires.console, wires.control, bytes)?;
     host::serve(wires.channel, counter, inside, None).map_err(channel)?;
+    Ok(vm)
+}
+
+fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
+    let mut vm = alone(start, Ram::Written, Some(ram))?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;
     for (job, line) in (1..).zip(WARM) {
         let environment = [("PATH".into(), PATH.into())];

@@ -1,6 +1,7 @@
 //! What a machine is asked to be, and what follows from that here.
 
 use crate::accelerator::{self, Accelerator, Found};
+use crate::again;
 use crate::image::{self, Image};
 use crate::initrd;
 use crate::jail;
@@ -11,7 +12,6 @@ use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// What a machine is asked to be.
 #[derive(Clone, Debug)]
@@ -84,14 +84,7 @@ impl MachineShape {
             return Err(not_opened);
         }
         say_that_it_takes_long(&self.image);
-        let own = std::env::current_exe()
-            .map_err(|e| Failure::fault(format!("this program's own file: {e}")))?;
-        // What it prints is for whoever waits, and not the command's output.
-        let built = Command::new(own)
-            .args(["image", "build", &self.image])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status();
+        let built = again::image(&["build", &self.image])?.status();
         if !built.is_ok_and(|status| status.success()) {
             return Err(Failure::fault(format!(
                 "the image \"{0}\" could not be built\n  remedy: see above, and try `bailiwick \

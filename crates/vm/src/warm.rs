@@ -1,5 +1,6 @@
 //! A machine that is a copy of a template instead of a start.
 
+use crate::again;
 use crate::control::Control;
 use crate::shape::MachineShape;
 use crate::start::Start;
@@ -9,7 +10,6 @@ use rustix::fd::AsFd as _;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// A template and where it is.
 pub(crate) struct Warm {
@@ -66,13 +66,17 @@ impl Warm {
 /// Has another process of this program make a template: it starts a machine, which this one, that has a
 /// sandbox waiting, does for its session.
 fn have_made(shape: &MachineShape, memory: u64) -> Result<(), String> {
-    let own = std::env::current_exe().map_err(|error| error.to_string())?;
-    let output = Command::new(own)
-        .args(["image", "template", &shape.image])
-        .args(["--memory", &format!("{memory}B")])
-        .args(["--cpus", &shape.cpus.to_string()])
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
+    let (memory, cpus) = (format!("{memory}B"), shape.cpus.to_string());
+    let words = [
+        "template",
+        &shape.image,
+        "--memory",
+        &memory,
+        "--cpus",
+        &cpus,
+    ];
+    let output = again::image(&words)
+        .map_err(|failure| failure.to_string())?
         .output()
         .map_err(|error| error.to_string())?;
     match output.status.success() {
