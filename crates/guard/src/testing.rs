@@ -1,10 +1,7 @@
 //! What the tests of this crate share: policies in the words of the policy file.
 
 use bailiwick_event::{Act, Decision, Host, HostPattern, Origin, Text, Transport, Via};
-use bailiwick_policy::{
-    Effective, Environment, FilesystemPolicy, HostMapping, HttpRule, Limits, NetworkPolicy,
-    Publish, Sourced,
-};
+use bailiwick_policy::{Effective, HostMapping, HttpRule, NetworkPolicy, Publish, Sourced};
 use std::net::IpAddr;
 
 pub(crate) fn at<T>(line: u32, value: T) -> Sourced<T> {
@@ -62,18 +59,8 @@ pub(crate) fn with_publish(mut policy: NetworkPolicy, listen: &str, port: u16) -
 
 pub(crate) fn effective(network: NetworkPolicy) -> Effective {
     Effective {
-        workspace: "/home/me/project".into(),
-        home: "/home/me".into(),
-        layers: Vec::new(),
-        filesystem: FilesystemPolicy::default(),
         network,
-        environment: Environment::default(),
-        limits: Limits::default(),
-        require: Vec::new(),
-        rules: Vec::new(),
-        ask: Default::default(),
-        secrets: Vec::new(),
-        rule_locks: Default::default(),
+        ..Effective::empty("/home/me/project".into(), "/home/me".into())
     }
 }
 

@@ -96,6 +96,25 @@ impl RuleLocks {
 pub const LAYERS: [&str; 3] = ["namespaces", "landlock", "seccomp"];
 
 impl Effective {
+    /// A policy that grants nothing and limits nothing.
+    #[must_use]
+    pub fn empty(workspace: PathBuf, home: PathBuf) -> Self {
+        Self {
+            workspace,
+            home,
+            layers: Vec::new(),
+            filesystem: FilesystemPolicy::default(),
+            network: NetworkPolicy::default(),
+            environment: Environment::default(),
+            limits: Limits::default(),
+            require: Vec::new(),
+            ask: Ask::default(),
+            secrets: Vec::new(),
+            rules: Vec::new(),
+            rule_locks: RuleLocks::default(),
+        }
+    }
+
     /// Whether nothing may be started without this layer.
     #[must_use]
     pub fn requires(&self, layer: &str) -> bool {
@@ -384,9 +403,6 @@ mod tests {
             })
         };
         let mut policy = Effective {
-            workspace: "/ws".into(),
-            home: "/home".into(),
-            layers: Vec::new(),
             filesystem: FilesystemPolicy {
                 read: vec![path("/usr"), path("/home/tools"), glob("/usr/share")],
                 write: vec![path("/ws")],
@@ -395,14 +411,7 @@ mod tests {
                 protect: vec![path("/usr/kept")],
                 protect_absent: None,
             },
-            network: NetworkPolicy::default(),
-            environment: Environment::default(),
-            limits: Limits::default(),
-            require: Vec::new(),
-            ask: Ask::default(),
-            secrets: Vec::new(),
-            rules: Vec::new(),
-            rule_locks: RuleLocks::default(),
+            ..Effective::empty("/ws".into(), "/home".into())
         };
         policy.retain_paths(|path| !path.starts_with("/usr"));
         let files = policy.filesystem;

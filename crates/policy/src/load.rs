@@ -16,10 +16,7 @@ use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, TrustStore};
 use crate::unseen::Known;
-use crate::{
-    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, RuleLocks, built_in,
-    contradictions, toolchains, unseen, workspace,
-};
+use crate::{Effective, RuleLocks, built_in, contradictions, toolchains, unseen, workspace};
 use bailiwick_event::{Origin, Text};
 use bailiwick_rules::Rule;
 use std::path::{Path, PathBuf};
@@ -163,18 +160,8 @@ pub(crate) fn assemble(
 /// A policy that grants nothing.
 fn empty(request: &Request, workspace: &Path, units: &[Unit]) -> Effective {
     Effective {
-        workspace: workspace.to_path_buf(),
-        home: request.home.clone(),
         layers: layer_names(units),
-        filesystem: FilesystemPolicy::default(),
-        network: NetworkPolicy::default(),
-        environment: Environment::default(),
-        limits: Limits::default(),
-        require: Vec::new(),
-        rules: Vec::new(),
-        ask: crate::Ask::default(),
-        secrets: Vec::new(),
-        rule_locks: RuleLocks::default(),
+        ..Effective::empty(workspace.to_path_buf(), request.home.clone())
     }
 }
 

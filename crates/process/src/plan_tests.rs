@@ -1,6 +1,6 @@
 use super::*;
 use bailiwick_event::Origin;
-use bailiwick_policy::{Environment, FilesystemPolicy, Limits, NetworkPolicy};
+use bailiwick_policy::FilesystemPolicy;
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
@@ -50,18 +50,8 @@ impl World {
     }
     fn plan(&self) -> Result<Plan, Failure> {
         let policy = Effective {
-            workspace: self.top().join("ws"),
-            home: self.top().join("home"),
-            layers: vec![],
             filesystem: self.filesystem.clone(),
-            network: NetworkPolicy::default(),
-            environment: Environment::default(),
-            limits: Limits::default(),
-            require: Vec::new(),
-            rules: Vec::new(),
-            ask: Default::default(),
-            secrets: Vec::new(),
-            rule_locks: Default::default(),
+            ..Effective::empty(self.top().join("ws"), self.top().join("home"))
         };
         Plan::new(&policy, &self.top().join("private"), false, None)
     }

@@ -5,9 +5,7 @@ use crate::accelerator::{Accelerator, DEVICE};
 use crate::image::Image;
 use crate::machine;
 use bailiwick_event::Failure;
-use bailiwick_policy::{
-    Ask, Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, RuleLocks,
-};
+use bailiwick_policy::{Effective, Limits};
 use bailiwick_sandbox::{Own, OwnAccess};
 use std::path::{Path, PathBuf};
 
@@ -93,18 +91,5 @@ pub(crate) fn policy(policy: &Effective) -> Effective {
 
 /// A policy that grants nothing.
 pub(crate) fn nothing() -> Effective {
-    Effective {
-        workspace: "/".into(),
-        home: "/root".into(),
-        layers: Vec::new(),
-        filesystem: FilesystemPolicy::default(),
-        network: NetworkPolicy::default(),
-        environment: Environment::default(),
-        limits: Limits::default(),
-        require: Vec::new(),
-        ask: Ask::default(),
-        secrets: Vec::new(),
-        rules: Vec::new(),
-        rule_locks: RuleLocks::default(),
-    }
+    Effective::empty("/".into(), "/root".into())
 }

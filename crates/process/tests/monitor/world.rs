@@ -2,10 +2,7 @@
 
 use bailiwick_event::{Act, Failure, Origin};
 use bailiwick_gate::{Inside, Sockets};
-use bailiwick_policy::{
-    Effective, Environment, FilesystemPolicy, Limits, NetworkPolicy, PathEntry, PathPattern,
-    ProtectAbsent, Sourced,
-};
+use bailiwick_policy::{Effective, PathEntry, PathPattern, ProtectAbsent, Sourced};
 use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::{Backend, Invocation, Launch, Monitor, News, Own, OwnAccess, Started};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -60,20 +57,7 @@ impl World {
             fs::write(path, content).unwrap();
         }
         fs::create_dir_all(top.join("ws")).unwrap();
-        let policy = Effective {
-            workspace: top.join("ws"),
-            home: top.join("home"),
-            layers: vec![],
-            filesystem: FilesystemPolicy::default(),
-            network: NetworkPolicy::default(),
-            environment: Environment::default(),
-            limits: Limits::default(),
-            require: Vec::new(),
-            rules: Vec::new(),
-            ask: bailiwick_policy::Ask::default(),
-            secrets: Vec::new(),
-            rule_locks: bailiwick_policy::RuleLocks::default(),
-        };
+        let policy = Effective::empty(top.join("ws"), top.join("home"));
         let read = ["/usr", "/lib", "/lib64", "/bin"];
         let own = read.map(|path| own(Path::new(path), path, OwnAccess::Read));
         let mut world = Self {
