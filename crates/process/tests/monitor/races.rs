@@ -60,7 +60,8 @@ fn won(top: &Path) -> Vec<String> {
         let plain = meta
             .as_ref()
             .is_ok_and(|meta| meta.nlink() == 1 && meta.is_file() && meta.mode() & 0o7777 == 0o644);
-        if now != text || !plain {
+        let marked = rustix::fs::lgetxattr(&path, "user.won", &mut [0; 64]).is_ok();
+        if now != text || !plain || marked {
             all.push(format!("{}: {now:?}, {meta:?}", path.display()));
         }
     };
