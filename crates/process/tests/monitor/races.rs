@@ -146,9 +146,13 @@ fn the_races_are_won_where_nothing_stands_in_between() {
         if !build(&top) {
             return;
         }
+        // Not every file system keeps what an ordinary user may set.
+        if race == "attribute" && !rustix::process::geteuid().is_root() {
+            continue;
+        }
         let ran = Command::new(top.join("bin/races"))
             .args([&top.join("ws"), &top.join("outside")])
-            .args(["50", race])
+            .args(["5000", race])
             .stdout(Stdio::null())
             .status();
         assert!(ran.unwrap().success());
