@@ -10,7 +10,7 @@
 )]
 
 use bailiwick_channel::frame::{HEADER, Header, Kind, PAYLOAD};
-use bailiwick_channel::schema::{Executed, Open, Stage, ToGuest, ToHost};
+use bailiwick_channel::schema::{Executed, Open, Stage, Stream, ToGuest, ToHost};
 use bailiwick_channel::{Event, Mux, Role};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::OwnedFd;
@@ -27,6 +27,9 @@ const MARK: &[u8] = b"BAILIWICK-HOSTILE ";
 const MESSAGE: usize = 256 * 1024;
 /// How long it is quiet before and after what it does, to be looked at.
 const REST: Duration = Duration::from_secs(3);
+
+/// How long what was begun may take at the end.
+const LAST: Duration = Duration::from_secs(30);
 
 struct Dice(u64);
 
@@ -66,6 +69,8 @@ struct Wire {
     heard: Vec<u8>,
     deaf: bool,
     until: Instant,
+    /// The output of the machine's command, where it has one.
+    output: Option<u32>,
 }
 
 impl Wire {
@@ -95,12 +100,21 @@ impl Wire {
     }
 
     fn send(&mut self, mut bytes: &[u8]) {
-        while !bytes.is_empty() && self.goes_on() {
+        // What is begun is ended, or the host would take what follows for its rest.
+        while !bytes.is_empty() && Instant::now() < self.until + LAST {
+            self.deaf &= self.goes_on();
             match rustix::io::write(&self.port, bytes) {
                 Ok(sent) => bytes = &bytes[sent..],
                 Err(Errno::AGAIN) => self.wait(PollFlags::OUT, Duration::from_secs(1)),
                 Err(_) => return,
             }
+        }
+    }
+
+    /// Tells whoever has started the run how far it got.
+    fn tell(&mut self, text: &str) {
+        if let Some(output) = self.output {
+            self.send(&frame(output, Kind::Data, text.as_bytes()));
         }
     }
 
@@ -152,7 +166,12 @@ fn behave(wire: &mut Wire) {
                 Some(Event::Message(bytes)) => {
                     match Mux::decode::<ToGuest>(&bytes, Kind::Message).unwrap() {
                         ToGuest::Begin(_) => answers.extend(said(&ToHost::Ready(Vec::new()))),
-                        ToGuest::Exec(_) => done = true,
+                        ToGuest::Exec(exec) => {
+                            done = true;
+                            if let Stream::Pipe(id) = exec.streams[1] {
+                                wire.output = Some(id);
+                            }
+                        }
                         _ => {}
                     }
                 }
@@ -276,11 +295,18 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
         }
         _ => {
             behave(wire);
+            // What is made at its first use is no cost of what follows.
+            let (to, by) = (SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 443), None);
+            wire.send(&opened(1, &Open::Outward { to, by }));
             wire.rest();
+            wire.send(&frame(1, Kind::Reset, &[]));
+            wire.rest();
+            wire.tell("begins\n");
+            wire.until += REST;
         }
     }
     let mut streams = Streams {
-        next: 1,
+        next: 3,
         open: Vec::new(),
     };
     match mode {
@@ -308,11 +334,10 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
                 wire.send(&bytes);
                 wire.heard.clear();
             }
-            wire.until += REST + REST;
             let resets = streams.open.drain(..);
             let resets: Vec<u8> = resets.flat_map(|s| frame(s, Kind::Reset, &[])).collect();
-            // What was cut off by the end is ended by zeros, which no frame is; so it is not ended.
             wire.send(&resets);
+            wire.tell("over\n");
         }
         _ => {
             while wire.goes_on() {
@@ -364,6 +389,7 @@ fn main() {
         heard: Vec::new(),
         deaf: false,
         until: Instant::now() + Duration::from_secs(seconds) + REST,
+        output: None,
     };
     act(&mode, &mut wire, &mut dice);
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);

@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 /// word more can be under way, which is as long as a guest's message may be.
 const MOST: usize = 4096;
 /// What counts as one; a short word does as well.
-const PART: usize = 1024;
+const PART: usize = 256;
 
 /// What the supervisor wants.
 pub(crate) enum Order {
