@@ -36,8 +36,8 @@ struct Host {
     datagrams: Datagrams,
     /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
-    /// What it may still say once: that it waits, and that it is complete.
-    awaited: [bool; 2],
+    /// What it may still say once: that it waits, that it is complete, that something was not written.
+    awaited: [bool; 3],
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// Ends that wait until everything before them has been passed on.
@@ -58,7 +58,7 @@ impl Host {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
-            awaited: [true, setting.is_some()],
+            awaited: [true, setting.is_some(), true],
             setting: setting.map(Box::new),
             streams: HashMap::new(),
             ended: Vec::new(),
@@ -228,6 +228,8 @@ impl Handler for Host {
                 cut(&mut executed);
                 Told::Executed(executed)
             }
+            ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
+            ToHost::Unwritten { .. } => return turn(),
             ToHost::Lost(lost) => Told::Lost(lost),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);

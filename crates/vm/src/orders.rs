@@ -62,6 +62,8 @@ pub(crate) enum Told {
         job: u32,
         code: u8,
     },
+    /// Not all that was written to the host's files arrived there.
+    Unwritten(i32),
     /// A program was executed.
     Executed(Box<Executed>),
     /// So many executions were not told.
