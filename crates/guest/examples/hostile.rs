@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 
 const MARK: &[u8] = b"BAILIWICK-HOSTILE ";
 /// The longest message that a host takes.
-const MESSAGE: usize = 256 * 1024;
+const MESSAGE: usize = 64 * 1024;
 /// How long it is quiet before and after what it does, to be looked at.
 const REST: Duration = Duration::from_secs(3);
 
@@ -289,7 +289,7 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
         "greets" => wire.send(&Mux::new(Role::Guest).pending().to_vec()),
         "failed" => {
             wire.send(&Mux::new(Role::Guest).pending().to_vec());
-            let what = "\x1b]0;owned\x07\x1b[2J\r\nbailiwick: all is well ".repeat(5000);
+            let what = "\x1b]0;owned\x07\x1b[2J\r\nbailiwick: all is well ".repeat(1500);
             wire.send(&said(&ToHost::Failed { what, errno: 1 }));
             return wire.rest();
         }
@@ -314,7 +314,7 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
         "unknown" => wire.send(&said(&ToHost::NoFolder { job: 7, errno: 2 })),
         "turn" => {
             let stage = Stage {
-                name: "x".repeat(4000),
+                name: "x".repeat(900),
                 at: 1,
             };
             wire.send(&said(&ToHost::Ready(vec![stage; 60])));
