@@ -286,9 +286,9 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
     match mode {
         // Never says who it is.
         "random" => {}
-        "greets" => wire.send(&Mux::new(Role::Guest).pending().to_vec()),
+        "greets" => wire.send(Mux::new(Role::Guest).pending()),
         "failed" => {
-            wire.send(&Mux::new(Role::Guest).pending().to_vec());
+            wire.send(Mux::new(Role::Guest).pending());
             let what = "\x1b]0;owned\x07\x1b[2J\r\nbailiwick: all is well ".repeat(1500);
             wire.send(&said(&ToHost::Failed { what, errno: 1 }));
             return wire.rest();
