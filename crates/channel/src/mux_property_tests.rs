@@ -23,7 +23,7 @@ fn act() -> impl Strategy<Value = (bool, Act)> {
         6 => (any::<u8>(), 0..300_000_u32).prop_map(|(s, n)| Act::Consume(s, n)),
         2 => any::<u8>().prop_map(Act::End),
         1 => any::<u8>().prop_map(Act::Reset),
-        1 => any::<u16>().prop_map(Act::Message),
+        1 => (0..21_000_u16).prop_map(Act::Message),
         8 => prop_oneof![0..40_u32, 0..300_000_u32].prop_map(Act::Deliver),
     ];
     (any::<bool>(), act)

@@ -256,6 +256,12 @@ pub enum ToHost {
         /// As a shell reports it.
         code: u8,
     },
+    /// Not all that was written to the host's files arrived there; before the end of the machine's own
+    /// command.
+    Unwritten {
+        /// Why.
+        errno: i32,
+    },
     /// A program was executed.
     Executed(Box<Executed>),
     /// So many executions were not told: there were too many.

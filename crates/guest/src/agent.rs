@@ -5,7 +5,7 @@ use crate::audit::Audit;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
-use crate::settle::{rehearse, settle};
+use crate::settle::{rehearse, settle, shared};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
@@ -101,6 +101,7 @@ impl Agent {
         });
         let said = match granted {
             Ok(()) => {
+                self.jobs.share(shared(setting));
                 self.stages.mark("session");
                 ToHost::Ready(self.stages.take())
             }

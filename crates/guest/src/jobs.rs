@@ -52,6 +52,8 @@ struct Job {
 pub(crate) struct Jobs {
     running: Vec<Job>,
     held: Held,
+    /// Of the host's files.
+    share: Option<OwnedFd>,
     null: Option<OwnedFd>,
 }
 
@@ -171,6 +173,11 @@ impl Jobs {
         Ok(())
     }
 
+    /// What the own command writes to the host's files is to have arrived before its end is told.
+    pub(crate) fn share(&mut self, share: Option<OwnedFd>) {
+        self.share = share;
+    }
+
     /// Sends a signal to a command's process group.
     pub(crate) fn signal(&self, number: u32, signal: i32) {
         let job = self
@@ -226,11 +233,19 @@ impl Jobs {
 
     /// Tells of the ends of which everything before them was sent.
     pub(crate) fn tell(&mut self, line: &mut Line) {
+        let share = &self.share;
         self.running.retain(|job| {
             let Some(code) = job.code else { return true };
             let said = |output: &Output| line.has(output.stream) && is_left(&output.file);
             if job.outputs.iter().any(said) {
                 return true;
+            }
+            // What a program wrote waits in this machine's memory, and a disk of the host's that is full is
+            // noticed only here: a write and a close have succeeded long ago.
+            let share = share.as_ref().filter(|_| job.number == OWN);
+            if let Some(Err(errno)) = share.map(rustix::fs::syncfs) {
+                let errno = errno.raw_os_error();
+                line.send(&ToHost::Unwritten { errno });
             }
             line.send(&ToHost::Ended {
                 job: job.number,

@@ -6,6 +6,7 @@
 
 use crate::clock;
 use bailiwick_channel::schema::{Setting, Share, Shown};
+use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, unmount};
 use std::ffi::{CStr, OsStr};
@@ -100,6 +101,13 @@ pub(crate) fn rehearse() -> io::Result<()> {
         write(Path::new(path), b"")?;
     }
     Ok(())
+}
+
+/// A descriptor by which what was written to the host's files is known to have arrived there.
+pub(crate) fn shared(setting: &Setting) -> Option<OwnedFd> {
+    let shown = setting.shown.first()?;
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path_of(&shown.path), flags, Mode::empty()).ok()
 }
 
 /// Has the host's files appear at their places.

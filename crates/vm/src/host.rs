@@ -6,18 +6,29 @@ use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
 use crate::setting::now;
 use bailiwick_channel::frame::Kind;
-use bailiwick_channel::schema::{Exec, Open, Setting, Stream, ToGuest, ToHost};
+use bailiwick_channel::schema::{Exec, Executed, Open, Setting, Stream, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
+use bailiwick_event::harmless;
 use bailiwick_gate::Inside;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::io;
+use std::mem::take;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 /// The token of orders; those of datagrams follow.
 const ORDERS: u32 = 0;
 const DATAGRAMS: u32 = 1 << 16;
+
+/// What is kept of an execution's words: as much as an honest guest tells of.
+const WORDS: usize = 256;
+/// See [`WORDS`]; in bytes.
+const BYTES: usize = 16 * 1024;
+/// What is kept of a text that is shown, in characters.
+const SHOWN: usize = 256;
+/// Stages of a start.
+const STAGES: usize = 64;
 
 /// The handler.
 struct Host {
@@ -26,6 +37,8 @@ struct Host {
     datagrams: Datagrams,
     /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
+    /// What it may still say once: that it waits, that it is complete, that something was not written.
+    awaited: [bool; 3],
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// Ends that wait until everything before them has been passed on.
@@ -46,6 +59,7 @@ impl Host {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
+            awaited: [true, setting.is_some(), true],
             setting: setting.map(Box::new),
             streams: HashMap::new(),
             ended: Vec::new(),
@@ -138,6 +152,31 @@ impl Host {
     }
 }
 
+/// A text of the guest's, short and harmless for a terminal.
+fn shown(text: &str) -> String {
+    let harmless = |c| if harmless(c) { c } else { ' ' };
+    text.chars().take(SHOWN).map(harmless).collect()
+}
+
+/// Has an execution be no longer than an honest guest tells it.
+fn cut(executed: &mut Executed) {
+    let mut left = BYTES;
+    let words = executed.argv.iter().take(WORDS);
+    let fit = words.take_while(|word| match left.checked_sub(word.len()) {
+        Some(less) => {
+            left = less;
+            true
+        }
+        None => false,
+    });
+    let fit = fit.count();
+    executed.cut |= fit < executed.argv.len();
+    executed.argv.truncate(fit);
+    executed.argv.shrink_to_fit();
+    executed.path.truncate(BYTES);
+    executed.cwd.truncate(BYTES);
+}
+
 impl Handler for Host {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
         if let Some(mut setting) = self.setting.take() {
@@ -149,28 +188,51 @@ impl Handler for Host {
     }
 
     fn message(&mut self, bytes: &[u8], line: &mut Line) -> Result<(), Fault> {
+        let turn = || Err(Violation::Turn.into());
         let told = match Mux::decode(bytes, Kind::Message)? {
-            ToHost::Waiting(stages) if stages.len() > 64 => return Err(Violation::Turn.into()),
-            ToHost::Waiting(stages) => Told::Waiting(stages),
+            ToHost::Waiting(stages) | ToHost::Ready(stages) if stages.len() > STAGES => {
+                return turn();
+            }
+            ToHost::Waiting(stages) if take(&mut self.awaited[0]) => Told::Waiting(stages),
+            ToHost::Ready(stages) if take(&mut self.awaited[1]) => Told::Ready(stages),
+            ToHost::Failed { what, errno } if take(&mut self.awaited[1]) => Told::Failed {
+                what: shown(&what),
+                errno,
+            },
+            ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::Pong(_) => return Ok(()),
-            ToHost::Ready(stages) => Told::Ready(stages),
-            ToHost::Failed { what, errno } => Told::Failed { what, errno },
-            ToHost::NoFolder { job, errno } => Told::NoFolder { job, errno },
-            ToHost::ExecFailed { job, errno } => Told::ExecFailed { job, errno },
+            // What is not there can neither fail to start nor stop nor end.
+            ToHost::NoFolder { job, .. }
+            | ToHost::ExecFailed { job, .. }
+            | ToHost::Stopped { job, .. }
+            | ToHost::Ended { job, .. }
+                if !self.streams.contains_key(&job) =>
+            {
+                return turn();
+            }
+            ToHost::NoFolder { job, errno } => {
+                self.streams.remove(&job);
+                Told::NoFolder { job, errno }
+            }
+            ToHost::ExecFailed { job, errno } => {
+                self.streams.remove(&job);
+                Told::ExecFailed { job, errno }
+            }
             ToHost::Stopped { job, signal } => Told::Stopped { job, signal },
             ToHost::Ended { job, code } => {
-                // One that is not there cannot end.
-                if !self.streams.contains_key(&job) {
-                    return Err(Violation::Turn.into());
-                }
                 if !self.ended.iter().any(|(known, _)| *known == job) {
                     self.ended.push((job, code));
                 }
                 return Ok(());
             }
-            ToHost::Executed(executed) => Told::Executed(executed),
+            ToHost::Executed(mut executed) => {
+                cut(&mut executed);
+                Told::Executed(executed)
+            }
+            ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
+            ToHost::Unwritten { .. } => return turn(),
             ToHost::Lost(lost) => Told::Lost(lost),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);

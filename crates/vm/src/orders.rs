@@ -10,8 +10,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-/// So many words wait at most for the supervisor before the guest has to wait.
+/// So much waits at most for the supervisor before the guest has to wait, in parts of [`PART`] bytes. One
+/// word more can be under way, which is as long as a guest's message may be.
 const MOST: usize = 4096;
+/// What counts as one; a short word does as well.
+const PART: usize = 256;
 
 /// What the supervisor wants.
 pub(crate) enum Order {
@@ -59,6 +62,8 @@ pub(crate) enum Told {
         job: u32,
         code: u8,
     },
+    /// Not all that was written to the host's files arrived there.
+    Unwritten(i32),
     /// A program was executed.
     Executed(Box<Executed>),
     /// So many executions were not told.
@@ -69,11 +74,33 @@ pub(crate) enum Told {
     Over(String),
 }
 
+impl Told {
+    /// How much of what may wait it is. A guest chooses how long its words are, and how many.
+    fn weight(&self) -> usize {
+        let all = |parts: &[Vec<u8>]| {
+            let bytes: usize = parts.iter().map(Vec::len).sum();
+            bytes + std::mem::size_of_val(parts)
+        };
+        let bytes = match self {
+            Self::Executed(executed) => {
+                all(&executed.argv) + executed.path.len() + executed.cwd.len()
+            }
+            Self::Waiting(stages) | Self::Ready(stages) => {
+                let names: usize = stages.iter().map(|stage| stage.name.len()).sum();
+                names + std::mem::size_of_val(stages.as_slice())
+            }
+            Self::Failed { what, .. } | Self::Over(what) => what.len(),
+            _ => 0,
+        };
+        1 + bytes / PART
+    }
+}
+
 /// The supervisor's side.
 pub(crate) struct Desk {
     orders: Sender<Order>,
     wake: Arc<OwnedFd>,
-    told: Receiver<Told>,
+    told: Receiver<(Told, usize)>,
     pub(crate) bell: Arc<OwnedFd>,
     waiting: Arc<AtomicUsize>,
 }
@@ -82,7 +109,7 @@ pub(crate) struct Desk {
 pub(crate) struct Counter {
     pub(crate) orders: Receiver<Order>,
     pub(crate) wake: Arc<OwnedFd>,
-    told: Sender<Told>,
+    told: Sender<(Told, usize)>,
     bell: Arc<OwnedFd>,
     waiting: Arc<AtomicUsize>,
 }
@@ -154,8 +181,9 @@ impl Desk {
 
     /// What was told, if anything.
     pub(crate) fn told(&self) -> Option<Told> {
-        let told = self.told.try_recv().ok()?;
-        if self.waiting.fetch_sub(1, Ordering::Relaxed) == MOST {
+        let (told, weight) = self.told.try_recv().ok()?;
+        let before = self.waiting.fetch_sub(weight, Ordering::Relaxed);
+        if before >= MOST && before - weight < MOST {
             // The guest waits for this.
             ring(&self.wake);
         }
@@ -176,9 +204,10 @@ impl Desk {
 impl Counter {
     /// Tells the supervisor.
     pub(crate) fn tell(&self, told: Told) {
-        if self.told.send(told).is_ok() {
-            self.waiting.fetch_add(1, Ordering::Relaxed);
-        }
+        // Before it can be taken, or it would be subtracted before it was added.
+        let weight = told.weight();
+        self.waiting.fetch_add(weight, Ordering::Relaxed);
+        let _ = self.told.send((told, weight));
         ring(&self.bell);
     }
 
@@ -187,3 +216,7 @@ impl Counter {
         self.waiting.load(Ordering::Relaxed) >= MOST
     }
 }
+
+#[cfg(test)]
+#[path = "orders_tests.rs"]
+mod tests;

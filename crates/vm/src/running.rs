@@ -39,6 +39,8 @@ pub(crate) struct Vm {
     pub(crate) memory: u64,
     /// How the machine's own command ended.
     pub(crate) code: Option<u8>,
+    /// Why not all that was written to the host's files arrived there.
+    pub(crate) unwritten: Option<i32>,
     /// Whether the machine was ended from here.
     pub(crate) killed: bool,
     /// The monitor's control.
@@ -139,6 +141,7 @@ impl Vm {
             terminals: HashMap::new(),
             memory,
             code: None,
+            unwritten: None,
             killed: false,
             control,
             hold: None,
@@ -193,6 +196,10 @@ impl Vm {
             }
             Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
             Told::Lost(lost) => News::Lost(lost),
+            Told::Unwritten(errno) => {
+                self.unwritten = Some(errno);
+                News::Quiet
+            }
             // What was seen is all that there is.
             Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
             Told::Over(_) if self.killed => News::Quiet,
@@ -205,6 +212,16 @@ impl Vm {
             }
         }
     }
+}
+
+/// A command ended whose files are not what it wrote. It was told of that only if it has asked (fsync),
+/// so its own end must not look like success.
+fn unwritten(code: u8, errno: i32) -> News {
+    let error = io::Error::from_raw_os_error(errno);
+    News::Failed(Box::new(Failure::fault(format!(
+        "not all that the command wrote arrived in the host's files: {error}; the command ended with \
+         {code}\n  remedy: free some space there, and run it again"
+    ))))
 }
 
 /// What the guest says of a program, as a row.
@@ -239,7 +256,10 @@ impl Running for Vm {
         }
         Ok(match self.monitor.news()? {
             Some(News::Exited(code)) => Some(match self.code {
-                Some(code) => News::Exited(code),
+                Some(code) => match self.unwritten {
+                    Some(errno) => unwritten(code, errno),
+                    None => News::Exited(code),
+                },
                 None if self.killed => News::Exited(code),
                 None => News::Failed(Box::new(Failure::fault(format!(
                     "the virtual machine ended before its command: {}{}",

@@ -7,6 +7,7 @@
 mod files;
 mod identity;
 mod qemu;
+mod races;
 mod sockets;
 mod world;
 
@@ -32,7 +33,14 @@ fn main() -> ExitCode {
     let wanted = std::env::args()
         .nth(1)
         .filter(|word| !word.starts_with('-'));
-    let tests = [files::ALL, identity::ALL, sockets::ALL, qemu::ALL].concat();
+    let tests = [
+        files::ALL,
+        identity::ALL,
+        sockets::ALL,
+        qemu::ALL,
+        races::ALL,
+    ]
+    .concat();
     let mut good = true;
     for (name, test) in tests {
         if wanted.as_ref().is_some_and(|wanted| !name.contains(wanted)) {

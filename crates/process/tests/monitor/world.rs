@@ -221,7 +221,8 @@ impl Live {
                     let rule = decision.rule.id;
                     refused.push((path.to_string(), rule));
                 }
-                News::Quiet => {}
+                // More refusals than are told, one by one.
+                News::Quiet | News::Lost(_) => {}
                 other => panic!("{other:?}"),
             }
         };
