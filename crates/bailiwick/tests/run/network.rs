@@ -1,11 +1,27 @@
 //! Nothing leaves but through the gate, and loopback is the sandbox's own.
 
-use crate::support::Sandbox;
+use crate::support::{Backend, Sandbox};
 use bailiwick_event::AddressClass;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+on_every_backend! {
+    an_allowed_name_is_reached_with_and_without_a_proxy,
+    a_refusal_says_rule_resource_and_remedy_in_text_and_in_json,
+    without_a_policy_nothing_is_reached_by_any_way,
+    a_denied_host_stays_denied_in_every_spelling,
+    plain_http_is_decided_by_method_and_path,
+    a_smuggled_second_request_is_decided_as_well,
+    servers_inside_work_on_every_address_and_port,
+    a_granted_loopback_service_of_the_host_is_reached_at_its_port,
+    an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so,
+    a_published_port_leads_in,
+    a_public_name_with_a_private_address_is_refused,
+    a_client_that_does_not_connect_its_udp_socket_gets_its_answers,
+    the_name_of_a_tls_server_cannot_be_sent_late,
+}
 
 /// A server of the host: answers every connection with a fixed HTTP response, and remembers what
 /// it was sent.
@@ -66,10 +82,9 @@ fn policy(allow: &str, hosts: &str) -> String {
 const CURL: &str = "curl -sS -m 10 -o body -w '%{http_code}'";
 const DIRECT: &str = "curl --noproxy '*' -sS -m 10 -o body -w '%{http_code}'";
 
-#[test]
-fn an_allowed_name_is_reached_with_and_without_a_proxy() {
+fn an_allowed_name_is_reached_with_and_without_a_proxy(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(
+    let sandbox = Sandbox::on(on).policy(&policy(
         "",
         &format!("\"a.test\" = \"127.0.0.1:{}\"", host.port),
     ));
@@ -92,9 +107,8 @@ fn an_allowed_name_is_reached_with_and_without_a_proxy() {
     );
 }
 
-#[test]
-fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
-    let sandbox = Sandbox::new();
+fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json(on: Backend) {
+    let sandbox = Sandbox::on(on);
     for curl in [
         CURL,
         "curl --noproxy '*' --resolve b.test:80:1.2.3.4 -sS -m 10 -o body -w '%{http_code}'",
@@ -115,10 +129,9 @@ fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
     );
 }
 
-#[test]
-fn without_a_policy_nothing_is_reached_by_any_way() {
+fn without_a_policy_nothing_is_reached_by_any_way(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on(on);
     for way in [
         "curl -sS -m 5 http://example.com/",
         "curl --noproxy '*' -sS -m 5 http://example.com/",
@@ -148,10 +161,9 @@ fn without_a_policy_nothing_is_reached_by_any_way() {
     assert!(host.heard().is_empty(), "{:?}", host.heard());
 }
 
-#[test]
-fn a_denied_host_stays_denied_in_every_spelling() {
+fn a_denied_host_stays_denied_in_every_spelling(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network]\nallow = [\"*:*\"]\ndeny = [\"evil.test\", \"127.0.0.1\"]\n\
          [network.hosts]\n\"good.test\" = \"127.0.0.1:{}\"\n", host.port));
     for name in ["evil.test", "EVIL.test", "evil.test."] {
@@ -167,10 +179,9 @@ fn a_denied_host_stays_denied_in_every_spelling() {
     assert!(host.heard().iter().all(String::is_empty));
 }
 
-#[test]
-fn plain_http_is_decided_by_method_and_path() {
+fn plain_http_is_decided_by_method_and_path(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
          host = \"a.test\"\nmethods = [\"GET\"]\npaths = [\"/v1/**\"]\n", host.port));
     for curl in [CURL, DIRECT] {
@@ -200,10 +211,9 @@ fn plain_http_is_decided_by_method_and_path() {
     assert_eq!(heard, ["GET /v1/x HTTP/1.1"; 2]);
 }
 
-#[test]
-fn a_smuggled_second_request_is_decided_as_well() {
+fn a_smuggled_second_request_is_decided_as_well(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
          host = \"a.test\"\npaths = [\"/ok\"]\n", host.port));
     let script = r"
@@ -229,8 +239,7 @@ send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding : chunked\r\n\r\n0
     );
 }
 
-#[test]
-fn servers_inside_work_on_every_address_and_port() {
+fn servers_inside_work_on_every_address_and_port(on: Backend) {
     let script = r"
 import socket, threading
 for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('::1', 8081), ('127.0.0.1', 80)]:
@@ -239,17 +248,16 @@ for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('::1', 8081), ('12
     client = socket.create_connection(('::1' if ':' in address else '127.0.0.1', port), 5)
     peer, _ = server.accept(); peer.sendall(b'hi'); print(client.recv(2).decode())
 ";
-    let outcome = Sandbox::new().exec(["python3", "-c", script]);
+    let outcome = Sandbox::on(on).exec(["python3", "-c", script]);
     outcome
         .success()
         .stdout_is("hi\nhi\nhi\nhi\n")
         .nothing_refused();
 }
 
-#[test]
-fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
+fn a_granted_loopback_service_of_the_host_is_reached_at_its_port(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(&format!("\"localhost:{}\"", host.port), ""));
+    let sandbox = Sandbox::on(on).policy(&policy(&format!("\"localhost:{}\"", host.port), ""));
     for name in ["127.0.0.1", "localhost", "[::1]"] {
         sandbox
             .run(&format!("curl -g -sS -m 10 http://{name}:{}/", host.port))
@@ -258,14 +266,15 @@ fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
     }
 }
 
-#[test]
-fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so() {
+fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so(
+    on: Backend,
+) {
     let host = Host::start();
     for name in ["localhost", "127.0.0.1"] {
         let rule = format!("host = \"{name}:{}\"\nmethods = [\"GET\"]", host.port);
         let text = format!("extends = [\"default\"]\n[[network.http]]\n{rule}\n");
-        let open = Sandbox::new().policy(&text);
-        let bare = Sandbox::new().without_namespaces().policy(&text);
+        let open = Sandbox::on(on).policy(&text);
+        let bare = Sandbox::on(on).without_namespaces().policy(&text);
         for sandbox in [open, bare] {
             for way in ["--noproxy '*'", "--noproxy ''"] {
                 let curl = format!("curl {way} -sS -m 10");
@@ -295,14 +304,13 @@ fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_exp
     }
 }
 
-#[test]
-fn a_published_port_leads_in() {
+fn a_published_port_leads_in(on: Backend) {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap()
         .port();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network]\npublish = [\"127.0.0.1:{port}:3000\"]\n"
     ));
     let policy = sandbox.scratch().root().join("policy-1.toml");
@@ -333,8 +341,7 @@ fn a_published_port_leads_in() {
     assert!(child.wait().unwrap().success());
 }
 
-#[test]
-fn a_public_name_with_a_private_address_is_refused() {
+fn a_public_name_with_a_private_address_is_refused(on: Backend) {
     // No test may need a name server, but the host's own hosts file has such names: for this
     // machine (127.0.1.1, or a container's private address), or `ip6-localhost`.
     let hosts = std::fs::read_to_string("/etc/hosts").unwrap();
@@ -351,14 +358,13 @@ fn a_public_name_with_a_private_address_is_refused() {
         })
         .next()
         .expect("/etc/hosts names no private address but localhost's");
-    let sandbox = Sandbox::new().policy(&policy(&format!("\"{name}:*\""), ""));
+    let sandbox = Sandbox::on(on).policy(&policy(&format!("\"{name}:*\""), ""));
     sandbox
         .run(&format!("curl -sS -m 5 http://{name}:9/"))
         .refused_by("network.private-address");
 }
 
-#[test]
-fn a_client_that_does_not_connect_its_udp_socket_gets_its_answers() {
+fn a_client_that_does_not_connect_its_udp_socket_gets_its_answers(on: Backend) {
     let script = r"
 import socket
 for family, server in [(socket.AF_INET, '198.18.0.1'), (socket.AF_INET, '8.8.8.8'), (socket.AF_INET6, '2001:4860:4860::8888')]:
@@ -367,16 +373,15 @@ for family, server in [(socket.AF_INET, '198.18.0.1'), (socket.AF_INET, '8.8.8.8
     data, peer = s.recvfrom(512)
     print(data[:2].hex(), peer[0] == server, peer[1])
 ";
-    Sandbox::new()
+    Sandbox::on(on)
         .exec(["python3", "-c", script])
         .success()
         .stdout_is("1234 True 53\n".repeat(3).as_str());
 }
 
-#[test]
-fn the_name_of_a_tls_server_cannot_be_sent_late() {
+fn the_name_of_a_tls_server_cannot_be_sent_late(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(
+    let sandbox = Sandbox::on(on).policy(&policy(
         "",
         &format!("\"good.test\" = \"127.0.0.1:{}\"", host.port),
     ));
