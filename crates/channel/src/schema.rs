@@ -141,6 +141,10 @@ pub struct Setting {
     pub loopback: Vec<u16>,
     /// How many processes there may be.
     pub processes: Option<u64>,
+    /// How many files a process may have open.
+    pub open_files: Option<u64>,
+    /// How many bytes a file may have.
+    pub file_size: Option<u64>,
     /// How many bytes may be written outside of what appears of the host.
     pub scratch: Option<u64>,
 }

@@ -67,6 +67,7 @@ impl Agent {
                 .and_then(|()| self.listen(line))
                 .map_err(|error| ("a port of the loopback".to_owned(), error))
         });
+        self.jobs.hold_to(setting.open_files, setting.file_size);
         let said = match granted {
             Ok(()) => {
                 self.stages.mark("session");
@@ -122,7 +123,8 @@ impl Handler for Agent {
         Ok(ends.map_or(Opening::Refused, Opening::Leads))
     }
 
-    fn over(&mut self, _: u32, line: &mut Line) {
+    fn over(&mut self, id: u32, line: &mut Line) {
+        self.jobs.silence(id);
         self.jobs.tell(line);
     }
 

@@ -12,7 +12,8 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setrlimit,
+    setsid, wait,
 };
 use std::ffi::OsString;
 use std::io;
@@ -22,9 +23,9 @@ use std::os::unix::ffi::OsStringExt as _;
 const OWN: u32 = 0;
 
 /// Capabilities that programs keep (capability.h): those with which root manages its own files,
-/// processes and users. None with which it could change the machine's network, mounts, devices, clock
-/// or kernel, or look into this process.
-const KEPT: [u32; 17] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 24, 28, 31];
+/// processes and users. None with which it could change the machine's network, mounts, devices, clock,
+/// kernel or limits, or look into this process.
+const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
 /// What a command says.
 #[derive(Debug)]
@@ -51,6 +52,8 @@ struct Job {
 pub(crate) struct Jobs {
     running: Vec<Job>,
     null: Option<OwnedFd>,
+    /// What each process is held to.
+    limits: [Option<(Resource, u64)>; 2],
 }
 
 /// What a command gets, and what this process keeps of it.
@@ -102,6 +105,14 @@ fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
 }
 
 impl Jobs {
+    /// Holds every process of the commands that start from here on to these numbers.
+    pub(crate) fn hold_to(&mut self, open_files: Option<u64>, file_size: Option<u64>) {
+        self.limits = [
+            open_files.map(|most| (Resource::Nofile, most)),
+            file_size.map(|most| (Resource::Fsize, most)),
+        ];
+    }
+
     /// Starts a command; tells where that fails.
     pub(crate) fn start(&mut self, exec: Exec, line: &mut Line) {
         let job = exec.job;
@@ -146,7 +157,8 @@ impl Jobs {
             .each_ref()
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
-        let pid = program.start(&mut || become_ready(streams, terminal, umask))?;
+        let limits = self.limits;
+        let pid = program.start(&mut || become_ready(streams, terminal, umask, limits))?;
         for (stream, ends) in wired.outside {
             line.attach(stream, ends);
         }
@@ -223,6 +235,14 @@ impl Jobs {
         });
     }
 
+    /// A stream is over, so that nobody takes what a command still says on it: with the last reader gone
+    /// its pipe tells it so.
+    pub(crate) fn silence(&mut self, stream: u32) {
+        for job in &mut self.running {
+            job.outputs.retain(|output| output.stream != stream);
+        }
+    }
+
     /// Whether some command has ended that was not told.
     pub(crate) fn has_news(&self) -> bool {
         self.running.iter().any(|job| job.code.is_some())
@@ -256,6 +276,7 @@ fn become_ready(
     streams: [Option<BorrowedFd<'_>>; 3],
     terminal: Option<BorrowedFd<'_>>,
     umask: Mode,
+    limits: [Option<(Resource, u64)>; 2],
 ) -> Result<(), Errno> {
     setsid()?;
     if let Some(terminal) = terminal {
@@ -272,6 +293,13 @@ fn become_ready(
         rustix::stdio::dup2_stderr(stderr)?;
     }
     rustix::process::umask(umask);
+    for (resource, most) in limits.into_iter().flatten() {
+        let most = Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        setrlimit(resource, most)?;
+    }
     give_up()
 }
 

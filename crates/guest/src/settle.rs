@@ -7,7 +7,7 @@
 use crate::clock;
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fs::{Mode, OFlags};
-use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount, unmount};
 use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
@@ -135,8 +135,24 @@ fn limit(setting: &Setting) -> Result<(), Unsettled> {
     let Some(processes) = setting.processes else {
         return Ok(());
     };
+    // The kernel's own threads count as well.
+    let allowed = threads().map(|there| there.saturating_add(processes));
     step(
         "the limit of processes",
-        fs::write("/proc/sys/kernel/threads-max", processes.to_string()),
+        allowed.and_then(|allowed| {
+            fs::write("/proc/sys/kernel/threads-max", allowed.to_string())?;
+            // Root in here could set it anew; it cannot mount.
+            let settings = c"/proc/sys";
+            mount_bind_recursive(settings, settings)?;
+            let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
+            Ok(mount_remount(settings, flags, c"")?)
+        }),
     )
+}
+
+/// How many threads there are, those of the kernel included.
+fn threads() -> io::Result<u64> {
+    let load = fs::read_to_string("/proc/loadavg")?;
+    let all = load.split(['/', ' ']).nth(4).and_then(|n| n.parse().ok());
+    all.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }

@@ -24,6 +24,9 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long the monitor's end may come after that of the channel.
+const LAST: Duration = Duration::from_secs(2);
+
 /// A machine whose guest is complete.
 pub(crate) struct Vm {
     pub(crate) monitor: Box<dyn Running>,
@@ -37,6 +40,8 @@ pub(crate) struct Vm {
     pub(crate) code: Option<u8>,
     /// Whether the machine was ended from here.
     pub(crate) killed: bool,
+    /// Why the channel is over, where the monitor's own end follows.
+    pub(crate) over: Option<String>,
     /// The monitor's control.
     pub(crate) control: Control,
 }
@@ -94,6 +99,7 @@ impl Vm {
             terminals: HashMap::new(),
             code: None,
             killed: false,
+            over: None,
             control,
         };
         Ok((vm, counter))
@@ -127,6 +133,11 @@ impl Vm {
                 News::Ended { job, code }
             }
             Told::Over(_) if self.killed => News::Quiet,
+            // The monitor has ended: by what, it tells itself.
+            Told::Over(why) if self.has_monitor_news(LAST) => {
+                self.over = Some(why);
+                News::Quiet
+            }
             Told::Over(why) => {
                 self.kill();
                 News::Failed(Box::new(Failure::fault(format!(
@@ -167,11 +178,19 @@ impl Running for Vm {
                 Some(code) => News::Exited(code),
                 None if self.killed => News::Exited(code),
                 None => News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine ended by itself{}",
+                    "the virtual machine ended by itself{}{}",
+                    self.over
+                        .as_ref()
+                        .map_or_else(String::new, |why| format!(": {why}")),
                     self.last_words()
                 )))),
             }),
             Some(News::Stopped { .. }) => Some(News::Quiet),
+            Some(News::Limit(kind, seen)) => {
+                // Whatever it reaches ends it.
+                self.killed = true;
+                Some(News::Limit(kind, seen))
+            }
             other => other,
         })
     }

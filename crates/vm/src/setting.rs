@@ -41,6 +41,7 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
         .unwrap_or_default();
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
+    let limits = &launch.policy.limits;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
     Ok(Setting {
         now: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
@@ -66,12 +67,9 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
         files: files(launch, &hostname),
         hostname: hostname.into_bytes(),
         loopback: loopback_ports(&launch.policy.network),
-        processes: launch
-            .policy
-            .limits
-            .processes
-            .as_ref()
-            .map(|limit| limit.value),
+        processes: limits.processes.as_ref().map(|limit| limit.value),
+        open_files: limits.open_files.as_ref().map(|limit| limit.value),
+        file_size: limits.file_size.as_ref().map(|limit| limit.value),
         scratch: None,
     })
 }

@@ -1,6 +1,14 @@
 //! git clones over smart HTTP: a request for the references and posts for the objects.
 
 use crate::client::Client;
+use crate::support::Backend;
+
+on_every_backend! {
+    git_clones_as_it_does_without_a_sandbox,
+    git_clones_with_its_tls_inspected,
+    git_is_refused_a_host_that_is_not_in_the_policy,
+    git_is_refused_everything_without_a_policy,
+}
 
 const GIT: Client = Client {
     kind: "git",
@@ -19,14 +27,12 @@ const GIT: Client = Client {
     artefacts: &["commit", "hello/README"],
 };
 
-#[test]
-fn git_clones_as_it_does_without_a_sandbox() {
-    GIT.works_as_it_does_without_a_sandbox();
+fn git_clones_as_it_does_without_a_sandbox(on: Backend) {
+    GIT.works_as_it_does_without_a_sandbox(on);
 }
 
-#[test]
-fn git_clones_with_its_tls_inspected() {
-    GIT.works_with_its_tls_inspected();
+fn git_clones_with_its_tls_inspected(on: Backend) {
+    GIT.works_with_its_tls_inspected(on);
 }
 
 #[test]
@@ -34,12 +40,10 @@ fn git_clones_without_namespaces() {
     GIT.works_without_namespaces();
 }
 
-#[test]
-fn git_is_refused_a_host_that_is_not_in_the_policy() {
-    GIT.is_refused_a_host_that_is_not_in_the_policy("git.test");
+fn git_is_refused_a_host_that_is_not_in_the_policy(on: Backend) {
+    GIT.is_refused_a_host_that_is_not_in_the_policy(on, "git.test");
 }
 
-#[test]
-fn git_is_refused_everything_without_a_policy() {
-    GIT.is_refused_everything_without_a_policy();
+fn git_is_refused_everything_without_a_policy(on: Backend) {
+    GIT.is_refused_everything_without_a_policy(on);
 }

@@ -19,6 +19,17 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+#[path = "../clients/apt.rs"]
+mod apt;
+#[path = "../clients/client.rs"]
+mod client;
+#[path = "../clients/git.rs"]
+mod git;
+#[path = "../clients/npm.rs"]
+mod npm;
+#[path = "../clients/pip.rs"]
+mod pip;
+
 #[path = "../run/bodies.rs"]
 mod bodies;
 #[path = "../run/command.rs"]
@@ -58,7 +69,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::{Backend, Shared};
 
 /// Every promise that is tried here.
-const ALL: [(&str, &[Shared]); 16] = [
+const ALL: [(&str, &[Shared]); 20] = [
+    ("apt", apt::SHARED),
+    ("git", git::SHARED),
+    ("npm", npm::SHARED),
+    ("pip", pip::SHARED),
     ("bodies", bodies::SHARED),
     ("command", command::SHARED),
     ("dns", dns::SHARED),
