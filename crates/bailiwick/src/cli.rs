@@ -2,6 +2,7 @@
 //! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
 //! [`crate::rules`] and [`crate::image`].
 
+use crate::boot::BootArguments;
 use crate::image::ImageArguments;
 use crate::machine::MachineArguments;
 use crate::rules::RulesArguments;
@@ -70,6 +71,8 @@ pub(crate) enum Command {
     Rules(RulesArguments),
     /// Build, list, check and remove the images of micro-VMs
     Image(ImageArguments),
+    /// Start a machine with an empty policy, and show how long that takes
+    Boot(BootArguments),
     /// Show, give away or replace the certificate authority of this installation
     ///
     /// The gate issues certificates in its name for machines whose TLS the policy asks it to look
@@ -79,6 +82,9 @@ pub(crate) enum Command {
         command: CaCommand,
     },
     /// Show which layers this machine can give, and how to mend those that it cannot
+    ///
+    /// With `--backend vm` it starts machines and checks, from inside of them, that they are what they
+    /// are said to be. Exit codes: 0 all is as it should be; 1 something is not.
     Doctor(DoctorArguments),
     /// Change what only root can change, so that every layer and limit is to be had
     ///
@@ -518,8 +524,22 @@ mod tests;
 pub(crate) struct DoctorArguments {
     /// Try instead whether the programs of this machine trust, in a sandbox, the authority in whose
     /// name the gate looks into TLS
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["backend", "json", "junit", "only"])]
     pub(crate) tls: bool,
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
+    /// Of `--backend vm`: start a kernel even where a template of the machine can be copied
+    #[arg(long)]
+    pub(crate) cold: bool,
+    /// Of `--backend vm`: only checks whose names begin so; may be given again [default: all]
+    #[arg(long, value_name = "CHECK")]
+    pub(crate) only: Vec<String>,
+    /// Of `--backend vm`: one JSON object per check and line
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Of `--backend vm`: write the result as JUnit XML as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]

@@ -1,16 +1,41 @@
 //! `bailiwick doctor`.
 
+mod known;
+mod machines;
+mod report;
+mod server;
+mod starts;
 mod tls;
+mod vm;
+mod wheel;
 
 use crate::Done;
 use crate::cli::DoctorArguments;
+use crate::machine::Kind;
 use crate::output;
+use bailiwick_event::Failure;
 use bailiwick_process::State;
 
 /// Tries every layer and says what was found.
 pub(crate) fn doctor(arguments: &DoctorArguments) -> Done {
     if arguments.tls {
         return tls::tls();
+    }
+    // A shape without a machine is a mistake.
+    arguments.machine.backend(arguments.cold)?;
+    if arguments.machine.backend == Kind::Vm {
+        return vm::doctor(arguments);
+    }
+    let asked = [
+        ("--cold", arguments.cold),
+        ("--only", !arguments.only.is_empty()),
+        ("--json", arguments.json),
+        ("--junit", arguments.junit.is_some()),
+    ];
+    if let Some((flag, _)) = asked.iter().find(|(_, given)| *given) {
+        return Err(Failure::usage(format!(
+            "{flag} is of the checks of virtual machines\nhelp: add --backend vm"
+        )));
     }
     let mut missing = 0;
     let mut isolated = true;

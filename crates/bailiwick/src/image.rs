@@ -5,7 +5,7 @@ use crate::machine;
 use crate::output;
 use bailiwick_event::Failure;
 use bailiwick_vm::image::{self, Options, Progress, Role};
-use bailiwick_vm::{MachineShape, make_template};
+use bailiwick_vm::{MachineShape, make_template, probe};
 use clap::{Args, Subcommand};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::Path;
@@ -47,6 +47,12 @@ enum ImageCommand {
     /// Remove parts that no image names, unless a machine runs on them, and what interrupted builds
     /// have left
     Gc,
+    /// Start a machine on the processor itself, and fail where that does not run it
+    #[command(hide = true)]
+    Probe {
+        /// The image
+        image: String,
+    },
     /// Start a machine once and keep it as the template that runs copy
     Template {
         /// The image
@@ -72,6 +78,10 @@ pub(crate) fn image(arguments: &ImageArguments) -> Done {
         } => build(&cache, images, *force, mirror),
         ImageCommand::List { json } => list(&cache, *json),
         ImageCommand::Verify { images } => verify(&cache, images),
+        ImageCommand::Probe { image } => {
+            probe(image)?;
+            Ok(0)
+        }
         ImageCommand::Template {
             image,
             memory,
@@ -82,6 +92,7 @@ pub(crate) fn image(arguments: &ImageArguments) -> Done {
                 memory: *memory,
                 cpus: *cpus,
                 cold: true,
+                accelerator: None,
             })?;
             Ok(0)
         }

@@ -34,12 +34,23 @@ pub(crate) struct MachineArguments {
 }
 
 impl MachineArguments {
+    /// The machine that is asked for.
+    pub(crate) fn shape(&self, cold: bool) -> MachineShape {
+        let default = MachineShape::default();
+        MachineShape {
+            image: self.image.clone().unwrap_or(default.image),
+            memory: self.memory,
+            cpus: self.cpus.unwrap_or(default.cpus),
+            cold,
+            ..MachineShape::default()
+        }
+    }
+
     /// The backend.
     ///
     /// # Errors
     /// A flag of the other backend.
     pub(crate) fn backend(&self, cold: bool) -> Result<Box<dyn Backend>, Failure> {
-        let default = MachineShape::default();
         let asked = [
             ("--image", self.image.is_some()),
             ("--memory", self.memory.is_some()),
@@ -51,12 +62,7 @@ impl MachineArguments {
                  set limits in the policy ([limits] memory, cpu)"
             ))),
             (Kind::Process, None) => Ok(Box::new(ProcessBackend::new())),
-            (Kind::Vm, _) => Ok(Box::new(VmBackend::new(MachineShape {
-                image: self.image.clone().unwrap_or(default.image),
-                memory: self.memory,
-                cpus: self.cpus.unwrap_or(default.cpus),
-                cold,
-            }))),
+            (Kind::Vm, _) => Ok(Box::new(VmBackend::new(self.shape(cold)))),
         }
     }
 }

@@ -5,6 +5,7 @@
 #![cfg_attr(not(test), no_main)]
 
 mod bench;
+mod boot;
 mod ca;
 mod cli;
 mod completions;
@@ -83,6 +84,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Policy(arguments) => policy::policy(arguments),
         Command::Rules(arguments) => rules::rules(&arguments),
         Command::Image(arguments) => image::image(&arguments),
+        Command::Boot(arguments) => boot::boot(&arguments),
         Command::Ca { command } => ca::ca(&command),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Setup(arguments) => setup::setup(&arguments),

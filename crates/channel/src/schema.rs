@@ -139,14 +139,19 @@ pub struct Setting {
     pub files: Vec<(Vec<u8>, Vec<u8>)>,
     /// Ports of the host's loopback that can be reached.
     pub loopback: Vec<u16>,
-    /// How many processes there may be.
+    /// What the commands are held to.
+    pub bounds: Bounds,
+}
+
+/// What the commands of a session are held to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Processes and threads at one time.
     pub processes: Option<u64>,
-    /// How many files a process may have open.
-    pub open_files: Option<u64>,
-    /// How many bytes a file may have.
+    /// Bytes of one file.
     pub file_size: Option<u64>,
-    /// How many bytes may be written outside of what appears of the host.
-    pub scratch: Option<u64>,
+    /// Open files of one process.
+    pub open_files: Option<u64>,
 }
 
 /// Where the host's files come from.

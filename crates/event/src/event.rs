@@ -165,6 +165,20 @@ pub enum Act {
         /// Wall-clock nanoseconds from its start to its end.
         duration_ns: u64,
     },
+    /// A program was executed in the sandbox, as the sandbox's own kernel tells: a report, which a
+    /// program that governs that kernel could falsify.
+    Executed {
+        /// Its process, as the sandbox numbers it.
+        pid: u32,
+        /// The process's parent.
+        parent: u32,
+        /// The file that was loaded.
+        executable: Text,
+        /// Its words.
+        argv: Vec<Text>,
+        /// The folder in which it started.
+        cwd: Text,
+    },
     /// A name is looked up.
     Dns {
         /// The name as it stood in the question.
@@ -359,6 +373,7 @@ impl Act {
             | Self::Rules { .. } => Boundary::Session,
             Self::ExecStart { .. }
             | Self::ExecExit { .. }
+            | Self::Executed { .. }
             | Self::Enter { .. }
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } | Self::DnsResponse { .. } => Boundary::Dns,
@@ -389,7 +404,9 @@ impl Act {
             Self::SessionStart { workspace, .. } => format!("workspace {workspace}"),
             Self::SessionEnd { rows } => format!("{rows} rows"),
             Self::Overflow { lost } => format!("{lost} rows lost"),
-            Self::ExecStart { argv, .. } | Self::Enter { argv, .. } => {
+            Self::ExecStart { argv, .. }
+            | Self::Enter { argv, .. }
+            | Self::Executed { argv, .. } => {
                 let words: Vec<_> = argv.iter().map(ToString::to_string).collect();
                 words.join(" ")
             }

@@ -15,6 +15,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Overflow { .. }
         | Act::ExecStart { .. }
         | Act::ExecExit { .. }
+        | Act::Executed { .. }
         | Act::Enter { .. }
         | Act::Finding { .. }
         | Act::Rules { .. }

@@ -1,10 +1,11 @@
 //! What the guest does with what the host says. The host has made this machine and is trusted; programs
 //! in here never reach this process but through the kernel.
 
+use crate::audit::Audit;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
-use crate::settle::settle;
+use crate::settle::{rehearse, settle};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
@@ -15,10 +16,16 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Tokens of the loop: ended children, then the sockets of datagrams, then those of connections.
+/// Tokens of the loop: ended children, executions, then the sockets of datagrams, then those of connections.
 const CHILDREN: u32 = 0;
+const EXECUTIONS: u32 = 1;
 const DATAGRAMS: u32 = 1 << 8;
 const CONNECTIONS: u32 = 1 << 16;
+
+/// While more than this waits for the host executions are only counted, in bytes.
+const BUSY: usize = 512 * 1024;
+/// Records of the kernel's that are taken in one turn.
+const RECORDS: usize = 256;
 
 /// The agent.
 pub(crate) struct Agent {
@@ -26,6 +33,9 @@ pub(crate) struct Agent {
     jobs: Jobs,
     children: OwnedFd,
     stages: Stages,
+    audit: Audit,
+    /// Executions that were not told.
+    lost: u64,
     /// Connections that are listened for so far.
     listening: usize,
     done: bool,
@@ -39,10 +49,13 @@ impl Agent {
             jobs: Jobs::default(),
             children: children()?,
             stages,
+            audit: Audit::new()?,
+            lost: 0,
             listening: 0,
             done: false,
         };
         line.watch(&agent.children, CHILDREN)?;
+        line.watch(agent.audit.fd(), EXECUTIONS)?;
         for (token, socket) in (DATAGRAMS..).zip(agent.network.datagrams()) {
             line.watch(socket, token)?;
         }
@@ -59,15 +72,33 @@ impl Agent {
         Ok(())
     }
 
+    fn tell_of_executions(&mut self, line: &mut Line) {
+        for told in self.audit.take(RECORDS) {
+            if line.backlog() > BUSY {
+                self.lost += 1;
+                continue;
+            }
+            if self.lost > 0 {
+                line.send(&ToHost::Lost(std::mem::take(&mut self.lost)));
+            }
+            line.send(&told);
+        }
+    }
+
     fn begin(&mut self, setting: &Setting, line: &mut Line) {
+        // How long the host took, or how long the machine lay as a template, is no work of this side's.
+        self.stages.mark("wait");
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
-        let granted = settled.and_then(|()| {
+        let held = settled.and_then(|()| {
+            let held = self.jobs.hold(setting.bounds);
+            held.map_err(|error| ("the limits of commands".to_owned(), error))
+        });
+        let granted = held.and_then(|()| {
             self.network
                 .grant(&setting.loopback)
                 .and_then(|()| self.listen(line))
                 .map_err(|error| ("a port of the loopback".to_owned(), error))
         });
-        self.jobs.hold_to(setting.open_files, setting.file_size);
         let said = match granted {
             Ok(()) => {
                 self.stages.mark("session");
@@ -101,6 +132,9 @@ impl Handler for Agent {
             }
             ToGuest::Ping(number) => line.send(&ToHost::Pong(number)),
             ToGuest::Quiesce => {
+                end_all();
+                // What cannot be done now is done when there is a setting, or fails then.
+                let _ = rehearse();
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }
@@ -134,6 +168,7 @@ impl Handler for Agent {
                 let _ = rustix::io::read(&self.children, &mut [0; 1024]);
                 self.jobs.collect(line);
             }
+            EXECUTIONS => self.tell_of_executions(line),
             CONNECTIONS.. => self.network.accept((token - CONNECTIONS) as usize, line)?,
             _ => {
                 let socket = self.network.datagram((token - DATAGRAMS) as usize);

@@ -19,6 +19,8 @@ const CHANNEL: &[u8] = b"p1";
 
 /// Runs the machine to its end.
 pub(crate) fn run() -> ! {
+    let mut stages = Stages::default();
+    stages.mark("kernel");
     rustix::process::umask(Mode::empty());
     // The kernel's log is what the host keeps of a machine that has not spoken. Programs have no such
     // device.
@@ -28,7 +30,7 @@ pub(crate) fn run() -> ! {
         OFlags::WRONLY | OFlags::CLOEXEC,
         Mode::empty(),
     );
-    if let Err((what, error)) = start(begun) {
+    if let Err((what, error)) = start(begun, stages) {
         let line = format!("bailiwick-guest: {what}: {error}\n");
         let _ = log.map(|log| rustix::io::write(log, line.as_bytes()));
     }
@@ -44,8 +46,7 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
     }
 }
 
-fn start(begun: Result<(), Errno>) -> Result<(), (&'static str, io::Error)> {
-    let mut stages = Stages::default();
+fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static str, io::Error)> {
     begun.step("the kernel's file systems")?;
     stages.mark("base");
     root::image().step("the image")?;

@@ -3,8 +3,9 @@
 //! Decision: an end is told behind everything that was said before it. The channel keeps its order, so
 //! that whoever hears of the end has heard all the rest.
 
+use crate::bounds::{Held, starved};
 use crate::terminal;
-use bailiwick_channel::schema::{Exec, Size, Stream, ToHost};
+use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
 use bailiwick_channel::{Ends, Line};
 use bailiwick_process::guest::{NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -12,8 +13,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setrlimit,
-    setsid, wait,
+    Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
 };
 use std::ffi::OsString;
 use std::io;
@@ -23,8 +23,8 @@ use std::os::unix::ffi::OsStringExt as _;
 const OWN: u32 = 0;
 
 /// Capabilities that programs keep (capability.h): those with which root manages its own files,
-/// processes and users. None with which it could change the machine's network, mounts, devices, clock,
-/// kernel or limits, or look into this process.
+/// processes and users. None with which it could change the machine's network, mounts, devices, clock
+/// or kernel, raise its limits, or look into this process.
 const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
 /// What a command says.
@@ -51,9 +51,8 @@ struct Job {
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     running: Vec<Job>,
+    held: Held,
     null: Option<OwnedFd>,
-    /// What each process is held to.
-    limits: [Option<(Resource, u64)>; 2],
 }
 
 /// What a command gets, and what this process keeps of it.
@@ -105,14 +104,6 @@ fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
 }
 
 impl Jobs {
-    /// Holds every process of the commands that start from here on to these numbers.
-    pub(crate) fn hold_to(&mut self, open_files: Option<u64>, file_size: Option<u64>) {
-        self.limits = [
-            open_files.map(|most| (Resource::Nofile, most)),
-            file_size.map(|most| (Resource::Fsize, most)),
-        ];
-    }
-
     /// Starts a command; tells where that fails.
     pub(crate) fn start(&mut self, exec: Exec, line: &mut Line) {
         let job = exec.job;
@@ -157,8 +148,8 @@ impl Jobs {
             .each_ref()
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
-        let limits = self.limits;
-        let pid = program.start(&mut || become_ready(streams, terminal, umask, limits))?;
+        let held = &self.held;
+        let pid = program.start(&mut || become_ready(streams, terminal, umask, held))?;
         for (stream, ends) in wired.outside {
             line.attach(stream, ends);
         }
@@ -169,6 +160,12 @@ impl Jobs {
             master: wired.master,
             code: None,
         });
+        Ok(())
+    }
+
+    /// Holds the commands to come to bounds.
+    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<()> {
+        self.held = Held::new(bounds)?;
         Ok(())
     }
 
@@ -214,6 +211,12 @@ impl Jobs {
             if number == OWN {
                 // Nothing is left when the end is told, and nobody holds a pipe open.
                 end_all();
+            }
+            if status.terminating_signal() == Some(libc::SIGKILL) {
+                match starved() {
+                    0 => {}
+                    ended => line.send(&ToHost::OutOfMemory(ended)),
+                }
             }
         }
         self.tell(line);
@@ -276,7 +279,7 @@ fn become_ready(
     streams: [Option<BorrowedFd<'_>>; 3],
     terminal: Option<BorrowedFd<'_>>,
     umask: Mode,
-    limits: [Option<(Resource, u64)>; 2],
+    held: &Held,
 ) -> Result<(), Errno> {
     setsid()?;
     if let Some(terminal) = terminal {
@@ -293,13 +296,7 @@ fn become_ready(
         rustix::stdio::dup2_stderr(stderr)?;
     }
     rustix::process::umask(umask);
-    for (resource, most) in limits.into_iter().flatten() {
-        let most = Rlimit {
-            current: Some(most),
-            maximum: Some(most),
-        };
-        setrlimit(resource, most)?;
-    }
+    held.enter()?;
     give_up()
 }
 

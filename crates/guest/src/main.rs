@@ -1,11 +1,15 @@
-//! The one static binary of a Linux guest: PID 1 and its agent.
+//! The one static binary of a Linux guest: PID 1 and its agent, and what `bailiwick doctor` runs in a
+//! machine.
 //!
 //! Decision: nothing is started on the way to the first command, no shell, no tool, no poll: every
 //! step of the start is a system call of this process, and each is timed by the guest's own clock.
 
 mod agent;
+mod audit;
+mod bounds;
 mod clock;
 mod datagrams;
+mod doctor;
 mod init;
 mod jobs;
 mod network;
@@ -21,6 +25,17 @@ fn main() -> ExitCode {
     if rustix::process::getpid().as_raw_nonzero().get() == 1 {
         init::run()
     }
-    eprintln!("bailiwick-guest: this is the first program of a virtual machine, and only that");
-    ExitCode::from(2)
+    let words = std::env::args_os().skip(1);
+    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    match words.next().as_deref() {
+        Some("doctor") => doctor::run(words),
+        Some("stream") => doctor::stream(words),
+        _ => {
+            eprintln!(
+                "bailiwick-guest: this is the first program of a virtual machine; besides, it can be \
+                 asked for `doctor` and `stream`"
+            );
+            ExitCode::from(2)
+        }
+    }
 }

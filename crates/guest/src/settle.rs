@@ -7,7 +7,7 @@
 use crate::clock;
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fs::{Mode, OFlags};
-use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount, unmount};
+use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, unmount};
 use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
@@ -64,7 +64,7 @@ pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
             step(from.display().to_string(), link(from, to))?;
         }
     }
-    limit(setting)
+    Ok(())
 }
 
 fn link(from: &Path, to: &Path) -> io::Result<()> {
@@ -76,14 +76,30 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Replaces a file, which may be a link of the image.
 fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    match path.symlink_metadata() {
+        // What lies above the image already is written in place: that is a tenth of replacing it.
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => fs::remove_file(path)?,
+        Err(_) => {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+        }
     }
     fs::write(path, contents)
+}
+
+/// Makes the files that every setting writes, so that they lie above the image before there is one.
+pub(crate) fn rehearse() -> io::Result<()> {
+    for path in [
+        "/etc/hostname",
+        "/etc/hosts",
+        "/etc/resolv.conf",
+        "/etc/machine-id",
+    ] {
+        write(Path::new(path), b"")?;
+    }
+    Ok(())
 }
 
 /// Has the host's files appear at their places.
@@ -128,31 +144,4 @@ fn place(base: &Path, shown: &Shown) -> io::Result<()> {
         drop(rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?);
     }
     Ok(mount_bind_recursive(base.join(below), path)?)
-}
-
-/// Holds the programs to their number; this process is not counted.
-fn limit(setting: &Setting) -> Result<(), Unsettled> {
-    let Some(processes) = setting.processes else {
-        return Ok(());
-    };
-    // The kernel's own threads count as well.
-    let allowed = threads().map(|there| there.saturating_add(processes));
-    step(
-        "the limit of processes",
-        allowed.and_then(|allowed| {
-            fs::write("/proc/sys/kernel/threads-max", allowed.to_string())?;
-            // Root in here could set it anew; it cannot mount.
-            let settings = c"/proc/sys";
-            mount_bind_recursive(settings, settings)?;
-            let flags = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID;
-            Ok(mount_remount(settings, flags, c"")?)
-        }),
-    )
-}
-
-/// How many threads there are, those of the kernel included.
-fn threads() -> io::Result<u64> {
-    let load = fs::read_to_string("/proc/loadavg")?;
-    let all = load.split(['/', ' ']).nth(4).and_then(|n| n.parse().ok());
-    all.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }

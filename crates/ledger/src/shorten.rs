@@ -27,6 +27,16 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
                 string(layer, limit);
             }
         }
+        Act::Executed {
+            executable,
+            argv,
+            cwd,
+            ..
+        } => {
+            text(executable, limit);
+            shorten_argv(argv, limit);
+            text(cwd, limit);
+        }
         Act::ExecStart { argv, cwd } | Act::Enter { argv, cwd, .. } => {
             shorten_argv(argv, limit);
             text(cwd, limit);

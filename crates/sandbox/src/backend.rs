@@ -209,6 +209,8 @@ pub enum News {
     Limit(LimitKind, u64),
     /// So many refusals were too many to be told.
     Lost(u64),
+    /// Something happened in the sandbox that its backend only sees.
+    Seen(Box<Act>),
     /// The sandbox cannot go on.
     Failed(Box<Failure>),
     /// The backend refused an act, as the policy says.

@@ -244,6 +244,7 @@ impl Supervisor {
                 self.reached |= matches!(kind, LimitKind::Memory | LimitKind::Disk);
                 self.limit(kind, observed);
             }
+            News::Seen(act) => self.guard.note(*act, happened()),
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
         }

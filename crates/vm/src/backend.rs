@@ -3,6 +3,7 @@
 
 use crate::booted;
 use crate::host;
+use crate::image::Hold;
 use crate::jail;
 use crate::machine::Ram;
 use crate::orders::{Order, Told};
@@ -176,7 +177,9 @@ impl Begun for Pending {
                 "the template of this machine could not be used, so it was started anew: {failure}"
             ));
         }
-        self.session.begin(started, wires)
+        let memory = self.start.machine.memory;
+        let hold = self.start.image.hold()?;
+        self.session.begin(started, wires, memory, hold)
     }
 }
 
@@ -191,7 +194,13 @@ struct Session {
 
 impl Session {
     /// Waits for the guest and gives it the command.
-    fn begin(self, started: Started, wires: Wires) -> Result<Started, Failure> {
+    fn begin(
+        self,
+        started: Started,
+        wires: Wires,
+        memory: u64,
+        hold: Hold,
+    ) -> Result<Started, Failure> {
         let Started {
             running,
             sockets,
@@ -199,9 +208,10 @@ impl Session {
             notices,
             ..
         } = started;
-        let (mut vm, counter) = Vm::new(running, wires.console, wires.control)?;
+        let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         host::serve(wires.channel, counter, inside, Some(self.setting))
             .map_err(fault("the channel"))?;
+        vm.hold = Some(hold);
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
         let mut master = None;
         if let Some(mut exec) = self.command {

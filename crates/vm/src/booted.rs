@@ -17,9 +17,18 @@ const LAST: Duration = Duration::from_secs(2);
 /// # Errors
 /// A [`Failure`] with what the machine said last.
 pub(crate) fn wait(vm: &mut Vm, is: impl Fn(&Told) -> bool) -> Result<Told, Failure> {
+    wait_for(vm, PATIENCE, is)
+}
+
+/// The same, no longer than this.
+pub(crate) fn wait_for(
+    vm: &mut Vm,
+    patience: Duration,
+    is: impl Fn(&Told) -> bool,
+) -> Result<Told, Failure> {
     let began = Instant::now();
     loop {
-        let left = PATIENCE.saturating_sub(began.elapsed());
+        let left = patience.saturating_sub(began.elapsed());
         let timeout = Timespec::try_from(left).ok();
         let mut fds = [PollFd::new(&vm.both, PollFlags::IN)];
         match poll(&mut fds, timeout.as_ref()) {
@@ -27,7 +36,7 @@ pub(crate) fn wait(vm: &mut Vm, is: impl Fn(&Told) -> bool) -> Result<Told, Fail
                 let tail = vm.said.tail(8);
                 return Err(Failure::fault(format!(
                     "the virtual machine is not up after {} seconds{tail}",
-                    PATIENCE.as_secs()
+                    patience.as_secs()
                 )));
             }
             Ok(_) => {}

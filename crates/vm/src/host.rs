@@ -4,6 +4,7 @@
 
 use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
+use crate::setting::now;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Exec, Open, Setting, Stream, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
@@ -139,7 +140,9 @@ impl Host {
 
 impl Handler for Host {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
-        if let Some(setting) = self.setting.take() {
+        if let Some(mut setting) = self.setting.take() {
+            // A machine that starts takes a second to get here.
+            setting.now = now();
             line.send(&ToGuest::Begin(setting));
         }
         Ok(())
@@ -150,7 +153,8 @@ impl Handler for Host {
             ToHost::Waiting(stages) if stages.len() > 64 => return Err(Violation::Turn.into()),
             ToHost::Waiting(stages) => Told::Waiting(stages),
             ToHost::Quiet => Told::Quiet,
-            ToHost::Pong(_) | ToHost::OutOfMemory(_) => return Ok(()),
+            ToHost::OutOfMemory(_) => Told::OutOfMemory,
+            ToHost::Pong(_) => return Ok(()),
             ToHost::Ready(stages) => Told::Ready(stages),
             ToHost::Failed { what, errno } => Told::Failed { what, errno },
             ToHost::NoFolder { job, errno } => Told::NoFolder { job, errno },
@@ -166,7 +170,8 @@ impl Handler for Host {
                 }
                 return Ok(());
             }
-            ToHost::Executed(_) | ToHost::Lost(_) => return Ok(()),
+            ToHost::Executed(executed) => Told::Executed(executed),
+            ToHost::Lost(lost) => Told::Lost(lost),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);
                 if let Some((socket, token)) = new {

@@ -1,6 +1,7 @@
 //! What the monitor is given of the host, and what of the policy is the guest's: the system's folders
 //! are the image's, everything else that the policy grants appears at its own path.
 
+use crate::accelerator::{Accelerator, DEVICE};
 use crate::image::Image;
 use crate::machine;
 use bailiwick_event::Failure;
@@ -51,7 +52,7 @@ pub(crate) fn monitor() -> Result<PathBuf, Failure> {
 }
 
 /// What the monitor needs for itself.
-pub(crate) fn own(image: &Image, initrd: &Path) -> Vec<Own> {
+pub(crate) fn own(image: &Image, initrd: &Path, accelerator: Accelerator) -> Vec<Own> {
     let read = |source: &Path, at: &str| Own {
         source: source.to_path_buf(),
         at: at.into(),
@@ -65,6 +66,13 @@ pub(crate) fn own(image: &Image, initrd: &Path) -> Vec<Own> {
     all.push(read(&image.kernel, machine::KERNEL));
     all.push(read(initrd, machine::INITRD));
     all.push(read(&image.rootfs, machine::ROOT));
+    if accelerator == Accelerator::Kvm {
+        all.push(Own {
+            source: DEVICE.into(),
+            at: DEVICE.into(),
+            access: OwnAccess::Device,
+        });
+    }
     all
 }
 
@@ -76,7 +84,7 @@ pub(crate) fn policy(policy: &Effective) -> Effective {
     let limits = &policy.limits;
     held.limits = Limits {
         wall: limits.wall.clone(),
-        file_size: limits.file_size.clone(),
+        cpu: limits.cpu.clone(),
         disk: limits.disk.clone(),
         ..Limits::default()
     };

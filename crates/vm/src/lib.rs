@@ -8,6 +8,7 @@
 
 mod accelerator;
 mod backend;
+mod boot;
 mod booted;
 mod control;
 mod host;
@@ -27,7 +28,8 @@ mod stdio;
 mod template;
 mod warm;
 
-pub use accelerator::Accelerator;
+pub use accelerator::{Accelerator, Found};
 pub use backend::VmBackend;
-pub use making::make_template;
+pub use boot::{Boot, BootStage, Side, boot, kernel_words};
+pub use making::{make_template, probe};
 pub use shape::MachineShape;

@@ -50,19 +50,22 @@ fn clock() -> Option<u64> {
     Some((value * 1000.0) as u64)
 }
 
-impl Machine {
-    /// The kernel's own words.
-    fn append(&self) -> String {
-        let mut words =
-            "console=ttyS0 quiet loglevel=3 reboot=t panic=-1 random.trust_cpu=on".to_owned();
-        if self.accelerator == Accelerator::Tcg
-            && let Some(clock) = clock()
-        {
+/// The kernel's own words.
+pub(crate) fn append(accelerator: Accelerator) -> String {
+    let mut words =
+        "console=ttyS0 quiet loglevel=3 reboot=t panic=-1 random.trust_cpu=on".to_owned();
+    if accelerator == Accelerator::Tcg {
+        // A translation is found by its address: where each process has its programs elsewhere,
+        // every one of them is translated anew, which takes six times as long as running it.
+        words.push_str(" norandmaps");
+        if let Some(clock) = clock() {
             words.push_str(&format!(" tsc_early_khz={clock}"));
         }
-        words
     }
+    words
+}
 
+impl Machine {
     /// The words by which QEMU is started: its stdin is the channel, its stdout its own control, its
     /// stderr the console.
     pub(crate) fn words(&self, qemu: &Path) -> Vec<OsString> {
@@ -135,7 +138,7 @@ impl Machine {
             "-initrd",
             INITRD,
             "-append",
-            &self.append(),
+            &append(self.accelerator),
         ]
         .map(str::to_owned)
         .into();

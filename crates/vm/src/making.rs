@@ -1,22 +1,37 @@
 //! Makes a template: starts a machine that shows nothing of the user's, waits until its guest does, and
 //! keeps its memory and its devices' state.
 
+use crate::accelerator::Accelerator;
 use crate::backend::sandbox;
 use crate::booted;
 use crate::host;
 use crate::jail;
 use crate::machine::Ram;
 use crate::orders::{Order, Told};
-use crate::running::Vm;
+use crate::running::{Vm, exec};
 use crate::shape::MachineShape;
 use crate::start::Start;
 use bailiwick_channel::schema::ToGuest;
 use bailiwick_event::Failure;
-use bailiwick_sandbox::{Running as _, Started};
+use bailiwick_sandbox::{Invocation, Running as _, Started};
 use rustix::fd::AsFd as _;
 use serde_json::json;
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
+
+/// Lines of shell that run before the machine is kept: what they read is in its memory then, and no run
+/// reads it again. They are what every session starts with.
+const WARM: [&str; 4] = [
+    "true; cat /dev/null; ls / >/dev/null; echo",
+    "git --version",
+    "python3 -c pass",
+    "node -e 0",
+];
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How long a guest may take where a processor runs it: twenty times what it takes.
+const PROBE: Duration = Duration::from_secs(4);
 
 /// Makes the template of a shape, unless it is there. The calling process has one thread.
 ///
@@ -31,6 +46,31 @@ pub fn make_template(shape: &MachineShape) -> Result<(), Failure> {
         .map(drop)
 }
 
+/// Whether a guest runs on the processor itself. The calling process has one thread.
+///
+/// # Errors
+/// A [`Failure`] where none does.
+pub fn probe(image: &str) -> Result<(), Failure> {
+    let shape = MachineShape {
+        image: image.to_owned(),
+        memory: Some(256 << 20),
+        accelerator: Some(Accelerator::Kvm),
+        ..MachineShape::default()
+    };
+    let start = shape.start(jail::nothing(), None, "/".into(), false)?;
+    let (mut begun, wires) = start.begin(sandbox()?, Ram::Anonymous, None)?;
+    let _ = begun.go();
+    let Started {
+        running, inside, ..
+    } = begun.ready()?;
+    let memory = start.machine.memory;
+    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
+    host::serve(wires.channel, counter, inside, None).map_err(channel)?;
+    let said = booted::wait_for(&mut vm, PROBE, |told| matches!(told, Told::Waiting(_)));
+    vm.kill();
+    said.map(drop)
+}
+
 fn channel(error: std::io::Error) -> Failure {
     Failure::fault(format!("the channel: {error}"))
 }
@@ -42,9 +82,25 @@ fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
     let Started {
         running, inside, ..
     } = begun.ready()?;
-    let (mut vm, counter) = Vm::new(running, wires.console, wires.control)?;
+    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, start.machine.memory)?;
     host::serve(wires.channel, counter, inside, None).map_err(channel)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;
+    for (job, line) in (1..).zip(WARM) {
+        let environment = [("PATH".into(), PATH.into())];
+        let command = Invocation {
+            argv: &["sh".into(), "-c".into(), line.into()],
+            cwd: Path::new("/"),
+            environment: &environment,
+        };
+        let order = Order::Exec {
+            exec: Box::new(exec(job, &command, 0o022)),
+            streams: [const { None }; 3],
+            terminal: None,
+        };
+        vm.desk.order(order).map_err(channel)?;
+        // A program that the image does not have is not missed.
+        booted::wait(&mut vm, |told| matches!(told, Told::Ended { .. }))?;
+    }
     vm.desk
         .order(Order::Send(ToGuest::Quiesce))
         .map_err(channel)?;

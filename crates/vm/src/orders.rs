@@ -2,7 +2,7 @@
 //! what became of them the other. Each way has a descriptor that is readable when there is something.
 
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -59,6 +59,12 @@ pub(crate) enum Told {
         job: u32,
         code: u8,
     },
+    /// A program was executed.
+    Executed(Box<Executed>),
+    /// So many executions were not told.
+    Lost(u64),
+    /// The guest's kernel has ended a command because memory ran out.
+    OutOfMemory,
     /// The channel is over.
     Over(String),
 }

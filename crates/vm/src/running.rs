@@ -2,12 +2,13 @@
 //! monitor are one stream of news.
 
 use crate::control::Control;
+use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::stdio::{ends, make_plain, modes, open_master, size_of};
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Stream, ToGuest};
-use bailiwick_event::Failure;
+use bailiwick_channel::schema::{Exec, Executed, Stream, ToGuest};
+use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running};
 use rustix::event::epoll;
@@ -17,15 +18,12 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::termios::{isatty, tcgetattr};
 use signal_hook::consts::signal::{SIGKILL, SIGWINCH};
 use std::collections::HashMap;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::SocketAddr;
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// How long the monitor's end may come after that of the channel.
-const LAST: Duration = Duration::from_secs(2);
 
 /// A machine whose guest is complete.
 pub(crate) struct Vm {
@@ -36,14 +34,28 @@ pub(crate) struct Vm {
     pub(crate) both: OwnedFd,
     /// The terminals of commands, on the guest's side.
     pub(crate) terminals: HashMap<u32, OwnedFd>,
+    /// The machine's memory, in bytes.
+    pub(crate) memory: u64,
     /// How the machine's own command ended.
     pub(crate) code: Option<u8>,
     /// Whether the machine was ended from here.
     pub(crate) killed: bool,
-    /// Why the channel is over, where the monitor's own end follows.
-    pub(crate) over: Option<String>,
     /// The monitor's control.
     pub(crate) control: Control,
+    /// Keeps the image's parts where they are; none while no session has begun.
+    pub(crate) hold: Option<Hold>,
+}
+
+/// How long the monitor's end may come after that of the channel.
+const LAST: Duration = Duration::from_millis(500);
+
+/// What is said of a monitor that ended with this code.
+fn ended_by(code: u8) -> String {
+    match code {
+        0 => "the guest has powered off".to_owned(),
+        129.. => format!("its monitor (QEMU) was ended by signal {}", code - 128),
+        code => format!("its monitor (QEMU) ended with code {code}"),
+    }
 }
 
 /// The words and variables of a command, as the guest is told them.
@@ -56,12 +68,38 @@ pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
         environment: command
             .environment
             .iter()
-            .map(|(name, value)| (bytes(name), bytes(value)))
+            .map(|(name, value)| match name.as_bytes() {
+                b"PATH" => (bytes(name), with_image(value.as_bytes())),
+                _ => (bytes(name), bytes(value)),
+            })
             .collect(),
         umask,
         streams: [Stream::Null; 3],
         terminal: None,
     }
+}
+
+/// Folders of the image with programs that Debian's own search path does not have: the prepared Python
+/// environment, and agents.
+const IMAGE: &[u8] = b"/opt/ai-clis/bin:/opt/venv/bin";
+
+/// Where Debian has programs.
+const SYSTEM: [&[u8]; 6] = [
+    b"/usr/local/sbin",
+    b"/usr/local/bin",
+    b"/usr/sbin",
+    b"/usr/bin",
+    b"/sbin",
+    b"/bin",
+];
+
+/// The caller's search path with the image's folders before those of the system: behind the user's own,
+/// so that what he has put first stays first.
+fn with_image(path: &[u8]) -> Vec<u8> {
+    let folders: Vec<&[u8]> = path.split(|byte| *byte == b':').collect();
+    let at = folders.iter().position(|folder| SYSTEM.contains(folder));
+    let (own, system) = folders.split_at(at.unwrap_or(folders.len()));
+    [own, &[IMAGE], system].concat().join(&b':')
 }
 
 /// A descriptor that is readable when one of two is.
@@ -86,6 +124,7 @@ impl Vm {
         monitor: Box<dyn Running>,
         console: OwnedFd,
         control: Control,
+        memory: u64,
     ) -> Result<(Self, Counter), Failure> {
         let fault = |error: io::Error| Failure::fault(format!("the virtual machine: {error}"));
         let said = Said::listen(console).map_err(fault)?;
@@ -97,10 +136,11 @@ impl Vm {
             said,
             both,
             terminals: HashMap::new(),
+            memory,
             code: None,
             killed: false,
-            over: None,
             control,
+            hold: None,
         };
         Ok((vm, counter))
     }
@@ -113,6 +153,31 @@ impl Vm {
     /// Whether the monitor has news, now or within this time.
     pub(crate) fn has_monitor_news(&self, within: Duration) -> bool {
         is_readable(self.monitor.news_fd(), within)
+    }
+
+    /// The channel is over: the monitor has ended, or the guest has broken the protocol.
+    fn over(&mut self, why: &str) -> News {
+        let ended = match self.has_monitor_news(LAST) {
+            true => self.monitor.news(),
+            false => Ok(Some(News::Quiet)),
+        };
+        let what = match ended {
+            Ok(Some(News::Exited(code))) => ended_by(code),
+            Ok(Some(News::Limit(kind, seen))) => return self.limited(kind, seen),
+            Ok(None) | Err(_) => "its monitor was ended from outside".to_owned(),
+            Ok(Some(_)) => format!("it cannot be talked to: {why}"),
+        };
+        self.kill();
+        let tail = self.last_words();
+        News::Failed(Box::new(Failure::fault(format!(
+            "the virtual machine ended before its command: {what}{tail}"
+        ))))
+    }
+
+    /// The monitor has reached a limit that it is held to for the guest: that is its end, and no fault.
+    fn limited(&mut self, kind: LimitKind, seen: u64) -> News {
+        self.killed = true;
+        News::Limit(kind, seen)
     }
 
     fn took(&mut self, told: Told) -> News {
@@ -132,19 +197,12 @@ impl Vm {
                 self.terminals.remove(&job);
                 News::Ended { job, code }
             }
+            Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
+            Told::Lost(lost) => News::Lost(lost),
+            // What was seen is all that there is.
+            Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
             Told::Over(_) if self.killed => News::Quiet,
-            // The monitor has ended: by what, it tells itself.
-            Told::Over(why) if self.has_monitor_news(LAST) => {
-                self.over = Some(why);
-                News::Quiet
-            }
-            Told::Over(why) => {
-                self.kill();
-                News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine cannot be talked to any more: {why}{}",
-                    self.last_words()
-                ))))
-            }
+            Told::Over(why) => self.over(&why),
             Told::Failed { what, errno } => {
                 let error = io::Error::from_raw_os_error(errno);
                 News::Failed(Box::new(Failure::fault(format!(
@@ -152,6 +210,18 @@ impl Vm {
                 ))))
             }
         }
+    }
+}
+
+/// What the guest says of a program, as a row.
+fn seen(executed: Executed) -> Act {
+    let text = |bytes: Vec<u8>| Text::from(OsString::from_vec(bytes).as_os_str());
+    Act::Executed {
+        pid: executed.pid,
+        parent: executed.parent,
+        executable: text(executed.path),
+        argv: executed.argv.into_iter().map(text).collect(),
+        cwd: text(executed.cwd),
     }
 }
 
@@ -178,19 +248,13 @@ impl Running for Vm {
                 Some(code) => News::Exited(code),
                 None if self.killed => News::Exited(code),
                 None => News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine ended by itself{}{}",
-                    self.over
-                        .as_ref()
-                        .map_or_else(String::new, |why| format!(": {why}")),
+                    "the virtual machine ended before its command: {}{}",
+                    ended_by(code),
                     self.last_words()
                 )))),
             }),
             Some(News::Stopped { .. }) => Some(News::Quiet),
-            Some(News::Limit(kind, seen)) => {
-                // Whatever it reaches ends it.
-                self.killed = true;
-                Some(News::Limit(kind, seen))
-            }
+            Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
             other => other,
         })
     }
@@ -271,4 +335,21 @@ impl Inside for IntoGuest {
 /// The way into the guest's network.
 pub(crate) fn into_guest(desk: &Desk) -> Arc<dyn Inside> {
     Arc::new(IntoGuest(desk.messenger()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_image;
+
+    #[test]
+    fn the_images_own_programs_come_before_the_systems_and_behind_the_users() {
+        let with = |path: &str| String::from_utf8(with_image(path.as_bytes())).unwrap();
+        let image = "/opt/ai-clis/bin:/opt/venv/bin";
+        assert_eq!(
+            with("/usr/local/go/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin"),
+            format!("/usr/local/go/bin:/root/.cargo/bin:{image}:/usr/local/bin:/usr/bin")
+        );
+        assert_eq!(with("/bin"), format!("{image}:/bin"));
+        assert_eq!(with("/home/u/bin"), format!("/home/u/bin:{image}"));
+    }
 }

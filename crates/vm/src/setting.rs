@@ -1,6 +1,6 @@
 //! What a guest is told of its session before the first command.
 
-use bailiwick_channel::schema::{Setting, Share, Shown};
+use bailiwick_channel::schema::{Bounds, Setting, Share, Shown};
 use bailiwick_event::Failure;
 use bailiwick_gate::NAMESERVER_V4;
 use bailiwick_policy::network::loopback_ports;
@@ -36,15 +36,12 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The setting of one session.
 pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Failure> {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
-    let limits = &launch.policy.limits;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
+    let limits = &launch.policy.limits;
     Ok(Setting {
-        now: u64::try_from(now.as_nanos()).unwrap_or(u64::MAX),
+        now: now(),
         entropy: entropy.to_vec(),
         machine: format!("{}\n", hex(&machine)).into_bytes(),
         shown: granted
@@ -67,11 +64,18 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
         files: files(launch, &hostname),
         hostname: hostname.into_bytes(),
         loopback: loopback_ports(&launch.policy.network),
-        processes: limits.processes.as_ref().map(|limit| limit.value),
-        open_files: limits.open_files.as_ref().map(|limit| limit.value),
-        file_size: limits.file_size.as_ref().map(|limit| limit.value),
-        scratch: None,
+        bounds: Bounds {
+            processes: limits.processes.as_ref().map(|limit| limit.value),
+            file_size: limits.file_size.as_ref().map(|limit| limit.value),
+            open_files: limits.open_files.as_ref().map(|limit| limit.value),
+        },
     })
+}
+
+/// Nanoseconds since 1970. What is told is true when it is sent, not when it is made.
+pub(crate) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Files of the guest that depend on the session.

@@ -1,7 +1,7 @@
 //! What a machine is asked to be, and what follows from that here.
 
-use crate::accelerator::Accelerator;
-use crate::image;
+use crate::accelerator::{self, Accelerator, Found};
+use crate::image::{self, Image};
 use crate::initrd;
 use crate::jail;
 use crate::machine::{Machine, Ram};
@@ -9,7 +9,9 @@ use crate::start::Start;
 use crate::template::Place;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
-use std::path::PathBuf;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// What a machine is asked to be.
 #[derive(Clone, Debug)]
@@ -22,11 +24,22 @@ pub struct MachineShape {
     pub cpus: u32,
     /// Whether it boots even where a template could be copied.
     pub cold: bool,
+    /// What it runs on; none for what was found to run guests here.
+    pub accelerator: Option<Accelerator>,
 }
 
 impl MachineShape {
     /// Bytes of memory where nobody says how many.
     pub const MEMORY: u64 = 1 << 30;
+
+    /// What such machines run on here, and why.
+    ///
+    /// # Errors
+    /// A [`Failure`] where there is no image or no QEMU to try it with.
+    pub fn found(&self) -> Result<Found, Failure> {
+        let cache = image::cache_folder()?;
+        accelerator::find(&cache, &self.image(&cache)?, &jail::monitor()?)
+    }
 
     /// What a machine of this shape is started with.
     pub(crate) fn start(
@@ -38,11 +51,16 @@ impl MachineShape {
     ) -> Result<Start, Failure> {
         let qemu = jail::monitor()?;
         let cache = image::cache_folder()?;
+        let image = self.image(&cache)?;
+        let accelerator = match self.accelerator {
+            Some(accelerator) => accelerator,
+            None => accelerator::find(&cache, &image, &qemu)?.accelerator,
+        };
         Ok(Start {
-            image: image::open(&cache, &self.image)?,
+            image,
             initrd: initrd::made(&cache)?,
             machine: Machine {
-                accelerator: Accelerator::here(),
+                accelerator,
                 memory: self.memory.or(memory).unwrap_or(Self::MEMORY),
                 cpus: self.cpus,
                 ram: Ram::Anonymous,
@@ -52,6 +70,36 @@ impl MachineShape {
             private,
             best_effort,
         })
+    }
+
+    /// The image, built where it is not there yet: that takes minutes, and is shown.
+    fn image(&self, cache: &Path) -> Result<Image, Failure> {
+        let not_opened = match image::open(cache, &self.image) {
+            Ok(image) => return Ok(image),
+            Err(failure) => failure,
+        };
+        let listed = image::list(cache)?;
+        let missing = listed.iter().all(|listed| listed.name != self.image);
+        if !missing || !image::shipped().any(|name| name == self.image) {
+            return Err(not_opened);
+        }
+        say_that_it_takes_long(&self.image);
+        let own = std::env::current_exe()
+            .map_err(|e| Failure::fault(format!("this program's own file: {e}")))?;
+        // What it prints is for whoever waits, and not the command's output.
+        let built = Command::new(own)
+            .args(["image", "build", &self.image])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        if !built.is_ok_and(|status| status.success()) {
+            return Err(Failure::fault(format!(
+                "the image \"{0}\" could not be built\n  remedy: see above, and try `bailiwick \
+                 image build {0}`",
+                self.image
+            )));
+        }
+        image::open(cache, &self.image)
     }
 
     /// Where the template of such machines is.
@@ -74,6 +122,16 @@ impl Default for MachineShape {
             memory: None,
             cpus: 1,
             cold: false,
+            accelerator: None,
         }
     }
+}
+
+fn say_that_it_takes_long(image: &str) {
+    // A closed stderr is no reason to end a run.
+    let _ = writeln!(
+        std::io::stderr(),
+        "bailiwick: the image \"{image}\" is not there yet; it is built now, once, which takes some \
+         minutes and the network"
+    );
 }

@@ -64,7 +64,7 @@ impl Start {
             ram,
             ..self.machine.clone()
         };
-        let mut own = jail::own(&self.image, &self.initrd);
+        let mut own = jail::own(&self.image, &self.initrd, machine.accelerator);
         own.extend(memory.map(|memory| Own {
             source: memory.to_path_buf(),
             at: RAM.into(),

@@ -5,7 +5,7 @@
 //! user's, before any session: what is in it is the image's and nobody's. A run's monitor can read it
 //! and not write it.
 
-use crate::accelerator::Accelerator;
+use crate::accelerator::{Accelerator, processor};
 use crate::image::Image;
 use crate::machine::Machine;
 use bailiwick_event::Failure;
@@ -14,6 +14,10 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Templates that are kept; each has as much memory as its machine used until it waited.
+const MOST: usize = 8;
 
 /// A template that is there.
 #[derive(Clone, Debug)]
@@ -76,6 +80,14 @@ impl Place {
         (template.ram.is_file() && template.state.is_file()).then_some(template)
     }
 
+    /// Remembers that it was used now.
+    pub(crate) fn touch(&self) {
+        // One that seems unused is made again when it is missed.
+        if let Ok(folder) = File::open(&self.folder) {
+            let _ = folder.set_modified(SystemTime::now());
+        }
+    }
+
     /// Takes a template away that does not serve.
     pub(crate) fn discard(&self) {
         let _ = fs::remove_dir_all(&self.folder);
@@ -104,6 +116,7 @@ impl Place {
             let _ = fs::remove_dir_all(&unfinished);
             return Err(failure);
         }
+        let _ = collect(above, MOST);
         self.find()
             .ok_or_else(|| Failure::fault("a template was made and is not there"))
     }
@@ -128,13 +141,31 @@ impl Place {
     }
 }
 
-/// The processor's name and abilities.
-fn processor() -> Vec<u8> {
-    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let of = |name: &str| {
-        text.lines()
-            .find(|line| line.starts_with(name))
-            .unwrap_or_default()
-    };
-    [of("model name"), of("flags")].concat().into_bytes()
+/// Takes templates away but those that were used last; how many, and their bytes on disk. A machine that
+/// is a copy of one keeps what it needs of it.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(crate) fn collect(templates: &Path, most: usize) -> io::Result<(usize, u64)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(templates)? {
+        let path = entry?.path();
+        if path.is_dir() && path.extension().is_none() {
+            all.push((path.metadata()?.modified()?, path));
+        }
+    }
+    all.sort();
+    let over = all.len().saturating_sub(most);
+    let mut freed = 0;
+    for (_, path) in all.iter().take(over) {
+        for part in fs::read_dir(path)? {
+            freed += part?.metadata()?.blocks() * 512;
+        }
+        fs::remove_dir_all(path)?;
+    }
+    Ok((over, freed))
 }
+
+#[cfg(test)]
+#[path = "template_tests.rs"]
+mod tests;

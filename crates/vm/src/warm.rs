@@ -32,6 +32,9 @@ impl Warm {
             notices.push(format!("no template of this machine could be made: {why}"));
         }
         let template = place.find();
+        if template.is_some() {
+            place.touch();
+        }
         Ok(template.map(|template| Self { place, template }))
     }
 

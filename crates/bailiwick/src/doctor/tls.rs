@@ -4,19 +4,12 @@
 //! Decision: by doing. Each program that is there asks a server of this process for something, in a
 //! sandbox whose TLS is looked into, and what counts is whether the request arrived.
 
+use super::server::Server;
 use crate::Done;
 use crate::output;
-use bailiwick_event::{Failure, Host};
-use bailiwick_gate::ca::{Authority, Leaves};
-use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use std::collections::BTreeSet;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
+use bailiwick_event::Failure;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// The name that every program asks for.
@@ -127,7 +120,7 @@ pub(crate) fn tls() -> Done {
         .prefix("bailiwick-doctor-")
         .tempdir();
     let folder = folder.map_err(|e| Failure::fault(format!("no temporary folder: {e}")))?;
-    let server = Server::start(folder.path())?;
+    let (server, authority) = Server::tls(folder.path(), NAME, Box::new(|_| None))?;
     let policy = folder.path().join("policy.toml");
     let roots = folder.path().join("roots.pem");
     let text = format!(
@@ -136,7 +129,7 @@ pub(crate) fn tls() -> Done {
         roots.display().to_string(),
         server.port,
     );
-    let written = std::fs::write(&roots, server.authority.pem())
+    let written = std::fs::write(&roots, authority)
         .and_then(|()| std::fs::write(&policy, text))
         .and_then(|()| std::fs::create_dir(folder.path().join("workspace")));
     written.map_err(|e| Failure::fault(format!("{}: {e}", folder.path().display())))?;
@@ -198,85 +191,4 @@ fn run(tool: &Tool, folder: &Path, policy: &Path) -> String {
         }
         Err(error) => error.to_string(),
     }
-}
-
-/// A server of the name that remembers whose folder was asked for.
-struct Server {
-    authority: Arc<Authority>,
-    port: u16,
-    asked: Arc<Mutex<BTreeSet<String>>>,
-}
-
-#[derive(Debug)]
-struct Only(Arc<CertifiedKey>);
-
-impl ResolvesServerCert for Only {
-    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0))
-    }
-}
-
-impl Server {
-    fn start(folder: &Path) -> Result<Self, Failure> {
-        let fault = |e: &dyn std::fmt::Display| Failure::fault(format!("the server: {e}"));
-        let authority = Arc::new(Authority::rotate(folder).map_err(|e| fault(&e))?);
-        let leaves = Leaves::new(Arc::clone(&authority)).map_err(|e| fault(&e))?;
-        let leaf = leaves
-            .of(&Host::Name(NAME.to_owned()))
-            .map_err(|e| fault(&e))?;
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|e| fault(&e))?
-            .with_no_client_auth()
-            .with_cert_resolver(Arc::new(Only(leaf)));
-        let listener = TcpListener::bind("127.0.0.1:0").map_err(|e| fault(&e))?;
-        let port = listener.local_addr().map_err(|e| fault(&e))?.port();
-        let asked = Arc::new(Mutex::new(BTreeSet::new()));
-        let (config, log) = (Arc::new(config), Arc::clone(&asked));
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (config, log) = (Arc::clone(&config), Arc::clone(&log));
-                std::thread::spawn(move || serve(stream, config, &log));
-            }
-        });
-        Ok(Self {
-            authority,
-            port,
-            asked,
-        })
-    }
-
-    fn was_asked_by(&self, name: &str) -> bool {
-        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        asked.contains(name)
-    }
-}
-
-/// Answers one request that nothing is there, and notes the first part of its path.
-fn serve(stream: TcpStream, config: Arc<ServerConfig>, log: &Mutex<BTreeSet<String>>) {
-    let _ = stream.set_read_timeout(Some(PATIENCE));
-    let Ok(connection) = ServerConnection::new(config) else {
-        return;
-    };
-    let mut stream = BufReader::new(StreamOwned::new(connection, stream));
-    let mut line = String::new();
-    if stream.read_line(&mut line).is_err() {
-        return;
-    }
-    let path = line.split(' ').nth(1).unwrap_or_default();
-    let name = path.trim_start_matches('/').split(['/', '?']).next();
-    let mut rest = String::new();
-    while stream.read_line(&mut rest).is_ok_and(|n| n > 2) {
-        rest.clear();
-    }
-    let name = name.unwrap_or_default().to_owned();
-    log.lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .insert(name);
-    let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    let stream = stream.get_mut();
-    let _ = stream.write_all(answer).and_then(|()| stream.flush());
-    stream.conn.send_close_notify();
-    let _ = stream.flush();
 }

@@ -110,6 +110,21 @@ impl Client {
         ));
     }
 
+    /// It does what it does nowhere but in a machine of its own: nothing is refused, and all its names are
+    /// in the ledger. What it printed.
+    #[track_caller]
+    pub(crate) fn works_in_a_machine(&self) -> String {
+        let registry = self.registry();
+        let outcome = self
+            .trusting(self.sandbox(Backend::Vm, &registry))
+            .policy(&registry.policy(self, self.hosts, ""))
+            .run(self.script);
+        outcome.success().nothing_refused();
+        let names = hosts_at(&outcome.events(), Verdict::Allow);
+        assert_eq!(names, self.names(self.hosts));
+        outcome.stdout()
+    }
+
     /// Without `removed` in the policy the server sees the requests to the other names and no
     /// other, and the ledger has the refusal.
     #[track_caller]

@@ -209,11 +209,13 @@ fn nothing_else_comes_along(on: Backend) {
     let said = outcome.success().stdout().to_owned();
     assert!(!said.contains("s3cret"), "{said}");
     assert!(said.contains("BAILIWICK=1"), "{said}");
-    assert!(
-        said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
-        "{said}"
-    );
-    assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+    if on == Backend::Process {
+        assert!(
+            said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
+            "{said}"
+        );
+        assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+    }
     let descriptors = said.lines().filter(|l| l.contains(" -> ")).count();
     assert_eq!(descriptors, 4, "0, 1, 2 and the folder itself: {said}");
 }

@@ -53,7 +53,12 @@ fn the_system_is_readable_and_not_writable(on: Backend) {
         .run("test -r /etc/hostname -o -r /etc/hosts && ls /usr/bin > /dev/null")
         .success();
     for path in ["/etc/x", "/usr/x", "/usr/bin/x"] {
-        sandbox.run(&format!("echo x > {path}")).failure();
+        let written = sandbox.run(&format!("echo x > {path}"));
+        match on {
+            Backend::Process => written.failure(),
+            // It is root in a system of its own, which is gone with the machine.
+            Backend::Vm => sandbox.run(&format!("! test -e {path}")).success(),
+        };
         assert!(!std::path::Path::new(path).exists(), "{path}");
     }
 }

@@ -57,6 +57,9 @@ run) shift; exec \"$BAILIWICK\" run --backend vm \"$@\" ;;
 esac
 ";
 
+/// Where an image has its programs.
+const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 impl Backend {
     /// The program that a test calls.
     pub(super) fn binary(self, scratch: &Scratch) -> OsString {
@@ -92,6 +95,8 @@ impl Backend {
         };
         let cache = std::env::var_os("XDG_CACHE_HOME").or_else(home);
         [
+            // The image's own programs, whatever toolchains the user has on his path.
+            ("PATH", Some(SYSTEM.into())),
             ("XDG_CACHE_HOME", cache),
             ("BAILIWICK_GUEST", std::env::var_os("BAILIWICK_GUEST")),
         ]

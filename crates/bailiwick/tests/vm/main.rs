@@ -25,6 +25,7 @@ mod apt;
 mod client;
 #[path = "../clients/git.rs"]
 mod git;
+mod installing;
 #[path = "../clients/npm.rs"]
 mod npm;
 #[path = "../clients/pip.rs"]
@@ -69,9 +70,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::{Backend, Shared};
 
 /// Every promise that is tried here.
-const ALL: [(&str, &[Shared]); 20] = [
+const ALL: [(&str, &[Shared]); 21] = [
     ("apt", apt::SHARED),
     ("git", git::SHARED),
+    ("installing", installing::SHARED),
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
     ("bodies", bodies::SHARED),

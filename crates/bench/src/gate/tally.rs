@@ -58,6 +58,7 @@ impl Tally {
             | Act::SessionEnd { .. }
             | Act::Rules { .. }
             | Act::ExecStart { .. }
+            | Act::Executed { .. }
             | Act::ExecExit { .. } => return,
             Act::Http { .. } if refused => requests_refused(rule),
             Act::Http { .. } => REQUESTS.to_owned(),

@@ -70,7 +70,9 @@ impl<'a> Projection<'a> {
             Act::Dns { .. } => Some(EventType::DnsRequest),
             Act::DnsResponse { .. } => Some(EventType::DnsResponse),
             Act::Connect { .. } => Some(EventType::Socket),
-            Act::ExecStart { .. } | Act::Enter { .. } => Some(EventType::ProcessExec),
+            Act::ExecStart { .. } | Act::Enter { .. } | Act::Executed { .. } => {
+                Some(EventType::ProcessExec)
+            }
             Act::Write { .. } => Some(EventType::File),
             Act::SessionStart { .. }
             | Act::SessionEnd { .. }
@@ -179,6 +181,7 @@ impl<'a> Projection<'a> {
             }
             Act::ExecStart { argv, cwd } => Seen::Exec(exec(argv, cwd, "command")),
             Act::Enter { argv, cwd, .. } => Seen::Exec(exec(argv, cwd, "enter")),
+            Act::Executed { argv, cwd, .. } => Seen::Exec(exec(argv, cwd, "child")),
             Act::Write { operation, path } => Seen::File(file(operation, path)),
             _ => return None,
         };

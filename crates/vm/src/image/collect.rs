@@ -5,6 +5,7 @@
 
 use super::cache::{Cache, fault};
 use super::manifest;
+use crate::template;
 use bailiwick_event::Failure;
 use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeSet;
@@ -24,7 +25,7 @@ pub struct Collected {
     pub held: usize,
 }
 
-/// Removes parts that no manifest names and what interrupted builds have left. `waits` is called
+/// Removes parts that no manifest names, templates of machines, and what interrupted builds have left. `waits` is called
 /// with a word on who it is, if another build goes on, before its end is waited for.
 ///
 /// # Errors
@@ -59,6 +60,14 @@ pub fn collect(folder: &Path, waits: &mut dyn FnMut(&str)) -> Result<Collected, 
         }
     }
     sweep(&cache, &mut collected)?;
+    let templates = folder.join("templates");
+    if templates.is_dir() {
+        // They are made again in a second.
+        let (removed, freed) = template::collect(&templates, 0)
+            .map_err(|error| Failure::fault(format!("{}: {error}", templates.display())))?;
+        collected.removed += removed;
+        collected.freed += freed;
+    }
     Ok(collected)
 }
 

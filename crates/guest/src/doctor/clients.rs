@@ -1,0 +1,99 @@
+//! Programs that people use: whether they reach a granted host over TLS that the gate looks into, and
+//! can install something through it.
+//!
+//! Decision: the host's server has a certificate of an authority that no machine trusts, only the gate
+//! does. Whoever gets the page has got it through the gate, and trusts whom the gate has issued for.
+
+use super::check::{Check, Outcome, said};
+use super::world::{World, told};
+
+const TRUST: &str = "the program does not use the machine's authorities: `bailiwick doctor --tls`, \
+                     docs/network.md";
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        name: "https.curl",
+        expected: "curl gets a page over TLS that the gate looks into",
+        remedy: TRUST,
+        probe: |world| page(world, "curl -sS -m 60 URL"),
+    },
+    Check {
+        name: "https.python",
+        expected: "python gets a page over TLS that the gate looks into",
+        remedy: TRUST,
+        probe: |world| {
+            page(
+                world,
+                "python3 -c 'import sys,urllib.request as r;print(r.urlopen(sys.argv[1],timeout=60)\
+                 .read().decode())' URL",
+            )
+        },
+    },
+    Check {
+        name: "https.node",
+        expected: "node gets a page over TLS that the gate looks into",
+        remedy: TRUST,
+        probe: |world| {
+            page(
+                world,
+                "node -e 'fetch(process.argv[1]).then(r=>r.text()).then(t=>console.log(t))\
+                 .catch(e=>{console.error(String(e.cause||e));process.exit(1)})' URL",
+            )
+        },
+    },
+    Check {
+        name: "https.git",
+        expected: "git lists a repository over TLS that the gate looks into",
+        remedy: TRUST,
+        probe: git,
+    },
+    Check {
+        name: "packages.pip",
+        expected: "pip installs a package through the gate into /opt/venv, and it can be imported",
+        remedy: "look at what the gate refused: `bailiwick log --denied`",
+        probe: pip,
+    },
+];
+
+fn page(world: &dyn World, script: &str) -> Outcome {
+    let (url, page) = (told(world, "https")?, told(world, "page")?);
+    let ran = world
+        .shell(&script.replace("URL", &format!("{url}/page")))
+        .map_err(|e| format!("sh: {}", said(&e)))?;
+    match ran.code == 0 && ran.said.trim() == page {
+        true => Ok("the page has come".to_owned()),
+        false => Err(format!("exit code {}: {}", ran.code, ran.last())),
+    }
+}
+
+fn git(world: &dyn World) -> Outcome {
+    let url = told(world, "https")?;
+    let script = format!("GIT_TERMINAL_PROMPT=0 git ls-remote {url}/repository.git");
+    let ran = world
+        .shell(&script)
+        .map_err(|e| format!("sh: {}", said(&e)))?;
+    let head = ran
+        .said
+        .lines()
+        .find(|line| line.ends_with("\trefs/heads/main"));
+    match (ran.code, head) {
+        (0, Some(head)) => Ok(head.replace('\t', " ")),
+        _ => Err(format!("exit code {}: {}", ran.code, ran.last())),
+    }
+}
+
+fn pip(world: &dyn World) -> Outcome {
+    let (url, page) = (told(world, "https")?, told(world, "page")?);
+    let script = format!(
+        "/opt/venv/bin/python -m pip install --quiet --disable-pip-version-check --no-cache-dir \
+         --no-input --retries 0 --index-url {url}/simple bailiwick-doctor && \
+         /opt/venv/bin/python -c 'import bailiwick_doctor;print(bailiwick_doctor.PAGE)'"
+    );
+    let ran = world
+        .shell(&script)
+        .map_err(|e| format!("sh: {}", said(&e)))?;
+    match ran.code == 0 && ran.said.trim() == page {
+        true => Ok("installed and imported".to_owned()),
+        false => Err(format!("exit code {}: {}", ran.code, ran.last())),
+    }
+}

@@ -1,0 +1,65 @@
+use super::*;
+use std::time::Duration;
+use tempfile::TempDir;
+
+fn place(cache: &TempDir, name: &str) -> Place {
+    Place {
+        folder: cache.path().join(name),
+    }
+}
+
+fn filled(place: &Place) -> Template {
+    place
+        .make(4096, |ram, mut state| {
+            use std::io::Write as _;
+            fs::write(ram, "memory").unwrap();
+            state.write_all(b"state").unwrap();
+            Ok(())
+        })
+        .unwrap()
+}
+
+#[test]
+fn a_template_is_made_once_and_cannot_be_written() {
+    let cache = TempDir::new().unwrap();
+    let place = place(&cache, "one");
+    assert!(place.find().is_none());
+    let made = filled(&place);
+    assert_eq!(fs::read(&made.state).unwrap(), b"state");
+    let mode = fs::metadata(&made.ram).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o400);
+    let again = place.make(4096, |_, _| panic!("it is there"));
+    assert_eq!(again.unwrap().ram, made.ram);
+}
+
+#[test]
+fn what_was_not_finished_is_not_there() {
+    let cache = TempDir::new().unwrap();
+    let place = place(&cache, "one");
+    let failed = place.make(4096, |_, _| Err(Failure::fault("no")));
+    assert!(failed.is_err());
+    assert!(place.find().is_none());
+    assert!(!place.folder.with_extension("unfinished").exists());
+    filled(&place);
+}
+
+#[test]
+fn those_that_were_used_last_stay() {
+    let cache = TempDir::new().unwrap();
+    let names = ["a", "b", "c"];
+    let places = names.map(|name| place(&cache, name));
+    for (age, place) in places.iter().enumerate() {
+        filled(place);
+        let then = SystemTime::now() - Duration::from_secs(60 * (1 + age as u64));
+        File::open(&place.folder)
+            .unwrap()
+            .set_modified(then)
+            .unwrap();
+    }
+    places[2].touch();
+    let (removed, freed) = collect(cache.path(), 1).unwrap();
+    assert_eq!(removed, 2);
+    assert!(freed > 0);
+    assert!(places[2].find().is_some());
+    assert!(places[0].find().is_none() && places[1].find().is_none());
+}
