@@ -281,6 +281,9 @@ fn become_ready(
     umask: Mode,
     held: &Held,
 ) -> Result<(), Errno> {
+    // This process does without it, and an execution keeps that.
+    // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     setsid()?;
     if let Some(terminal) = terminal {
         ioctl_tiocsctty(terminal)?;

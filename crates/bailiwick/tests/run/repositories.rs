@@ -22,7 +22,11 @@ const EVIL: &str = "mkdir -p evil/objects evil/refs/heads; echo 'ref: refs/heads
 fn leaves_nothing_that_runs(on: Backend, act: &str) {
     let (ran, said) = runs_outside(Sandbox::repository_on(on), act);
     assert!(!ran, "{act}: {said}");
-    let sandbox = Sandbox::repository_on(on).policy(UNPROTECTED);
+    if on == Backend::Vm {
+        // That the act does something is shown once; a machine takes its time.
+        return;
+    }
+    let sandbox = Sandbox::repository().policy(UNPROTECTED);
     let (ran, said) = runs_outside(sandbox, act);
     assert!(ran, "without the broker {act} does nothing: {said}");
 }
