@@ -112,6 +112,7 @@ impl Client {
 
     /// It does what it does nowhere but in a machine of its own: nothing is refused, and all its names are
     /// in the ledger. What it printed.
+    #[allow(dead_code, reason = "only machines have a system of their own")]
     #[track_caller]
     pub(crate) fn works_in_a_machine(&self) -> String {
         let registry = self.registry();

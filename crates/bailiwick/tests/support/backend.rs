@@ -24,6 +24,10 @@ pub(crate) struct Shared {
 /// Makes tests of functions that take a backend: `files::name` becomes `files::name::on_process`, and in
 /// the target `vm` `files::name`. What stands behind a name is why virtual machines do not keep that
 /// promise; there it is left out, and listed as left out.
+#[allow(
+    unused_macros,
+    reason = "every test binary has a copy of its own and uses only a part"
+)]
 macro_rules! on_every_backend {
     ($($name:ident $(: $gap:literal)?),* $(,)?) => {
         #[allow(dead_code, reason = "the target `run` has a test of each instead")]
