@@ -140,3 +140,7 @@ fn try_it(image: &str) -> Result<bool, Failure> {
         .map_err(|error| Failure::fault(format!("this program's own file: {error}")))?;
     Ok(status.success())
 }
+
+#[cfg(test)]
+#[path = "accelerator_tests.rs"]
+mod tests;

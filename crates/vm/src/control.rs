@@ -155,3 +155,7 @@ impl Control {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "control_tests.rs"]
+mod tests;

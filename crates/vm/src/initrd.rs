@@ -100,3 +100,7 @@ pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
         .map_err(failed(&path))?;
     Ok(path)
 }
+
+#[cfg(test)]
+#[path = "initrd_tests.rs"]
+mod tests;

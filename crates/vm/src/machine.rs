@@ -152,3 +152,7 @@ impl Machine {
         [first].into_iter().chain(words).chain(restored).collect()
     }
 }
+
+#[cfg(test)]
+#[path = "machine_tests.rs"]
+mod tests;

@@ -61,3 +61,7 @@ impl Said {
         shown.collect()
     }
 }
+
+#[cfg(test)]
+#[path = "said_tests.rs"]
+mod tests;

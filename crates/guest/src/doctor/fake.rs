@@ -104,13 +104,6 @@ impl Fake {
         world
     }
 
-    /// A world in which Landlock and seccomp are missing.
-    pub(super) fn failing(errno: i32) -> Self {
-        let mut world = Self::new();
-        world.errno = errno;
-        world
-    }
-
     pub(super) fn put(&self, path: &str, text: &str) {
         let path = self.root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
