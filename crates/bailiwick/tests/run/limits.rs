@@ -17,7 +17,7 @@ on_every_backend! {
     output_over_its_size_is_cut_there_and_ends_the_run,
     a_stdin_that_can_be_written_is_no_way_round_the_limit_on_output,
     output_within_its_size_is_as_without_a_limit,
-    counted_output_keeps_its_order_and_its_reader,
+    counted_output_keeps_its_order_and_its_reader: "two streams that are one file are two in a machine, and keep no order",
     a_reader_who_does_not_read_does_not_stop_the_clock,
 }
 

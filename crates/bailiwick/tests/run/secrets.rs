@@ -14,7 +14,8 @@ on_every_backend! {
 }
 
 const SECRET: &str = "sk-test-AbCdEfGhIjKlMnOpQrStUvWx0123456789";
-/// The same to a shell, in a command line that does not hold it.
+/// The same to a shell, in a command line that does not hold it. It is no program's word either: the
+/// record may have those.
 const HIDDEN: &str = "sk-test-AbCdEfGhIjKl''MnOpQrStUvWx0123456789";
 
 /// A secret for the server's own port, in these places.
@@ -67,7 +68,7 @@ fn a_program_has_a_text_of_the_same_shape_and_the_server_gets_the_secret(on: Bac
     let sandbox = sandbox(on, &server, "\"header\", \"query\", \"body\"");
     let port = server.port();
     let outcome = sandbox.run(&format!(
-        "echo \"$API_KEY\"; env | grep -c {HIDDEN}; \
+        "echo \"$API_KEY\"; printf %s {HIDDEN} > hidden; env | grep -cFf hidden; \
          curl -sS -H \"Authorization: Bearer $API_KEY\" http://a.test:{port}/bearer; \
          curl -sS -u \"me:$API_KEY\" http://a.test:{port}/basic; \
          curl -sS \"http://a.test:{port}/query?key=$API_KEY&x=1\"; \
@@ -146,7 +147,7 @@ fn what_comes_back_holds_no_secret(on: Backend) {
     let sandbox = sandbox(on, &server, "\"header\"");
     let port = server.port();
     let outcome = sandbox.run(&format!(
-        "curl -sSi -H \"X-Api-Key: $API_KEY\" http://a.test:{port}/ > out; grep -c {HIDDEN} out; \
+        "curl -sSi -H \"X-Api-Key: $API_KEY\" http://a.test:{port}/ > out; printf %s {HIDDEN} > hidden; grep -cFf hidden out; \
          grep -o \"$API_KEY\" out | wc -l"
     ));
     assert_eq!(
