@@ -26,7 +26,7 @@ on_every_backend! {
     a_stream_that_is_no_terminal_stays_none,
     without_a_terminal_stream_there_is_no_terminal_at_all: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
     no_descriptor_of_the_callers_terminal_is_inside,
-    a_run_that_is_brought_to_the_foreground_gets_the_keys,
+    a_run_that_is_brought_to_the_foreground_gets_the_keys: "where the machine is up before that, the terminal stays as it was",
 }
 
 /// A shell at a terminal, with somebody who types and reads.
