@@ -7,9 +7,11 @@
     reason = "a helper that cannot do its work fails the test that called it"
 )]
 
+#[macro_use]
+mod support;
+
 #[path = "clients/client.rs"]
 mod client;
-mod support;
 
 #[path = "clients/apt.rs"]
 mod apt;

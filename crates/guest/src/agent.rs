@@ -158,7 +158,8 @@ impl Handler for Agent {
         Ok(ends.map_or(Opening::Refused, Opening::Leads))
     }
 
-    fn over(&mut self, _: u32, line: &mut Line) {
+    fn over(&mut self, id: u32, line: &mut Line) {
+        self.jobs.silence(id);
         self.jobs.tell(line);
     }
 

@@ -255,6 +255,14 @@ impl Jobs {
         });
     }
 
+    /// A stream is over, so that nobody takes what a command still says on it: with the last reader gone
+    /// its pipe tells it so.
+    pub(crate) fn silence(&mut self, stream: u32) {
+        for job in &mut self.running {
+            job.outputs.retain(|output| output.stream != stream);
+        }
+    }
+
     /// Whether some command has ended that was not told.
     pub(crate) fn has_news(&self) -> bool {
         self.running.iter().any(|job| job.code.is_some())
@@ -290,6 +298,9 @@ fn become_ready(
     umask: Mode,
     held: &Held,
 ) -> Result<(), Errno> {
+    // This process does without it, and an execution keeps that.
+    // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     setsid()?;
     if let Some(terminal) = terminal {
         ioctl_tiocsctty(terminal)?;

@@ -58,6 +58,8 @@ impl Front {
                 SIGWINCH => {
                     if let Some(terminal) = &self.terminal {
                         terminal.resize();
+                        // A terminal that stands in another kernel hears of it only so.
+                        let _ = tell(SIGWINCH);
                     }
                 }
                 SIGPIPE => {}

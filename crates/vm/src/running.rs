@@ -167,6 +167,7 @@ impl Vm {
         };
         let what = match ended {
             Ok(Some(News::Exited(code))) => ended_by(code),
+            Ok(Some(News::Limit(kind, seen))) => return self.limited(kind, seen),
             Ok(None) | Err(_) => "its monitor was ended from outside".to_owned(),
             Ok(Some(_)) => format!("it cannot be talked to: {why}"),
         };
@@ -175,6 +176,12 @@ impl Vm {
         News::Failed(Box::new(Failure::fault(format!(
             "the virtual machine ended before its command: {what}{tail}"
         ))))
+    }
+
+    /// The monitor has reached a limit that it is held to for the guest: that is its end, and no fault.
+    fn limited(&mut self, kind: LimitKind, seen: u64) -> News {
+        self.killed = true;
+        News::Limit(kind, seen)
     }
 
     fn took(&mut self, told: Told) -> News {
@@ -268,6 +275,7 @@ impl Running for Vm {
                 )))),
             }),
             Some(News::Stopped { .. }) => Some(News::Quiet),
+            Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
             other => other,
         })
     }

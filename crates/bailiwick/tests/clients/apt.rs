@@ -1,6 +1,13 @@
 //! apt speaks plain HTTP, which the ledger shows request by request.
 
 use crate::client::Client;
+use crate::support::Backend;
+
+on_every_backend! {
+    apt_downloads_as_it_does_without_a_sandbox,
+    apt_is_refused_a_host_that_is_not_in_the_policy,
+    apt_is_refused_everything_without_a_policy,
+}
 
 const APT: Client = Client {
     kind: "apt",
@@ -32,17 +39,14 @@ const APT: Client = Client {
     artefacts: &["hello-apt_1.0_all.deb"],
 };
 
-#[test]
-fn apt_downloads_as_it_does_without_a_sandbox() {
-    APT.works_as_it_does_without_a_sandbox();
+fn apt_downloads_as_it_does_without_a_sandbox(on: Backend) {
+    APT.works_as_it_does_without_a_sandbox(on);
 }
 
-#[test]
-fn apt_is_refused_a_host_that_is_not_in_the_policy() {
-    APT.is_refused_a_host_that_is_not_in_the_policy("apt.test");
+fn apt_is_refused_a_host_that_is_not_in_the_policy(on: Backend) {
+    APT.is_refused_a_host_that_is_not_in_the_policy(on, "apt.test");
 }
 
-#[test]
-fn apt_is_refused_everything_without_a_policy() {
-    APT.is_refused_everything_without_a_policy();
+fn apt_is_refused_everything_without_a_policy(on: Backend) {
+    APT.is_refused_everything_without_a_policy(on);
 }

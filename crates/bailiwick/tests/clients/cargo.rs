@@ -1,6 +1,7 @@
 //! cargo asks a sparse index for a crate and another host for its file.
 
 use crate::client::Client;
+use crate::support::Backend;
 
 const CARGO: Client = Client {
     kind: "cargo",
@@ -29,12 +30,12 @@ const CARGO: Client = Client {
 
 #[test]
 fn cargo_fetches_as_it_does_without_a_sandbox() {
-    CARGO.works_as_it_does_without_a_sandbox();
+    CARGO.works_as_it_does_without_a_sandbox(Backend::Process);
 }
 
 #[test]
 fn cargo_fetches_with_its_tls_inspected() {
-    CARGO.works_with_its_tls_inspected();
+    CARGO.works_with_its_tls_inspected(Backend::Process);
 }
 
 #[test]
@@ -44,10 +45,10 @@ fn cargo_fetches_without_namespaces() {
 
 #[test]
 fn cargo_is_refused_a_download_host_that_is_not_in_the_policy() {
-    CARGO.is_refused_a_host_that_is_not_in_the_policy("files.crates.test");
+    CARGO.is_refused_a_host_that_is_not_in_the_policy(Backend::Process, "files.crates.test");
 }
 
 #[test]
 fn cargo_is_refused_everything_without_a_policy() {
-    CARGO.is_refused_everything_without_a_policy();
+    CARGO.is_refused_everything_without_a_policy(Backend::Process);
 }

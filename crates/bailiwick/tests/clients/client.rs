@@ -2,7 +2,7 @@
 //! without one — exit status, files, requests as the server saw them — and what is not in the
 //! policy must not be seen by the server at all.
 
-use crate::support::{Authority, Finished, Outcome, Sandbox, Scratch, Server, run_to_end};
+use crate::support::{Authority, Backend, Finished, Outcome, Sandbox, Scratch, Server, run_to_end};
 use bailiwick_event::{Act, Boundary, Event, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,14 +53,15 @@ impl Client {
     /// The same exit status, files and requests as without a sandbox; nothing refused; every
     /// name in the ledger.
     #[track_caller]
-    pub(crate) fn works_as_it_does_without_a_sandbox(&self) {
-        self.works(|client, sandbox| client.trusting(sandbox), "");
+    pub(crate) fn works_as_it_does_without_a_sandbox(&self, on: Backend) {
+        self.works(on, |client, sandbox| client.trusting(sandbox), "");
     }
 
     /// The same on a machine that gives no namespaces.
     #[track_caller]
     pub(crate) fn works_without_namespaces(&self) {
         self.works(
+            Backend::Process,
             |client, sandbox| client.trusting(sandbox).without_namespaces(),
             "",
         );
@@ -69,20 +70,20 @@ impl Client {
     /// The same where the gate looks into its TLS: it trusts nobody but whom the sandbox has it trust,
     /// and every request that the server sees is in the ledger.
     #[track_caller]
-    pub(crate) fn works_with_its_tls_inspected(&self) {
+    pub(crate) fn works_with_its_tls_inspected(&self, on: Backend) {
         assert!(self.secure, "there is no TLS to look into");
-        self.works(|_, sandbox| sandbox, INSPECTED);
+        self.works(on, |_, sandbox| sandbox, INSPECTED);
     }
 
     /// `network` stands in the policy's `[network]`.
     #[track_caller]
-    fn works(&self, on: fn(&Self, Sandbox) -> Sandbox, network: &str) {
+    fn works(&self, on: Backend, made: fn(&Self, Sandbox) -> Sandbox, network: &str) {
         let registry = self.registry();
         let plain = self.plain(&registry);
         let inspected = !network.is_empty();
         let roots = registry.authority.certificate.to_str().unwrap();
         let network = network.replace("{roots}", roots);
-        let outcome = on(self, self.sandbox(&registry))
+        let outcome = made(self, self.sandbox(on, &registry))
             .policy(&registry.policy(self, self.hosts, &network))
             .run(self.script);
 
@@ -109,10 +110,26 @@ impl Client {
         ));
     }
 
+    /// It does what it does nowhere but in a machine of its own: nothing is refused, and all its names are
+    /// in the ledger. What it printed.
+    #[allow(dead_code, reason = "only machines have a system of their own")]
+    #[track_caller]
+    pub(crate) fn works_in_a_machine(&self) -> String {
+        let registry = self.registry();
+        let outcome = self
+            .trusting(self.sandbox(Backend::Vm, &registry))
+            .policy(&registry.policy(self, self.hosts, ""))
+            .run(self.script);
+        outcome.success().nothing_refused();
+        let names = hosts_at(&outcome.events(), Verdict::Allow);
+        assert_eq!(names, self.names(self.hosts));
+        outcome.stdout()
+    }
+
     /// Without `removed` in the policy the server sees the requests to the other names and no
     /// other, and the ledger has the refusal.
     #[track_caller]
-    pub(crate) fn is_refused_a_host_that_is_not_in_the_policy(&self, removed: &str) {
+    pub(crate) fn is_refused_a_host_that_is_not_in_the_policy(&self, on: Backend, removed: &str) {
         let registry = self.registry();
         let plain = self.plain(&registry);
         let others: Vec<_> = self
@@ -123,7 +140,7 @@ impl Client {
             .collect();
         assert!(others.len() < self.hosts.len(), "{removed} is not its host");
         let outcome = self
-            .trusting(self.sandbox(&registry))
+            .trusting(self.sandbox(on, &registry))
             .policy(&registry.policy(self, &others, ""))
             .run(self.script);
 
@@ -147,11 +164,11 @@ impl Client {
 
     /// Under the template `default` the server sees nothing at all.
     #[track_caller]
-    pub(crate) fn is_refused_everything_without_a_policy(&self) {
+    pub(crate) fn is_refused_everything_without_a_policy(&self, on: Backend) {
         let registry = self.registry();
         // A client that fails for another reason would prove nothing.
         let plain = self.plain(&registry);
-        let outcome = self.trusting(self.sandbox(&registry)).run(self.script);
+        let outcome = self.trusting(self.sandbox(on, &registry)).run(self.script);
 
         outcome.failure().refused_by("network.default");
         assert_eq!(registry.server.take_requests(), Vec::<String>::new());
@@ -262,9 +279,9 @@ impl Client {
     }
 
     /// The same workspace and variables in a sandbox.
-    fn sandbox(&self, registry: &Registry) -> Sandbox {
+    fn sandbox(&self, on: Backend, registry: &Registry) -> Sandbox {
         let certificate = std::fs::read(&registry.authority.certificate).unwrap();
-        let mut sandbox = Sandbox::new().within(LIMIT).file("ca.pem", certificate);
+        let mut sandbox = Sandbox::on(on).within(LIMIT).file("ca.pem", certificate);
         for name in ["RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
             if let Some(value) = std::env::var_os(name) {
                 sandbox = sandbox.host_env(name, value);

@@ -1,6 +1,14 @@
 //! npm asks a registry for a package and another host for its archive.
 
 use crate::client::Client;
+use crate::support::Backend;
+
+on_every_backend! {
+    npm_installs_as_it_does_without_a_sandbox,
+    npm_installs_with_its_tls_inspected,
+    npm_is_refused_a_download_host_that_is_not_in_the_policy,
+    npm_is_refused_everything_without_a_policy,
+}
 
 const NPM: Client = Client {
     kind: "npm",
@@ -26,14 +34,12 @@ const NPM: Client = Client {
     artefacts: &["node_modules", "package.json", "package-lock.json"],
 };
 
-#[test]
-fn npm_installs_as_it_does_without_a_sandbox() {
-    NPM.works_as_it_does_without_a_sandbox();
+fn npm_installs_as_it_does_without_a_sandbox(on: Backend) {
+    NPM.works_as_it_does_without_a_sandbox(on);
 }
 
-#[test]
-fn npm_installs_with_its_tls_inspected() {
-    NPM.works_with_its_tls_inspected();
+fn npm_installs_with_its_tls_inspected(on: Backend) {
+    NPM.works_with_its_tls_inspected(on);
 }
 
 #[test]
@@ -41,12 +47,10 @@ fn npm_installs_without_namespaces() {
     NPM.works_without_namespaces();
 }
 
-#[test]
-fn npm_is_refused_a_download_host_that_is_not_in_the_policy() {
-    NPM.is_refused_a_host_that_is_not_in_the_policy("files.npm.test");
+fn npm_is_refused_a_download_host_that_is_not_in_the_policy(on: Backend) {
+    NPM.is_refused_a_host_that_is_not_in_the_policy(on, "files.npm.test");
 }
 
-#[test]
-fn npm_is_refused_everything_without_a_policy() {
-    NPM.is_refused_everything_without_a_policy();
+fn npm_is_refused_everything_without_a_policy(on: Backend) {
+    NPM.is_refused_everything_without_a_policy(on);
 }

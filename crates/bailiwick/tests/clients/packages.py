@@ -123,6 +123,7 @@ def git(sites):
     run("-C", str(tree), "add", "README")
     run("-C", str(tree), "commit", "--quiet", "--message", "First")
     run("clone", "--quiet", "--bare", str(tree), str(sites / "git.test/hello.git"))
+    run("-C", str(sites / "git.test/hello.git"), "config", "http.receivepack", "true")
 
 
 def apt(sites):

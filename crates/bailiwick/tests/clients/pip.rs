@@ -1,6 +1,14 @@
 //! pip asks an index for a package and another host for its file.
 
 use crate::client::Client;
+use crate::support::Backend;
+
+on_every_backend! {
+    pip_installs_as_it_does_without_a_sandbox,
+    pip_installs_with_its_tls_inspected,
+    pip_is_refused_a_download_host_that_is_not_in_the_policy,
+    pip_is_refused_everything_without_a_policy,
+}
 
 const PIP: Client = Client {
     kind: "pip",
@@ -22,14 +30,12 @@ const PIP: Client = Client {
     artefacts: &["out"],
 };
 
-#[test]
-fn pip_installs_as_it_does_without_a_sandbox() {
-    PIP.works_as_it_does_without_a_sandbox();
+fn pip_installs_as_it_does_without_a_sandbox(on: Backend) {
+    PIP.works_as_it_does_without_a_sandbox(on);
 }
 
-#[test]
-fn pip_installs_with_its_tls_inspected() {
-    PIP.works_with_its_tls_inspected();
+fn pip_installs_with_its_tls_inspected(on: Backend) {
+    PIP.works_with_its_tls_inspected(on);
 }
 
 #[test]
@@ -37,12 +43,10 @@ fn pip_installs_without_namespaces() {
     PIP.works_without_namespaces();
 }
 
-#[test]
-fn pip_is_refused_a_download_host_that_is_not_in_the_policy() {
-    PIP.is_refused_a_host_that_is_not_in_the_policy("files.pypi.test");
+fn pip_is_refused_a_download_host_that_is_not_in_the_policy(on: Backend) {
+    PIP.is_refused_a_host_that_is_not_in_the_policy(on, "files.pypi.test");
 }
 
-#[test]
-fn pip_is_refused_everything_without_a_policy() {
-    PIP.is_refused_everything_without_a_policy();
+fn pip_is_refused_everything_without_a_policy(on: Backend) {
+    PIP.is_refused_everything_without_a_policy(on);
 }

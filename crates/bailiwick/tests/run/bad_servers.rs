@@ -2,7 +2,7 @@
 //! The other way round, programs that keep the gate waiting.
 
 use crate::bodies::Server;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use bailiwick_event::Act;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -120,7 +120,7 @@ fn an_answer_with_more_than_one_length_or_none_that_is_a_number_is_no_answer() {
     ] {
         let server = Server::start(format!("HTTP/1.1 200 OK\r\n{lie}"));
         let outcome = server
-            .sandbox("", "")
+            .sandbox(Backend::Process, "", "")
             .run("curl -sS -m 30 -w ' %{http_code}' http://a.test/; true");
         outcome.stdout_lacks("abc");
         let rows = answers(&outcome);
@@ -149,7 +149,7 @@ fn a_packed_answer_is_unpacked_as_far_as_the_limit_and_then_refused() {
     answer.extend(body);
     let server = Server::start(answer);
     let outcome = server
-        .sandbox("", BY_BODY)
+        .sandbox(Backend::Process, "", BY_BODY)
         .run("curl -sS -m 60 -o got http://a.test/; grep -c 'refused by policy' got");
     outcome.success().stdout_has("1");
     let rows = answers(&outcome);
@@ -163,7 +163,7 @@ fn a_redirection_to_what_is_not_allowed_leads_nowhere() {
         "HTTP/1.1 302 Found\r\nLocation: http://other.test/\r\nContent-Length: 0\r\n\r\n",
     );
     let outcome = server
-        .sandbox("", "")
+        .sandbox(Backend::Process, "", "")
         .run("curl -sS -L -m 30 http://a.test/");
     assert!(!outcome.denied().is_empty());
     outcome.stderr_has("other.test");
@@ -177,7 +177,7 @@ fn a_redirection_to_what_is_not_allowed_leads_nowhere() {
     let rule = "[[rules]]\nid = \"no-secret\"\non = \"http.request\"\naction = \"deny\"\n\
         when = 'http.request.path == \"/secret\"'\n";
     let outcome = server
-        .sandbox("", rule)
+        .sandbox(Backend::Process, "", rule)
         .run("curl -sS -L -m 30 http://a.test/");
     outcome.refused_by("no-secret");
     assert_eq!(server.heard().len(), 1, "{:?}", server.heard());
@@ -219,7 +219,7 @@ print('ended', ended)
 fn heads_that_are_never_finished_keep_nobody_waiting_and_are_ended() {
     let server = Server::start("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     let outcome = server
-        .sandbox("", "")
+        .sandbox(Backend::Process, "", "")
         .within(Duration::from_secs(120))
         .exec(["python3", "-c", SLOW]);
     outcome

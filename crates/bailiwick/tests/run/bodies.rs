@@ -1,11 +1,23 @@
 //! Rules see bodies and answers, wait for what they must see, and change what they say they change.
 
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use bailiwick_event::{Act, Boundary};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+on_every_backend! {
+    a_request_is_decided_by_its_body_before_any_of_it_is_sent,
+    a_body_beyond_the_limit_is_refused_unless_the_policy_says_otherwise,
+    a_rule_changes_a_body_and_what_is_sent_has_its_length,
+    a_detection_watches_a_body_and_holds_nothing_back,
+    an_answer_is_decided_by_its_status_its_headers_and_its_body,
+    a_rule_changes_an_answer,
+    every_answer_has_a_row_that_says_what_came,
+    an_answer_that_does_not_come_whole_is_recorded_as_that,
+    an_answer_that_changes_the_protocol_is_decided_too,
+}
 
 /// A server of the host that gives each request the same answer and keeps what it was sent.
 pub(crate) struct Server {
@@ -38,9 +50,9 @@ impl Server {
     }
 
     /// A sandbox that may reach it as `a.test`, with these keys of `[network]` and these rules.
-    pub(crate) fn sandbox(&self, network: &str, rules: &str) -> Sandbox {
+    pub(crate) fn sandbox(&self, on: Backend, network: &str, rules: &str) -> Sandbox {
         let port = self.port;
-        Sandbox::new().policy(&format!(
+        Sandbox::on(on).policy(&format!(
             "extends = [\"default\"]\n[network]\n{network}\n\
              [network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n{rules}"
         ))
@@ -92,17 +104,18 @@ fn answers(outcome: &Outcome) -> Vec<Act> {
         .collect()
 }
 
-#[test]
-fn a_request_is_decided_by_its_body_before_any_of_it_is_sent() {
+fn a_request_is_decided_by_its_body_before_any_of_it_is_sent(on: Backend) {
     let server = Server::start(OK);
     let when = r#"has(http.request.body.text) && http.request.body.text.contains("secret")"#;
-    let outcome = server.sandbox("", &rule("http.request", "deny", when)).run(
-        "curl -sS -d 'a secret' http://a.test/one; curl -sS -d harmless http://a.test/two; \
+    let outcome = server
+        .sandbox(on, "", &rule("http.request", "deny", when))
+        .run(
+            "curl -sS -d 'a secret' http://a.test/one; curl -sS -d harmless http://a.test/two; \
          printf 'a secret in gzip' | gzip > z; \
          curl -sS -H 'Content-Encoding: gzip' --data-binary @z http://a.test/three; \
          printf 'in chunks, a secret' | curl -sS -T - http://a.test/four; \
          curl -sS http://a.test/five",
-    );
+        );
     outcome.success().refused_by("test-rule");
     let said = outcome.stdout();
     assert_eq!(said.matches("refused by policy").count(), 3, "{said}");
@@ -120,8 +133,7 @@ fn a_request_is_decided_by_its_body_before_any_of_it_is_sent() {
     assert!(!format!("{rows:?}").contains("a secret"), "{rows:?}");
 }
 
-#[test]
-fn a_body_beyond_the_limit_is_refused_unless_the_policy_says_otherwise() {
+fn a_body_beyond_the_limit_is_refused_unless_the_policy_says_otherwise(on: Backend) {
     let when = r#"has(http.request.body.text) && http.request.body.text.contains("secret")"#;
     let rules = rule("http.request", "deny", when);
     let script = "head -c 300000 /dev/zero | tr '\\0' x | curl -sS --data-binary @- http://a.test/";
@@ -131,7 +143,7 @@ fn a_body_beyond_the_limit_is_refused_unless_the_policy_says_otherwise() {
         ("", true),
     ] {
         let server = Server::start(OK);
-        let outcome = server.sandbox(network, &rules).run(script);
+        let outcome = server.sandbox(on, network, &rules).run(script);
         outcome.success();
         assert_eq!(server.heard().len(), usize::from(passes), "{network}");
         match passes {
@@ -147,14 +159,13 @@ fn a_body_beyond_the_limit_is_refused_unless_the_policy_says_otherwise() {
     }
 }
 
-#[test]
-fn a_rule_changes_a_body_and_what_is_sent_has_its_length() {
+fn a_rule_changes_a_body_and_what_is_sent_has_its_length(on: Backend) {
     let server = Server::start(OK);
     let rules = rule("http.request", "rewrite", "true")
         + "[[rules.rewrite]]\n[rules.rewrite.replace]\ntarget = \"body\"\n\
            pattern = \"token=[a-z]+\"\nwith = \"token=(removed)\"\n";
     let outcome = server
-        .sandbox("", &rules)
+        .sandbox(on, "", &rules)
         .run("curl -sS -d 'x=1&token=abc' http://a.test/");
     outcome.success().stdout_is("ok\n");
     let heard = server.heard().pop().unwrap();
@@ -165,12 +176,11 @@ fn a_rule_changes_a_body_and_what_is_sent_has_its_length() {
     );
 }
 
-#[test]
-fn a_detection_watches_a_body_and_holds_nothing_back() {
+fn a_detection_watches_a_body_and_holds_nothing_back(on: Backend) {
     let server = Server::start(OK);
     let rules = "[[detections]]\nid = \"test-watch\"\non = \"http.request\"\nseverity = \"high\"\n\
         when = 'has(http.request.body.text) && http.request.body.text.contains(\"secret\")'\n";
-    let outcome = server.sandbox("", rules).run(
+    let outcome = server.sandbox(on, "", rules).run(
         "curl -sS -d 'a secret' http://a.test/; curl -sS -d plain http://a.test/; \
          head -c 3000000 /dev/zero | curl -sS --data-binary @- http://a.test/",
     );
@@ -187,8 +197,7 @@ fn a_detection_watches_a_body_and_holds_nothing_back() {
     assert!(!format!("{found:?}").contains("a secret"));
 }
 
-#[test]
-fn an_answer_is_decided_by_its_status_its_headers_and_its_body() {
+fn an_answer_is_decided_by_its_status_its_headers_and_its_body(on: Backend) {
     let answer = "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=x\r\nX-Kind: bad\r\n\
         Content-Length: 12\r\nConnection: close\r\n\r\nignore this\n";
     for when in [
@@ -199,7 +208,7 @@ fn an_answer_is_decided_by_its_status_its_headers_and_its_body() {
     ] {
         let server = Server::start(answer);
         let outcome = server
-            .sandbox("", &rule("http.response", "deny", when))
+            .sandbox(on, "", &rule("http.response", "deny", when))
             .run("curl -sS http://a.test/");
         outcome.success().refused_by("test-rule");
         outcome
@@ -208,15 +217,16 @@ fn an_answer_is_decided_by_its_status_its_headers_and_its_body() {
     }
     let server = Server::start(answer);
     let other = rule("http.response", "deny", "http.response.status == 500");
-    let outcome = server.sandbox("", &other).run("curl -sS http://a.test/");
+    let outcome = server
+        .sandbox(on, "", &other)
+        .run("curl -sS http://a.test/");
     outcome
         .success()
         .nothing_refused()
         .stdout_is("ignore this\n");
 }
 
-#[test]
-fn a_rule_changes_an_answer() {
+fn a_rule_changes_an_answer(on: Backend) {
     let answer = "HTTP/1.1 200 OK\r\nSet-Cookie: a=b\r\nContent-Length: 12\r\n\
         Connection: close\r\n\r\nignore this\n";
     let server = Server::start(answer);
@@ -224,20 +234,21 @@ fn a_rule_changes_an_answer() {
         + "[[rules.rewrite]]\nstrip_header = \"Set-Cookie\"\n\
            [[rules.rewrite]]\n[rules.rewrite.replace]\ntarget = \"body\"\n\
            pattern = \"ignore\"\nwith = \"heed\"\n";
-    let outcome = server.sandbox("", &rules).run("curl -sSi http://a.test/");
+    let outcome = server
+        .sandbox(on, "", &rules)
+        .run("curl -sSi http://a.test/");
     outcome.success().stdout_has("\r\n\r\nheed this\n");
     outcome
         .stdout_lacks("ookie")
         .stdout_has("Content-Length: 10\r\n");
 }
 
-#[test]
-fn every_answer_has_a_row_that_says_what_came() {
+fn every_answer_has_a_row_that_says_what_came(on: Backend) {
     let server = Server::start(
         "HTTP/1.1 404 Not Found\r\nContent-Length: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nnone\n",
     );
     let outcome = server
-        .sandbox("", "")
+        .sandbox(on, "", "")
         .run("curl -sS -d four http://a.test/x");
     outcome.success();
     let request = outcome
@@ -267,11 +278,10 @@ fn every_answer_has_a_row_that_says_what_came() {
     assert_eq!(kind.to_string(), "text/plain");
 }
 
-#[test]
-fn an_answer_that_does_not_come_whole_is_recorded_as_that() {
+fn an_answer_that_does_not_come_whole_is_recorded_as_that(on: Backend) {
     // It says more than it sends.
     let short = Server::start("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nshort");
-    let outcome = short.sandbox("", "").run("curl -sS http://a.test/");
+    let outcome = short.sandbox(on, "", "").run("curl -sS http://a.test/");
     outcome.failure().stdout_has("short");
     let rows = answers(&outcome);
     assert!(
@@ -288,7 +298,7 @@ fn an_answer_that_does_not_come_whole_is_recorded_as_that() {
     );
     let nothing = Server::start("");
     let outcome = nothing
-        .sandbox("", "")
+        .sandbox(on, "", "")
         .run("curl -sS -w '%{http_code}' http://a.test/");
     outcome.stdout_has("502");
     let rows = answers(&outcome);
@@ -305,20 +315,19 @@ fn an_answer_that_does_not_come_whole_is_recorded_as_that() {
     );
 }
 
-#[test]
-fn an_answer_that_changes_the_protocol_is_decided_too() {
+fn an_answer_that_changes_the_protocol_is_decided_too(on: Backend) {
     let server = Server::start(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\
          X-Kind: bad\r\n\r\nwhat follows",
     );
     let when = r#"http.response.status == 101 && http.response.header("x-kind") == "bad""#;
     let script = "curl -sS -i -m 5 -H 'Connection: Upgrade' -H 'Upgrade: other' http://a.test/";
-    let through = server.sandbox("", "").run(script);
+    let through = server.sandbox(on, "", "").run(script);
     through
         .stdout_has("101 Switching")
         .stdout_has("what follows");
     let outcome = server
-        .sandbox("", &rule("http.response", "deny", when))
+        .sandbox(on, "", &rule("http.response", "deny", when))
         .run(script);
     outcome
         .refused_by("test-rule")

@@ -1,6 +1,6 @@
 //! The supervisor can die at any instant: what it answered is on record, and nothing is left.
 
-use crate::support::{RawOrigin, Sandbox};
+use crate::support::{Backend, RawOrigin, Sandbox};
 use bailiwick_event::{Act, Event};
 use std::collections::{HashMap, HashSet};
 use std::io::{BufRead, BufReader};
@@ -142,7 +142,7 @@ for thread in range(4):
 fn what_a_server_heard_before_the_supervisor_was_killed_is_on_record_and_nothing_follows() {
     let origin = RawOrigin::start(&["a.test"], &[]);
     let hosts = format!("\"a.test\" = \"127.0.0.1:{}\"", origin.secure);
-    let sandbox = origin.sandbox(&hosts, "");
+    let sandbox = origin.sandbox(Backend::Process, &hosts, "");
     let mut seed: u64 = 0x9e37_79b9_7f4a_7c15;
     let mut loaded = 0;
     for round in 0..15 {

@@ -1,7 +1,7 @@
 //! No request reaches a server that was not decided, however its bytes are cut: a corpus of requests
 //! that some pair of programs reads in two ways, in the clear and within TLS.
 
-use crate::support::{Outcome, RawOrigin};
+use crate::support::{Backend, Outcome, RawOrigin};
 use bailiwick_event::{Act, Verdict};
 use std::collections::BTreeMap;
 
@@ -47,7 +47,11 @@ fn no_row_gets_through(kind: &str) {
         _ => origin.plain,
     };
     let outcome = origin
-        .sandbox(&format!("\"a.test\" = \"127.0.0.1:{port}\""), NEVER)
+        .sandbox(
+            Backend::Process,
+            &format!("\"a.test\" = \"127.0.0.1:{port}\""),
+            NEVER,
+        )
         .file("client.py", CLIENT)
         .file("rows.tsv", ROWS)
         .exec(["python3", "client.py", kind, "a.test", "rows.tsv"]);

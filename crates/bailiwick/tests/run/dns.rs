@@ -2,10 +2,20 @@
 //! and what they say leads nobody around the policy.
 
 use crate::network::Host;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex};
+
+on_every_backend! {
+    other_records_of_an_allowed_name_arrive_without_what_leads_around_it,
+    a_refused_name_never_reaches_a_server_whatever_is_asked,
+    what_stands_in_the_policy_itself_is_asked_of_nobody,
+    rules_see_questions_of_every_type_and_what_is_answered,
+    an_answer_is_kept_as_long_as_it_holds_and_counts_down,
+    a_server_that_fails_is_a_failure_that_says_so,
+    a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_too,
+}
 
 /// Asks and prints the code and the records: `ask.py [-t] NAME TYPE...`.
 const ASK: &str = r#"
@@ -206,10 +216,9 @@ fn ask(sandbox: &Sandbox, words: &str) -> Outcome {
     outcome
 }
 
-#[test]
-fn other_records_of_an_allowed_name_arrive_without_what_leads_around_it() {
+fn other_records_of_an_allowed_name_arrive_without_what_leads_around_it(on: Backend) {
     let names = Names::start(zone());
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .policy(&names.policy("\"a.test\", \"*.a.test\"", ""))
         .file("ask.py", ASK);
     ask(&sandbox, "a.test TXT MX HTTPS").stdout_is(
@@ -225,10 +234,9 @@ fn other_records_of_an_allowed_name_arrive_without_what_leads_around_it() {
     assert_eq!(whole.lines().count(), 11, "{whole}");
 }
 
-#[test]
-fn a_refused_name_never_reaches_a_server_whatever_is_asked() {
+fn a_refused_name_never_reaches_a_server_whatever_is_asked(on: Backend) {
     let names = Names::start(zone());
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .policy(&names.policy("\"a.test\"", "packs = [\"dns-tunnelling\"]"))
         .file("ask.py", ASK);
     let outcome = ask(
@@ -244,24 +252,22 @@ fn a_refused_name_never_reaches_a_server_whatever_is_asked() {
     assert!(names.asked().is_empty(), "{:?}", names.asked());
 }
 
-#[test]
-fn what_stands_in_the_policy_itself_is_asked_of_nobody() {
+fn what_stands_in_the_policy_itself_is_asked_of_nobody(on: Backend) {
     let names = Names::start(vec![(">pypi.test.", TXT, 30, txt("outside"))]);
     let policy = names.policy("", "") + "[network.hosts]\n\"pypi.test\" = \"127.0.0.1:1\"\n";
-    let sandbox = Sandbox::new().policy(&policy).file("ask.py", ASK);
+    let sandbox = Sandbox::on(on).policy(&policy).file("ask.py", ASK);
     ask(&sandbox, "pypi.test TXT HTTPS").stdout_is("code 0\ncode 0\n");
     ask(&sandbox, "localhost TXT").stdout_is("code 0\n");
     assert!(names.asked().is_empty(), "{:?}", names.asked());
 }
 
-#[test]
-fn rules_see_questions_of_every_type_and_what_is_answered() {
+fn rules_see_questions_of_every_type_and_what_is_answered(on: Backend) {
     let names = Names::start(zone());
     let rules = "[[rules]]\nid = \"no-passwords\"\non = \"dns.response\"\n\
         when = 'dns.response.answers.exists(a, a.contains(\"password\"))'\naction = \"deny\"\n\
         [[rules]]\nid = \"long-label\"\non = \"dns.request\"\n\
         when = 'dns.request.label.length > 40 && dns.request.qtype == \"TXT\"'\naction = \"deny\"\n";
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .policy(&names.policy("\"a.test\", \"*.a.test\"", rules))
         .file("ask.py", ASK);
     let outcome = ask(&sandbox, "leak.a.test TXT");
@@ -270,7 +276,7 @@ fn rules_see_questions_of_every_type_and_what_is_answered() {
         .stdout_has("code 3")
         .stdout_has("why: rule no-passwords")
         .stdout_lacks("1234");
-    let by_pack = Sandbox::new()
+    let by_pack = Sandbox::on(on)
         .policy(&names.policy("\"*.a.test\"", "packs = [\"dns-tunnelling\"]"))
         .file("ask.py", ASK);
     ask(&by_pack, "run.a.test TXT").stdout_lacks("curl");
@@ -285,10 +291,9 @@ fn rules_see_questions_of_every_type_and_what_is_answered() {
     assert!(log.contains("a.test TXT: v=spf1 -all"), "{log}");
 }
 
-#[test]
-fn an_answer_is_kept_as_long_as_it_holds_and_counts_down() {
+fn an_answer_is_kept_as_long_as_it_holds_and_counts_down(on: Backend) {
     let names = Names::start(zone());
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .policy(&names.policy("\"a.test\"", ""))
         .file("ask.py", ASK);
     let twice = "python3 ask.py a.test TXT && sleep 2 && python3 ask.py a.test TXT";
@@ -317,8 +322,7 @@ fn without_namespaces_the_same_records_come_by_tcp() {
     assert_eq!(names.asked(), ["a.test. 16", "a.test. 15"]);
 }
 
-#[test]
-fn a_server_that_fails_is_a_failure_that_says_so() {
+fn a_server_that_fails_is_a_failure_that_says_so(on: Backend) {
     let nobody = UdpSocket::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -326,15 +330,14 @@ fn a_server_that_fails_is_a_failure_that_says_so() {
     let policy = format!(
         "extends = [\"default\"]\n[network]\nallow = [\"a.test\"]\nresolvers = [\"{nobody}\"]\n"
     );
-    let sandbox = Sandbox::new().policy(&policy).file("ask.py", ASK);
+    let sandbox = Sandbox::on(on).policy(&policy).file("ask.py", ASK);
     let said = ask(&sandbox, "a.test TXT");
     said.stdout_has("code 2\n")
         .stdout_has("why: no name server could be asked: connection refused")
         .stdout_lacks("127.0.0.1");
 }
 
-#[test]
-fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_too() {
+fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_too(on: Backend) {
     let host = Host::start();
     let names = Names::start(vec![
         ("rebound.test.", A, 0, vec![127, 0, 0, 1]),
@@ -342,7 +345,7 @@ fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_
         ("office.test.", A, 0, vec![10, 1, 2, 3]),
     ]);
     let allow = "\"rebound.test:*\", \"metadata.test\", \"office.test\"";
-    let sandbox = Sandbox::new().policy(&names.policy(allow, ""));
+    let sandbox = Sandbox::on(on).policy(&names.policy(allow, ""));
     for url in [
         format!("http://rebound.test:{}/", host.port),
         "http://metadata.test/".to_owned(),
@@ -359,7 +362,7 @@ fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_
     assert!(host.heard().is_empty(), "{:?}", host.heard());
     // Where the address is granted by itself, the name leads there.
     let allow = format!("\"rebound.test:*\", \"127.0.0.1:{}\"", host.port);
-    Sandbox::new()
+    Sandbox::on(on)
         .policy(&names.policy(&allow, ""))
         .run(&format!(
             "curl --noproxy '*' -sS -m 10 http://rebound.test:{}/x",

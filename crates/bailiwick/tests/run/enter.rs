@@ -1,9 +1,23 @@
 //! `bailiwick exec` runs a command in a sandbox that another process started, with its authority and
 //! in its record.
 
-use crate::support::{Background, Outcome, Sandbox, binary};
+use crate::support::{Backend, Background, Outcome, Sandbox, binary};
 use bailiwick_event::Act;
 use std::process::{Command, Stdio};
+
+on_every_backend! {
+    a_command_enters_with_its_streams_folder_and_exit_code,
+    a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits: "what is over a machine's memory ends one process there, and not the run",
+    a_stream_that_the_caller_closed_is_the_null_device,
+    both_see_the_same_processes_files_and_network,
+    what_the_policy_refuses_is_refused_recorded_and_said,
+    nothing_else_comes_along,
+    a_command_that_is_not_there_is_told_like_one_of_run,
+    a_run_that_is_not_there_or_has_no_door_is_explained,
+    many_enter_at_once_and_one_after_the_other,
+    signals_reach_the_command_and_the_death_of_its_client_ends_it,
+    the_end_of_the_run_ends_what_entered,
+}
 
 /// A run of this name that goes on until its input ends.
 fn running(sandbox: &Sandbox) -> Background {
@@ -16,9 +30,8 @@ fn exec(sandbox: &Sandbox, script: &str) -> Outcome {
     sandbox.bailiwick(["exec", "box", "-c", script])
 }
 
-#[test]
-fn a_command_enters_with_its_streams_folder_and_exit_code() {
-    let sandbox = Sandbox::new().file("data", "inside\n").stdin("typed\n");
+fn a_command_enters_with_its_streams_folder_and_exit_code(on: Backend) {
+    let sandbox = Sandbox::on(on).file("data", "inside\n").stdin("typed\n");
     let _run = running(&sandbox);
     let outcome = exec(&sandbox, "cat data; cat; echo aside >&2; pwd; exit 7");
     outcome.code(7);
@@ -27,8 +40,9 @@ fn a_command_enters_with_its_streams_folder_and_exit_code() {
     assert_eq!(outcome.stderr(), "aside\n");
 }
 
-#[test]
-fn a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits() {
+fn a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits(
+    on: Backend,
+) {
     let storm = "import os, signal, subprocess, time
 print('up', flush=True)
 end = time.monotonic() + 3
@@ -43,7 +57,7 @@ for _ in range(6):
 time.sleep(60)
 ";
     let policy = "extends = [\"default\"]\n[limits]\nmemory = \"200MiB\"\n";
-    let sandbox = Sandbox::new().policy(policy).file("storm.py", storm);
+    let sandbox = Sandbox::on(on).policy(policy).file("storm.py", storm);
     let words = ["run", "--name", "box", "--", "python3", "storm.py"];
     let file = sandbox.scratch().root().join("policy-1.toml");
     let mut all = vec!["run", "--policy", file.to_str().unwrap()];
@@ -95,17 +109,15 @@ input()
     sandbox.bailiwick(["log", "verify", "box"]).success();
 }
 
-#[test]
-fn a_stream_that_the_caller_closed_is_the_null_device() {
-    let sandbox = Sandbox::new();
+fn a_stream_that_the_caller_closed_is_the_null_device(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let script = "\"$B\" run -c 'echo a; cat; echo b >&2; exit 4' <&- >&- 2>&-; echo $?";
     let shell = sandbox.shell(script).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&shell.stdout), "4\n");
 }
 
-#[test]
-fn both_see_the_same_processes_files_and_network() {
-    let sandbox = Sandbox::new();
+fn both_see_the_same_processes_files_and_network(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let words = [
         "run",
         "--name",
@@ -128,9 +140,8 @@ fn both_see_the_same_processes_files_and_network() {
     assert_ne!(ns.trim(), own.to_str().unwrap());
 }
 
-#[test]
-fn what_the_policy_refuses_is_refused_recorded_and_said() {
-    let sandbox = Sandbox::new().home_file(".ssh/id", "the key\n");
+fn what_the_policy_refuses_is_refused_recorded_and_said(on: Backend) {
+    let sandbox = Sandbox::on(on).home_file(".ssh/id", "the key\n");
     let mut run = running(&sandbox);
     exec(&sandbox, "cat ~/.ssh/id")
         .failure()
@@ -188,9 +199,8 @@ fn clients_that_say_nothing_make_room_and_those_with_a_command_stay() {
     assert_eq!(first.ends(), Some(5));
 }
 
-#[test]
-fn nothing_else_comes_along() {
-    let sandbox = Sandbox::new().host_env("SECRET_TOKEN", "s3cret");
+fn nothing_else_comes_along(on: Backend) {
+    let sandbox = Sandbox::on(on).host_env("SECRET_TOKEN", "s3cret");
     let _run = running(&sandbox);
     let outcome = exec(
         &sandbox,
@@ -199,27 +209,27 @@ fn nothing_else_comes_along() {
     let said = outcome.success().stdout().to_owned();
     assert!(!said.contains("s3cret"), "{said}");
     assert!(said.contains("BAILIWICK=1"), "{said}");
-    assert!(
-        said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
-        "{said}"
-    );
-    assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+    if on == Backend::Process {
+        assert!(
+            said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
+            "{said}"
+        );
+        assert!(said.contains("CapEff:\t0000000000000000"), "{said}");
+    }
     let descriptors = said.lines().filter(|l| l.contains(" -> ")).count();
     assert_eq!(descriptors, 4, "0, 1, 2 and the folder itself: {said}");
 }
 
-#[test]
-fn a_command_that_is_not_there_is_told_like_one_of_run() {
-    let sandbox = Sandbox::new();
+fn a_command_that_is_not_there_is_told_like_one_of_run(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let _run = running(&sandbox);
     let outcome = sandbox.bailiwick(["exec", "box", "--", "no-such-program"]);
     outcome.code(127);
     outcome.stderr_has("no-such-program: not found in the sandbox");
 }
 
-#[test]
-fn a_run_that_is_not_there_or_has_no_door_is_explained() {
-    let sandbox = Sandbox::new();
+fn a_run_that_is_not_there_or_has_no_door_is_explained(on: Backend) {
+    let sandbox = Sandbox::on(on);
     sandbox.run("true").success();
     let unknown = sandbox.bailiwick(["exec", "box", "--", "true"]);
     unknown.code(2).stderr_has("box");
@@ -233,9 +243,8 @@ fn a_run_that_is_not_there_or_has_no_door_is_explained() {
     without.code(2).stderr_has("--name");
 }
 
-#[test]
-fn many_enter_at_once_and_one_after_the_other() {
-    let sandbox = Sandbox::new();
+fn many_enter_at_once_and_one_after_the_other(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let _run = running(&sandbox);
     for n in 0..50 {
         let outcome = exec(&sandbox, &format!("echo {n} > f{n}; exit {n}"));
@@ -255,9 +264,8 @@ fn many_enter_at_once_and_one_after_the_other() {
     }
 }
 
-#[test]
-fn signals_reach_the_command_and_the_death_of_its_client_ends_it() {
-    let sandbox = Sandbox::new();
+fn signals_reach_the_command_and_the_death_of_its_client_ends_it(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let _run = running(&sandbox);
     let start = |script: &str| {
         let words = ["exec", "box", "-c", script];
@@ -276,9 +284,8 @@ fn signals_reach_the_command_and_the_death_of_its_client_ends_it() {
     gone.success();
 }
 
-#[test]
-fn the_end_of_the_run_ends_what_entered() {
-    let sandbox = Sandbox::new();
+fn the_end_of_the_run_ends_what_entered(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let mut run = running(&sandbox);
     let words = ["exec", "box", "-c", "echo there; exec sleep 600"];
     let mut entered = Background::start(&sandbox, words, "there");

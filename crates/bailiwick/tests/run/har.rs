@@ -2,7 +2,7 @@
 
 use crate::bodies::Server;
 use crate::models::{ASK, STREAMED};
-use crate::support::Sandbox;
+use crate::support::{Backend, Sandbox};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
 
@@ -38,7 +38,7 @@ fn a_call_beyond_a_budget_is_refused_by_its_rule() {
     let server = Server::start(STREAMED);
     let rule = "[[rules]]\nid = \"budget\"\non = \"model.request\"\naction = \"deny\"\n\
         when = 'model.session.cost > 0.015'\n";
-    let sandbox = server.sandbox("", rule);
+    let sandbox = server.sandbox(Backend::Process, "", rule);
     sandbox.run(&format!("{ASK}; {ASK}; {ASK}")).success();
     last_is_refused_by(&sandbox, 2, "budget");
 }
@@ -48,7 +48,7 @@ fn an_answer_that_a_rule_refused_is_what_the_program_got() {
     let server = Server::start(OK);
     let rule = "[[rules]]\nid = \"no-ok\"\non = \"http.response\"\naction = \"deny\"\n\
         when = 'http.response.status == 200 && http.request.path == \"/no\"'\n";
-    let sandbox = server.sandbox("", rule);
+    let sandbox = server.sandbox(Backend::Process, "", rule);
     sandbox
         .run("curl -sS http://a.test/yes; curl -sS http://a.test/no")
         .success()
@@ -82,7 +82,7 @@ fn a_request_that_nobody_could_be_asked_about_was_refused_and_a_changed_one_is_s
         [[rules]]\nid = \"marks\"\non = \"http.request\"\naction = \"rewrite\"\n\
         when = 'http.request.path == \"/mark\"'\n\
         [[rules.rewrite]]\n[rules.rewrite.set_header]\nname = \"x-mark\"\nvalue = \"1\"\n";
-    let sandbox = server.sandbox("", rules);
+    let sandbox = server.sandbox(Backend::Process, "", rules);
     sandbox
         .run("curl -sS http://a.test/mark; curl -sS -X DELETE http://a.test/thing")
         .success();

@@ -1,9 +1,18 @@
 //! The gate looks into TLS where the policy asks for it: programs do not notice, and nothing leaves
 //! that was not decided.
 
-use crate::support::{Authority, Background, Outcome, Sandbox, Scratch, Server};
+use crate::support::{Authority, Backend, Background, Outcome, Sandbox, Scratch, Server};
 use bailiwick_event::{Act, Scheme, Verdict};
 use std::os::unix::fs::PermissionsExt;
+
+on_every_backend! {
+    a_request_within_tls_is_decided_by_method_and_path,
+    a_rule_with_a_condition_sees_what_is_within_tls_of_its_machine_alone,
+    what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_restricted,
+    a_server_whose_certificate_is_not_good_is_refused_with_the_reason,
+    programs_trust_the_authority_with_and_without_variables_and_find_no_key,
+    a_sandbox_that_looks_into_nothing_has_nothing_of_it,
+}
 
 /// A server of the host that serves `a.test` and `b.test` by HTTPS.
 struct Origin {
@@ -47,9 +56,9 @@ impl Origin {
     }
 
     /// What the test's own authority is called in the workspace.
-    fn sandbox(&self) -> Sandbox {
+    fn sandbox(&self, on: Backend) -> Sandbox {
         let certificate = std::fs::read(&self.authority.certificate).unwrap();
-        Sandbox::new().file("origin-ca.pem", certificate)
+        Sandbox::on(on).file("origin-ca.pem", certificate)
     }
 }
 
@@ -68,11 +77,10 @@ fn requests(outcome: &Outcome) -> Vec<(String, Verdict)> {
     outcome.events().iter().filter_map(of).collect()
 }
 
-#[test]
-fn a_request_within_tls_is_decided_by_method_and_path() {
+fn a_request_within_tls_is_decided_by_method_and_path(on: Backend) {
     let origin = Origin::start();
     let outcome = origin
-        .sandbox()
+        .sandbox(on)
         .policy(&origin.policy(&origin.roots(), ONLY_OK))
         .run(
             "curl -sS https://a.test/ok/file; curl -sS -X DELETE https://a.test/ok/file; \
@@ -103,14 +111,13 @@ fn a_request_within_tls_is_decided_by_method_and_path() {
     );
 }
 
-#[test]
-fn a_rule_with_a_condition_sees_what_is_within_tls_of_its_machine_alone() {
+fn a_rule_with_a_condition_sees_what_is_within_tls_of_its_machine_alone(on: Backend) {
     let origin = Origin::start();
     let rule = "[[rules]]\nid = \"no-uploads\"\non = \"http.request\"\naction = \"deny\"\n\
         reason = \"nothing is deleted here\"\n\
         when = 'http.request.host == \"a.test\" && http.request.header(\"x-kind\").exists()'\n";
     let outcome = origin
-        .sandbox()
+        .sandbox(on)
         .policy(&origin.policy(&origin.roots(), rule))
         .run(
             "curl -sS https://a.test/ok/file; curl -sS -H 'X-Kind: secret' https://a.test/ok/file; \
@@ -128,8 +135,9 @@ fn a_rule_with_a_condition_sees_what_is_within_tls_of_its_machine_alone() {
     assert_eq!(requests(&outcome).len(), 2);
 }
 
-#[test]
-fn what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_restricted() {
+fn what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_restricted(
+    on: Backend,
+) {
     let origin = Origin::start();
     let never = format!(
         "{}inspect = {{ \"*\" = \"always\", \"b.test\" = \"never\" }}\n",
@@ -138,7 +146,7 @@ fn what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_r
     let script = "curl -sS https://a.test/ok/file; \
         curl -sS --cacert origin-ca.pem https://b.test/ok/file";
     let outcome = origin
-        .sandbox()
+        .sandbox(on)
         .policy(&origin.policy(&never, ""))
         .run(script);
     outcome.success().nothing_refused();
@@ -147,7 +155,7 @@ fn what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_r
 
     let never = "inspect = \"never\"";
     let outcome = origin
-        .sandbox()
+        .sandbox(on)
         .policy(&origin.policy(never, ONLY_OK))
         .run("curl -sS --cacert origin-ca.pem https://a.test/ok/file");
     outcome.failure().refused_by("network.hosts");
@@ -159,11 +167,10 @@ fn what_is_never_looked_into_passes_as_it_is_and_is_refused_where_requests_are_r
     assert_eq!(origin.server.take_requests().len(), 2);
 }
 
-#[test]
-fn a_server_whose_certificate_is_not_good_is_refused_with_the_reason() {
+fn a_server_whose_certificate_is_not_good_is_refused_with_the_reason(on: Backend) {
     let origin = Origin::start();
     let outcome = origin
-        .sandbox()
+        .sandbox(on)
         .policy(&origin.policy("inspect = \"always\"", ""))
         .run("curl -sS https://a.test/ok/file");
     outcome.success().refused_by("network.certificate");
@@ -188,18 +195,26 @@ fn a_file_of_roots_that_is_not_there_is_a_mistake_of_the_policy() {
     );
 }
 
-#[test]
-fn programs_trust_the_authority_with_and_without_variables_and_find_no_key() {
+fn programs_trust_the_authority_with_and_without_variables_and_find_no_key(on: Backend) {
     let origin = Origin::start();
     let network = format!("{}inspect = \"always\"", origin.roots());
-    let sandbox = origin.sandbox().policy(&origin.policy(&network, ""));
-    let outcome = sandbox.run(
+    let sandbox = origin.sandbox(on).policy(&origin.policy(&network, ""));
+    // In a machine its own part of the product lies there, too.
+    let text = match on {
+        Backend::Process => "-r",
+        Backend::Vm => "-rI",
+    };
+    let outcome = sandbox.run(&format!(
         "curl -sS https://a.test/ok/file && env -i PATH=$PATH curl -sS https://a.test/ok/file && \
          wget -qO- https://a.test/ok/file && python3 -c 'import urllib.request as u; \
          print(u.urlopen(\"https://a.test/ok/file\").read().decode(), end=\"\")' && \
-         ! grep -r 'PRIVATE KEY' /run/bailiwick && ! echo x >> /run/bailiwick/ca-bundle.pem",
-    );
+         ! grep {text} 'PRIVATE KEY' /run/bailiwick",
+    ));
     outcome.success();
+    if on == Backend::Process {
+        let written = sandbox.run("echo x >> /run/bailiwick/ca-bundle.pem");
+        written.failure();
+    }
     assert_eq!(outcome.stdout(), "a.test ok/file\n".repeat(4));
     let key = sandbox.scratch().state().join("bailiwick/authority.pem");
     let mode = std::fs::metadata(&key).unwrap().permissions().mode();
@@ -209,10 +224,13 @@ fn programs_trust_the_authority_with_and_without_variables_and_find_no_key() {
     assert!(!outcome.stdout().contains("KEY"));
 }
 
-#[test]
-fn a_sandbox_that_looks_into_nothing_has_nothing_of_it() {
-    let sandbox = Sandbox::new();
-    let outcome = sandbox.run("env | grep -c CA_BUNDLE; ls -d /run/bailiwick");
+fn a_sandbox_that_looks_into_nothing_has_nothing_of_it(on: Backend) {
+    let sandbox = Sandbox::on(on);
+    let place = match on {
+        Backend::Process => "/run/bailiwick",
+        Backend::Vm => "/run/bailiwick/ca-bundle.pem",
+    };
+    let outcome = sandbox.run(&format!("env | grep -c CA_BUNDLE; ls -d {place}"));
     outcome.failure();
     assert_eq!(outcome.stdout(), "0\n");
     assert!(
@@ -228,7 +246,7 @@ fn a_sandbox_that_looks_into_nothing_has_nothing_of_it() {
 fn without_namespaces_it_is_the_same() {
     let origin = Origin::start();
     let outcome = origin
-        .sandbox()
+        .sandbox(Backend::Process)
         .without_namespaces()
         .policy(&origin.policy(&origin.roots(), ONLY_OK))
         .run("curl -sS https://a.test/ok/file; curl -sS https://a.test/no/file");
@@ -244,7 +262,7 @@ fn without_namespaces_it_is_the_same() {
 fn a_sandbox_that_waited_looks_into_tls_too_and_not_with_an_authority_that_was_replaced() {
     let origin = Origin::start();
     let sandbox = origin
-        .sandbox()
+        .sandbox(Backend::Process)
         .policy(&origin.policy(&origin.roots(), ONLY_OK));
     let script = "curl -sS https://a.test/ok/file; openssl s_client -connect a.test:443 \
         -proxy 127.0.0.1:14829 </dev/null 2>/dev/null | grep ^issuer";

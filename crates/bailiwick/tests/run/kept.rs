@@ -1,7 +1,7 @@
 //! Bodies are kept where the policy says so, and nowhere else.
 
 use crate::bodies::Server;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use bailiwick_event::{Act, KeptBodies};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\
@@ -32,7 +32,11 @@ fn files(sandbox: &Sandbox) -> usize {
 fn the_bodies_of_a_machine_that_the_policy_names_are_kept_and_shown() {
     let server = Server::start(OK);
     let port = server.port();
-    let sandbox = server.sandbox(&format!("keep_bodies = [\"a.test:{port}\"]"), "");
+    let sandbox = server.sandbox(
+        Backend::Process,
+        &format!("keep_bodies = [\"a.test:{port}\"]"),
+        "",
+    );
     let outcome = sandbox.run(&format!(
         "curl -sS -d 'first question' http://a.test:{port}/1; \
          printf 'in gzip' | gzip > z; \
@@ -87,12 +91,13 @@ fn the_bodies_of_a_machine_that_the_policy_names_are_kept_and_shown() {
 fn no_other_bodies_are_kept_and_none_beyond_the_limit() {
     let server = Server::start(OK);
     let port = server.port();
-    let nothing = server.sandbox("", "");
+    let nothing = server.sandbox(Backend::Process, "", "");
     let outcome = nothing.run(&format!("curl -sS -d question http://a.test:{port}/"));
     outcome.success();
     assert_eq!(kept(&outcome), [KeptBodies::default()]);
     assert_eq!(files(&nothing), 0);
     let little = server.sandbox(
+        Backend::Process,
         &format!("keep_bodies = [\"a.test:{port}\"]\nkeep_limit = \"4B\""),
         "",
     );

@@ -6,6 +6,7 @@
     reason = "a helper that cannot do its work fails the test that called it"
 )]
 
+#[macro_use]
 #[path = "../support/mod.rs"]
 mod support;
 

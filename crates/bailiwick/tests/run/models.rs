@@ -2,8 +2,17 @@
 //! a rule sets a budget.
 
 use crate::bodies::Server;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use bailiwick_event::{Act, ModelAnswer, ModelCall};
+
+on_every_backend! {
+    a_call_and_its_answer_are_rows_with_what_they_used,
+    a_budget_refuses_the_call_after_it_is_spent,
+    an_answer_whose_cost_nobody_tells_can_end_the_session,
+    a_budget_ends_the_session,
+    a_call_is_decided_by_its_model_and_tools_and_an_answer_by_what_it_calls,
+    what_is_no_call_is_none,
+}
 
 /// An answer of the Messages interface, bit by bit, that calls a tool.
 pub(crate) const STREAMED: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
@@ -24,9 +33,9 @@ fn rule(on: &str, action: &str, when: &str) -> String {
 }
 
 /// A run of which requests are read, since a detection asks about models.
-fn watched(server: &Server, rules: &str) -> Sandbox {
+fn watched(on: Backend, server: &Server, rules: &str) -> Sandbox {
     let all = "[[detections]]\nid = \"calls\"\non = \"model.request\"\nseverity = \"informational\"\nwhen = 'true'\n";
-    server.sandbox("", &format!("{all}{rules}"))
+    server.sandbox(on, "", &format!("{all}{rules}"))
 }
 
 fn calls(outcome: &Outcome) -> Vec<(u64, ModelCall)> {
@@ -49,10 +58,9 @@ fn text(of: &Option<bailiwick_event::Text>) -> String {
     of.as_ref().map(ToString::to_string).unwrap_or_default()
 }
 
-#[test]
-fn a_call_and_its_answer_are_rows_with_what_they_used() {
+fn a_call_and_its_answer_are_rows_with_what_they_used(on: Backend) {
     let server = Server::start(STREAMED);
-    let outcome = watched(&server, "").run(&format!("{ASK}; {RESULT}"));
+    let outcome = watched(on, &server, "").run(&format!("{ASK}; {RESULT}"));
     outcome.success().nothing_refused();
     outcome.stdout_has("message_stop");
     let asked = calls(&outcome);
@@ -103,18 +111,16 @@ fn a_call_and_its_answer_are_rows_with_what_they_used() {
     );
 }
 
-#[test]
-fn a_budget_refuses_the_call_after_it_is_spent() {
+fn a_budget_refuses_the_call_after_it_is_spent(on: Backend) {
     let server = Server::start(STREAMED);
     let rules = rule("model.request", "deny", "model.session.cost > 0.015");
-    let outcome = watched(&server, &rules).run(&format!("{ASK}; {ASK}; {ASK}"));
+    let outcome = watched(on, &server, &rules).run(&format!("{ASK}; {ASK}; {ASK}"));
     outcome.success().refused_by("budget");
     assert_eq!(server.heard().len(), 2);
     outcome.stdout_has("refused by policy: anthropic claude-sonnet-4-5");
 }
 
-#[test]
-fn an_answer_whose_cost_nobody_tells_can_end_the_session() {
+fn an_answer_whose_cost_nobody_tells_can_end_the_session(on: Backend) {
     let server = Server::start(
         "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
          data: {\"id\":\"c\",\"object\":\"chat.completion.chunk\",\"model\":\"gpt-4o\",\
@@ -124,15 +130,14 @@ fn an_answer_whose_cost_nobody_tells_can_end_the_session() {
     let call = "curl -sS -d '{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}' \
         http://a.test/v1/chat/completions";
     let rules = rule("model.response", "stop", "!has(model.response.cost)");
-    let outcome = watched(&server, &rules).run(&format!("{call}; sleep 20; echo late"));
+    let outcome = watched(on, &server, &rules).run(&format!("{call}; sleep 20; echo late"));
     outcome.code(137).refused_by("budget").stdout_lacks("late");
 }
 
-#[test]
-fn a_budget_ends_the_session() {
+fn a_budget_ends_the_session(on: Backend) {
     let server = Server::start(STREAMED);
     let rules = rule("model.response", "stop", "model.session.cost > 0.015");
-    let outcome = watched(&server, &rules).run(&format!("{ASK}; {ASK}; sleep 20; echo late"));
+    let outcome = watched(on, &server, &rules).run(&format!("{ASK}; {ASK}; sleep 20; echo late"));
     outcome.code(137).refused_by("budget");
     outcome
         .stderr_has("bailiwick: budget (")
@@ -141,10 +146,9 @@ fn a_budget_ends_the_session() {
     assert_eq!(answers(&outcome).len(), 2);
 }
 
-#[test]
-fn a_call_is_decided_by_its_model_and_tools_and_an_answer_by_what_it_calls() {
+fn a_call_is_decided_by_its_model_and_tools_and_an_answer_by_what_it_calls(on: Backend) {
     let server = Server::start(STREAMED);
-    for (on, when, heard) in [
+    for (event, when, heard) in [
         (
             "model.request",
             r#"model.request.model.startsWith("claude-sonnet")"#,
@@ -163,7 +167,7 @@ fn a_call_is_decided_by_its_model_and_tools_and_an_answer_by_what_it_calls() {
         ),
     ] {
         let before = server.heard().len();
-        let outcome = watched(&server, &rule(on, "deny", when)).run(ASK);
+        let outcome = watched(on, &server, &rule(event, "deny", when)).run(ASK);
         outcome.success().refused_by("budget");
         outcome
             .stdout_has("refused by policy")
@@ -175,17 +179,16 @@ fn a_call_is_decided_by_its_model_and_tools_and_an_answer_by_what_it_calls() {
         "deny",
         r#"model.request.provider == "openai""#,
     );
-    watched(&server, &other)
+    watched(on, &server, &other)
         .run(ASK)
         .success()
         .nothing_refused();
 }
 
-#[test]
-fn what_is_no_call_is_none() {
+fn what_is_no_call_is_none(on: Backend) {
     let server =
         Server::start("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
-    let outcome = watched(&server, "").run(
+    let outcome = watched(on, &server, "").run(
         "curl -sS -d '{\"x\":1}' http://a.test/v1/messages; curl -sS http://a.test/v1/messages",
     );
     outcome.success();

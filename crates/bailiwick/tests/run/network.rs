@@ -1,11 +1,27 @@
 //! Nothing leaves but through the gate, and loopback is the sandbox's own.
 
-use crate::support::Sandbox;
+use crate::support::{Backend, Sandbox};
 use bailiwick_event::AddressClass;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+
+on_every_backend! {
+    an_allowed_name_is_reached_with_and_without_a_proxy,
+    a_refusal_says_rule_resource_and_remedy_in_text_and_in_json,
+    without_a_policy_nothing_is_reached_by_any_way,
+    a_denied_host_stays_denied_in_every_spelling,
+    plain_http_is_decided_by_method_and_path,
+    a_smuggled_second_request_is_decided_as_well,
+    servers_inside_work_on_every_address_and_port,
+    a_granted_loopback_service_of_the_host_is_reached_at_its_port,
+    an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so,
+    a_published_port_leads_in,
+    a_public_name_with_a_private_address_is_refused,
+    a_client_that_does_not_connect_its_udp_socket_gets_its_answers,
+    the_name_of_a_tls_server_cannot_be_sent_late,
+}
 
 /// A server of the host: answers every connection with a fixed HTTP response, and remembers what
 /// it was sent.
@@ -63,13 +79,17 @@ fn policy(allow: &str, hosts: &str) -> String {
     format!("extends = [\"default\"]\n[network]\nallow = [{allow}]\n[network.hosts]\n{hosts}\n")
 }
 
+/// The loopback's other address; the kernel of a machine has no IPv6.
+fn loopback_v6(on: Backend) -> Option<&'static str> {
+    (on == Backend::Process).then_some("[::1]")
+}
+
 const CURL: &str = "curl -sS -m 10 -o body -w '%{http_code}'";
 const DIRECT: &str = "curl --noproxy '*' -sS -m 10 -o body -w '%{http_code}'";
 
-#[test]
-fn an_allowed_name_is_reached_with_and_without_a_proxy() {
+fn an_allowed_name_is_reached_with_and_without_a_proxy(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(
+    let sandbox = Sandbox::on(on).policy(&policy(
         "",
         &format!("\"a.test\" = \"127.0.0.1:{}\"", host.port),
     ));
@@ -92,9 +112,8 @@ fn an_allowed_name_is_reached_with_and_without_a_proxy() {
     );
 }
 
-#[test]
-fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
-    let sandbox = Sandbox::new();
+fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json(on: Backend) {
+    let sandbox = Sandbox::on(on);
     for curl in [
         CURL,
         "curl --noproxy '*' --resolve b.test:80:1.2.3.4 -sS -m 10 -o body -w '%{http_code}'",
@@ -115,10 +134,9 @@ fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json() {
     );
 }
 
-#[test]
-fn without_a_policy_nothing_is_reached_by_any_way() {
+fn without_a_policy_nothing_is_reached_by_any_way(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::on(on);
     for way in [
         "curl -sS -m 5 http://example.com/",
         "curl --noproxy '*' -sS -m 5 http://example.com/",
@@ -137,7 +155,11 @@ fn without_a_policy_nothing_is_reached_by_any_way() {
         let way = way.replace("PORT", &host.port.to_string());
         let outcome = sandbox.run(&format!("{way} > out 2>&1; code=$?; cat out; exit $code"));
         // The proxy's answer that nothing listens on the sandbox's own loopback is one as well.
-        let answers = ["refused by policy", "could not connect"];
+        let answers = match on {
+            Backend::Process => ["refused by policy", "could not connect"],
+            // A machine's loopback takes every connection, and breaks off those to nobody.
+            Backend::Vm => ["refused by policy", "gave no proper answer"],
+        };
         let refused = outcome.exit_code() != Some(0)
             || answers
                 .iter()
@@ -148,10 +170,9 @@ fn without_a_policy_nothing_is_reached_by_any_way() {
     assert!(host.heard().is_empty(), "{:?}", host.heard());
 }
 
-#[test]
-fn a_denied_host_stays_denied_in_every_spelling() {
+fn a_denied_host_stays_denied_in_every_spelling(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network]\nallow = [\"*:*\"]\ndeny = [\"evil.test\", \"127.0.0.1\"]\n\
          [network.hosts]\n\"good.test\" = \"127.0.0.1:{}\"\n", host.port));
     for name in ["evil.test", "EVIL.test", "evil.test."] {
@@ -167,10 +188,9 @@ fn a_denied_host_stays_denied_in_every_spelling() {
     assert!(host.heard().iter().all(String::is_empty));
 }
 
-#[test]
-fn plain_http_is_decided_by_method_and_path() {
+fn plain_http_is_decided_by_method_and_path(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
          host = \"a.test\"\nmethods = [\"GET\"]\npaths = [\"/v1/**\"]\n", host.port));
     for curl in [CURL, DIRECT] {
@@ -200,10 +220,9 @@ fn plain_http_is_decided_by_method_and_path() {
     assert_eq!(heard, ["GET /v1/x HTTP/1.1"; 2]);
 }
 
-#[test]
-fn a_smuggled_second_request_is_decided_as_well() {
+fn a_smuggled_second_request_is_decided_as_well(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n[[network.http]]\n\
          host = \"a.test\"\npaths = [\"/ok\"]\n", host.port));
     let script = r"
@@ -229,28 +248,31 @@ send(b'POST /ok HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding : chunked\r\n\r\n0
     );
 }
 
-#[test]
-fn servers_inside_work_on_every_address_and_port() {
+fn servers_inside_work_on_every_address_and_port(on: Backend) {
     let script = r"
 import socket, threading
-for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('::1', 8081), ('127.0.0.1', 80)]:
+for address, port in [('127.0.0.1', 8080), ('0.0.0.0', 443), ('OTHER', 8081), ('127.0.0.1', 80)]:
     family = socket.AF_INET6 if ':' in address else socket.AF_INET
     server = socket.socket(family); server.bind((address, port)); server.listen()
-    client = socket.create_connection(('::1' if ':' in address else '127.0.0.1', port), 5)
+    client = socket.create_connection(('127.0.0.1' if address == '0.0.0.0' else address, port), 5)
     peer, _ = server.accept(); peer.sendall(b'hi'); print(client.recv(2).decode())
 ";
-    let outcome = Sandbox::new().exec(["python3", "-c", script]);
+    let other = loopback_v6(on).map_or("127.0.0.2", |_| "::1");
+    let script = script.replace("OTHER", other);
+    let outcome = Sandbox::on(on).exec(["python3", "-c", &script]);
     outcome
         .success()
         .stdout_is("hi\nhi\nhi\nhi\n")
         .nothing_refused();
 }
 
-#[test]
-fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
+fn a_granted_loopback_service_of_the_host_is_reached_at_its_port(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(&format!("\"localhost:{}\"", host.port), ""));
-    for name in ["127.0.0.1", "localhost", "[::1]"] {
+    let sandbox = Sandbox::on(on).policy(&policy(&format!("\"localhost:{}\"", host.port), ""));
+    for name in [Some("127.0.0.1"), Some("localhost"), loopback_v6(on)]
+        .into_iter()
+        .flatten()
+    {
         sandbox
             .run(&format!("curl -g -sS -m 10 http://{name}:{}/", host.port))
             .success()
@@ -258,15 +280,18 @@ fn a_granted_loopback_service_of_the_host_is_reached_at_its_port() {
     }
 }
 
-#[test]
-fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so() {
+fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_explain_says_so(
+    on: Backend,
+) {
     let host = Host::start();
     for name in ["localhost", "127.0.0.1"] {
         let rule = format!("host = \"{name}:{}\"\nmethods = [\"GET\"]", host.port);
         let text = format!("extends = [\"default\"]\n[[network.http]]\n{rule}\n");
-        let open = Sandbox::new().policy(&text);
-        let bare = Sandbox::new().without_namespaces().policy(&text);
-        for sandbox in [open, bare] {
+        let open = Sandbox::on(on).policy(&text);
+        let bare = || Sandbox::new().without_namespaces().policy(&text);
+        // A machine is isolated in one way.
+        let bare = (on == Backend::Process).then(bare);
+        for sandbox in [Some(open), bare].into_iter().flatten() {
             for way in ["--noproxy '*'", "--noproxy ''"] {
                 let curl = format!("curl {way} -sS -m 10");
                 let at = format!("http://{name}:{}/", host.port);
@@ -295,14 +320,13 @@ fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_exp
     }
 }
 
-#[test]
-fn a_published_port_leads_in() {
+fn a_published_port_leads_in(on: Backend) {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap()
         .port();
-    let sandbox = Sandbox::new().policy(&format!(
+    let sandbox = Sandbox::on(on).policy(&format!(
         "extends = [\"default\"]\n[network]\npublish = [\"127.0.0.1:{port}:3000\"]\n"
     ));
     let policy = sandbox.scratch().root().join("policy-1.toml");
@@ -333,8 +357,7 @@ fn a_published_port_leads_in() {
     assert!(child.wait().unwrap().success());
 }
 
-#[test]
-fn a_public_name_with_a_private_address_is_refused() {
+fn a_public_name_with_a_private_address_is_refused(on: Backend) {
     // No test may need a name server, but the host's own hosts file has such names: for this
     // machine (127.0.1.1, or a container's private address), or `ip6-localhost`.
     let hosts = std::fs::read_to_string("/etc/hosts").unwrap();
@@ -351,32 +374,32 @@ fn a_public_name_with_a_private_address_is_refused() {
         })
         .next()
         .expect("/etc/hosts names no private address but localhost's");
-    let sandbox = Sandbox::new().policy(&policy(&format!("\"{name}:*\""), ""));
+    let sandbox = Sandbox::on(on).policy(&policy(&format!("\"{name}:*\""), ""));
     sandbox
         .run(&format!("curl -sS -m 5 http://{name}:9/"))
         .refused_by("network.private-address");
 }
 
-#[test]
-fn a_client_that_does_not_connect_its_udp_socket_gets_its_answers() {
+fn a_client_that_does_not_connect_its_udp_socket_gets_its_answers(on: Backend) {
     let script = r"
 import socket
-for family, server in [(socket.AF_INET, '198.18.0.1'), (socket.AF_INET, '8.8.8.8'), (socket.AF_INET6, '2001:4860:4860::8888')]:
+for server in ['198.18.0.1', '8.8.8.8', 'OTHER']:
+    family = socket.AF_INET6 if ':' in server else socket.AF_INET
     s = socket.socket(family, socket.SOCK_DGRAM); s.settimeout(5)
     s.sendto(b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00\x01a\x04test\x00\x00\x01\x00\x01', (server, 53))
     data, peer = s.recvfrom(512)
     print(data[:2].hex(), peer[0] == server, peer[1])
 ";
-    Sandbox::new()
-        .exec(["python3", "-c", script])
+    let other = loopback_v6(on).map_or("9.9.9.9", |_| "2001:4860:4860::8888");
+    Sandbox::on(on)
+        .exec(["python3", "-c", &script.replace("OTHER", other)])
         .success()
         .stdout_is("1234 True 53\n".repeat(3).as_str());
 }
 
-#[test]
-fn the_name_of_a_tls_server_cannot_be_sent_late() {
+fn the_name_of_a_tls_server_cannot_be_sent_late(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(
+    let sandbox = Sandbox::on(on).policy(&policy(
         "",
         &format!("\"good.test\" = \"127.0.0.1:{}\"", host.port),
     ));

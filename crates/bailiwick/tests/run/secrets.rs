@@ -1,11 +1,21 @@
 //! Programs use secrets without having them.
 
 use crate::bodies::Server;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox};
 use bailiwick_event::Act;
 
+on_every_backend! {
+    a_program_has_a_text_of_the_same_shape_and_the_server_gets_the_secret,
+    toward_another_machine_the_request_is_refused_and_found,
+    what_comes_back_holds_no_secret,
+    a_secret_in_a_coded_answer_is_found_too,
+    a_secret_comes_from_a_file_or_a_command_and_enters_with_every_command,
+    git_logs_in_with_it_where_it_is_asked_to,
+}
+
 const SECRET: &str = "sk-test-AbCdEfGhIjKlMnOpQrStUvWx0123456789";
-/// The same to a shell, in a command line that does not hold it.
+/// The same to a shell, in a command line that does not hold it. It is no program's word either: the
+/// record may have those.
 const HIDDEN: &str = "sk-test-AbCdEfGhIjKl''MnOpQrStUvWx0123456789";
 
 /// A secret for the server's own port, in these places.
@@ -18,9 +28,9 @@ fn secret(server: &Server, places: &str) -> String {
 }
 
 /// A sandbox in which `a.test` and `b.test` are this server.
-fn sandbox(server: &Server, places: &str) -> Sandbox {
+fn sandbox(on: Backend, server: &Server, places: &str) -> Sandbox {
     let port = server.port();
-    Sandbox::new()
+    Sandbox::on(on)
         .host_env("OUTER_KEY", SECRET)
         .policy(&format!(
             "extends = [\"default\"]\n{}[network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n\
@@ -53,13 +63,12 @@ fn nothing_kept_has_it(sandbox: &Sandbox, outcome: &Outcome) {
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
 
-#[test]
-fn a_program_has_a_text_of_the_same_shape_and_the_server_gets_the_secret() {
+fn a_program_has_a_text_of_the_same_shape_and_the_server_gets_the_secret(on: Backend) {
     let server = Server::start(OK);
-    let sandbox = sandbox(&server, "\"header\", \"query\", \"body\"");
+    let sandbox = sandbox(on, &server, "\"header\", \"query\", \"body\"");
     let port = server.port();
     let outcome = sandbox.run(&format!(
-        "echo \"$API_KEY\"; env | grep -c {HIDDEN}; \
+        "echo \"$API_KEY\"; printf %s {HIDDEN} > hidden; env | grep -cFf hidden; \
          curl -sS -H \"Authorization: Bearer $API_KEY\" http://a.test:{port}/bearer; \
          curl -sS -u \"me:$API_KEY\" http://a.test:{port}/basic; \
          curl -sS \"http://a.test:{port}/query?key=$API_KEY&x=1\"; \
@@ -98,10 +107,9 @@ fn a_program_has_a_text_of_the_same_shape_and_the_server_gets_the_secret() {
     nothing_kept_has_it(&sandbox, &outcome);
 }
 
-#[test]
-fn toward_another_machine_the_request_is_refused_and_found() {
+fn toward_another_machine_the_request_is_refused_and_found(on: Backend) {
     let server = Server::start(OK);
-    let sandbox = sandbox(&server, "\"header\"");
+    let sandbox = sandbox(on, &server, "\"header\"");
     let port = server.port();
     for script in [
         format!("curl -sS -H \"X: $API_KEY\" http://b.test:{port}/"),
@@ -129,18 +137,17 @@ fn toward_another_machine_the_request_is_refused_and_found() {
     }
 }
 
-#[test]
-fn what_comes_back_holds_no_secret() {
+fn what_comes_back_holds_no_secret(on: Backend) {
     let body = format!("you said {SECRET} and {SECRET}\n");
     let answer = format!(
         "HTTP/1.1 200 OK\r\nX-Echo: {SECRET}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
     let server = Server::start(answer);
-    let sandbox = sandbox(&server, "\"header\"");
+    let sandbox = sandbox(on, &server, "\"header\"");
     let port = server.port();
     let outcome = sandbox.run(&format!(
-        "curl -sSi -H \"X-Api-Key: $API_KEY\" http://a.test:{port}/ > out; grep -c {HIDDEN} out; \
+        "curl -sSi -H \"X-Api-Key: $API_KEY\" http://a.test:{port}/ > out; printf %s {HIDDEN} > hidden; grep -cFf hidden out; \
          grep -o \"$API_KEY\" out | wc -l"
     ));
     assert_eq!(
@@ -162,8 +169,7 @@ fn what_comes_back_holds_no_secret() {
     nothing_kept_has_it(&sandbox, &outcome);
 }
 
-#[test]
-fn a_secret_in_a_coded_answer_is_found_too() {
+fn a_secret_in_a_coded_answer_is_found_too(on: Backend) {
     use std::io::Write as _;
     let mut gzip = std::process::Command::new("gzip")
         .stdin(std::process::Stdio::piped())
@@ -179,7 +185,7 @@ fn a_secret_in_a_coded_answer_is_found_too() {
     .into_bytes();
     answer.extend(coded);
     let server = Server::start(answer);
-    let sandbox = sandbox(&server, "\"header\"");
+    let sandbox = sandbox(on, &server, "\"header\"");
     let port = server.port();
     let outcome = sandbox.run(&format!("curl -sS --compressed http://a.test:{port}/"));
     outcome
@@ -215,12 +221,11 @@ fn a_secret_that_cannot_be_had_keeps_the_run_from_starting_and_says_why() {
     }
 }
 
-#[test]
-fn a_secret_comes_from_a_file_or_a_command_and_enters_with_every_command() {
+fn a_secret_comes_from_a_file_or_a_command_and_enters_with_every_command(on: Backend) {
     let server = Server::start(OK);
     let port = server.port();
     let made = |from: &str| {
-        let sandbox = Sandbox::new();
+        let sandbox = Sandbox::on(on);
         std::fs::write(sandbox.scratch().root().join("key"), format!("{SECRET}\n")).unwrap();
         let from = from.replace(
             "{file}",
@@ -255,13 +260,12 @@ fn a_projects_policy_has_no_secrets() {
         .stderr_has("have no place in a project's policy");
 }
 
-#[test]
-fn git_logs_in_with_it_where_it_is_asked_to() {
+fn git_logs_in_with_it_where_it_is_asked_to(on: Backend) {
     let server = Server::start(
         "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
     );
     let port = server.port();
-    let sandbox = Sandbox::new().host_env("OUTER_KEY", SECRET).policy(&format!(
+    let sandbox = Sandbox::on(on).host_env("OUTER_KEY", SECRET).policy(&format!(
         "extends = [\"default\"]\n{}git_user = \"me\"\n[network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n",
         secret(&server, "\"header\"")
     ));

@@ -1,6 +1,6 @@
 //! A terminal inside behaves as the one outside. Each test is a person at a pseudo-terminal.
 
-use crate::support::{Background, Sandbox};
+use crate::support::{Backend, Background, Sandbox};
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
@@ -9,6 +9,25 @@ use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+
+on_every_backend! {
+    an_interactive_shell_has_job_control_and_its_exit_code_comes_out,
+    a_shell_that_enters_a_run_has_job_control,
+    a_command_that_entered_is_stopped_and_goes_on_with_its_client: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
+    a_sandbox_that_used_up_its_terminals_does_not_get_the_callers: "the guest's programs may open as many terminals as there is memory for",
+    a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal,
+    ctrl_c_reaches_the_command,
+    ctrl_z_stops_the_run_and_fg_goes_on: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
+    a_new_window_size_reaches_the_command,
+    the_python_prompt_edits_lines,
+    vim_edits_a_file_and_the_screen_is_restored: "the image has no vim",
+    a_pager_at_the_end_of_a_pipe_takes_keys: "the modes of the guest's terminal are not told to the caller's",
+    what_a_terminal_shows_counts_as_output,
+    a_stream_that_is_no_terminal_stays_none,
+    without_a_terminal_stream_there_is_no_terminal_at_all: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
+    no_descriptor_of_the_callers_terminal_is_inside,
+    a_run_that_is_brought_to_the_foreground_gets_the_keys: "where the machine is up before that, the terminal stays as it was",
+}
 
 /// A shell at a terminal, with somebody who types and reads.
 pub(crate) struct Person {
@@ -48,7 +67,7 @@ impl Person {
             .current_dir(sandbox.workspace())
             .env("PS1", "outer> ")
             .env("TERM", "xterm")
-            .env("B", crate::support::binary())
+            .env("B", sandbox.binary())
             .stdin(Stdio::from(slave()))
             .stdout(Stdio::from(slave()))
             .stderr(Stdio::from(slave()))
@@ -145,15 +164,13 @@ fn has_job_control(person: &mut Person, start: &str) {
         .sees("outer> ");
 }
 
-#[test]
-fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out() {
-    let mut person = Person::sits_down(Sandbox::new().host_env("SHELL", "/bin/bash"));
+fn an_interactive_shell_has_job_control_and_its_exit_code_comes_out(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on).host_env("SHELL", "/bin/bash"));
     has_job_control(&mut person, "$B run");
 }
 
-#[test]
-fn a_shell_that_enters_a_run_has_job_control() {
-    let sandbox = Sandbox::new();
+fn a_shell_that_enters_a_run_has_job_control(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let words = ["run", "--name", "box", "-c", "echo up; cat"];
     let _run = Background::start(&sandbox, words, "up");
     let mut person = Person::sits_down(sandbox);
@@ -186,9 +203,8 @@ os._exit(3)
     person.sees("code=3").sees("outer> ");
 }
 
-#[test]
-fn a_command_that_entered_is_stopped_and_goes_on_with_its_client() {
-    let sandbox = Sandbox::new();
+fn a_command_that_entered_is_stopped_and_goes_on_with_its_client(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let words = ["run", "--name", "box", "-c", "echo up; cat"];
     let _run = Background::start(&sandbox, words, "up");
     let mut person = Person::sits_down(sandbox);
@@ -205,9 +221,8 @@ fn a_command_that_entered_is_stopped_and_goes_on_with_its_client() {
         .sees("outer> ");
 }
 
-#[test]
-fn a_sandbox_that_used_up_its_terminals_does_not_get_the_callers() {
-    let sandbox = Sandbox::new().file(
+fn a_sandbox_that_used_up_its_terminals_does_not_get_the_callers(on: Backend) {
+    let sandbox = Sandbox::on(on).file(
         "hog.py",
         "import os, sys\n\
          try:\n\
@@ -223,9 +238,8 @@ fn a_sandbox_that_used_up_its_terminals_does_not_get_the_callers() {
     person.sees("code 125\r\n");
 }
 
-#[test]
-fn a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     let user = match rustix::process::geteuid().is_root() {
         true => "",
         false => "--user --map-current-user",
@@ -240,9 +254,8 @@ fn a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_termin
         .sees("outer> ");
 }
 
-#[test]
-fn ctrl_c_reaches_the_command() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn ctrl_c_reaches_the_command(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types("$B run -- sh -c 'trap \"echo caught; exit 3\" INT; echo ready; while :; do sleep 0.05; done'\n");
     person
         .sees("ready\r\n")
@@ -252,9 +265,8 @@ fn ctrl_c_reaches_the_command() {
     person.types("echo code=$?\n").sees("code=3");
 }
 
-#[test]
-fn ctrl_z_stops_the_run_and_fg_goes_on() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn ctrl_z_stops_the_run_and_fg_goes_on(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person
         .types("$B run -- sh -c 'echo ready; read line; echo got $line'\n")
         .sees("ready\r\n");
@@ -271,18 +283,16 @@ fn ctrl_z_stops_the_run_and_fg_goes_on() {
         .sees("outer> ");
 }
 
-#[test]
-fn a_new_window_size_reaches_the_command() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn a_new_window_size_reaches_the_command(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types("$B run -- sh -c 'trap \"stty size; exit\" WINCH; stty size; while :; do sleep 0.05; done'\n");
     person.sees("24 80");
     tcsetwinsize(&person.master, size(40, 100)).unwrap();
     person.sees("40 100").sees("outer> ");
 }
 
-#[test]
-fn the_python_prompt_edits_lines() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn the_python_prompt_edits_lines(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types("$B run -- python3 -q\n").sees(">>> ");
     person
         .types("print(6*8)\x7f\x7f7)\n")
@@ -294,9 +304,8 @@ fn the_python_prompt_edits_lines() {
     person.types(CTRL_D).sees("outer> ");
 }
 
-#[test]
-fn vim_edits_a_file_and_the_screen_is_restored() {
-    let sandbox = Sandbox::new();
+fn vim_edits_a_file_and_the_screen_is_restored(on: Backend) {
+    let sandbox = Sandbox::on(on);
     let file = sandbox.workspace().join("note");
     let mut person = Person::sits_down(sandbox);
     let before = tcgetattr(&person.master).unwrap().local_modes;
@@ -311,9 +320,8 @@ fn vim_edits_a_file_and_the_screen_is_restored() {
     assert_eq!(tcgetattr(&person.master).unwrap().local_modes, before);
 }
 
-#[test]
-fn a_pager_at_the_end_of_a_pipe_takes_keys() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn a_pager_at_the_end_of_a_pipe_takes_keys(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types("seq 1000 | $B run -- less\n").sees("23");
     person.types(" ").sees("45");
     person.types("q").sees("outer> ");
@@ -330,10 +338,9 @@ fn without_namespaces_there_is_a_terminal_of_its_own_too() {
     person.sees("24 80\r\n").sees("code=0");
 }
 
-#[test]
-fn what_a_terminal_shows_counts_as_output() {
+fn what_a_terminal_shows_counts_as_output(on: Backend) {
     let policy = "extends = [\"default\"]\n[limits]\noutput = \"20KB\"\n";
-    let sandbox = Sandbox::new().policy(policy);
+    let sandbox = Sandbox::on(on).policy(policy);
     let file = sandbox.scratch().root().join("policy-1.toml");
     let mut person = Person::sits_down(sandbox);
     let line = format!("$B run --policy {} -- yes; echo code=$?\n", file.display());
@@ -346,9 +353,8 @@ fn what_a_terminal_shows_counts_as_output() {
     person.types("stty -a | grep -c icanon\n").sees("1\r\n");
 }
 
-#[test]
-fn a_stream_that_is_no_terminal_stays_none() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn a_stream_that_is_no_terminal_stays_none(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types(
         "$B run -- sh -c 'test -t 0 && test ! -t 1 && test -t 2 && echo as it should' | cat\n",
     );
@@ -357,9 +363,8 @@ fn a_stream_that_is_no_terminal_stays_none() {
     person.sees("no input\r\n");
 }
 
-#[test]
-fn without_a_terminal_stream_there_is_no_terminal_at_all() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn without_a_terminal_stream_there_is_no_terminal_at_all(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person
         .types("$B run -- sh -c 'exec 2>&1; (: < /dev/tty) || echo none' < /dev/null 2>&1 | cat\n");
     person.sees("none\r\n").sees("outer> ");
@@ -371,9 +376,8 @@ fn without_a_terminal_stream_there_is_no_terminal_at_all() {
     person.types(CTRL_C).sees("outer> ");
 }
 
-#[test]
-fn no_descriptor_of_the_callers_terminal_is_inside() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn no_descriptor_of_the_callers_terminal_is_inside(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     let outer = ptsname(&person.master, Vec::new())
         .unwrap()
         .to_str()
@@ -394,9 +398,8 @@ fn no_descriptor_of_the_callers_terminal_is_inside() {
     );
 }
 
-#[test]
-fn a_run_that_is_brought_to_the_foreground_gets_the_keys() {
-    let mut person = Person::sits_down(Sandbox::new());
+fn a_run_that_is_brought_to_the_foreground_gets_the_keys(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
     person.types("$B run -- cat &\n").sees("outer> ");
     person.types("fg\n").sees("run -- cat");
     std::thread::sleep(Duration::from_millis(400));

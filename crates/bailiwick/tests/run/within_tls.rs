@@ -1,8 +1,19 @@
 //! Ways around the gate within TLS that it looks into: names that disagree, protocols in protocols, and
 //! answers that tell what a program is not to know.
 
-use crate::support::{Outcome, RawOrigin, Sandbox};
+use crate::support::{Backend, Outcome, RawOrigin, Sandbox};
 use bailiwick_event::{Act, Verdict};
+
+on_every_backend! {
+    a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names,
+    another_protocol_than_was_agreed_on_carries_no_request,
+    a_second_request_on_one_connection_is_decided_anew,
+    a_secret_goes_to_no_other_server_behind_the_same_certificate,
+    an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it,
+    what_a_server_has_answered_before_it_was_sent_is_refused_and_found_too,
+    tls_behind_a_header_of_the_proxy_protocol_is_refused,
+    where_http_was_agreed_on_nothing_else_passes,
+}
 
 const SECRET: &str = "sk-test-AbCd/EfGhIj+KlMnOpQrStUvWx0123456789";
 /// What is not to be found in anything that a program reads.
@@ -50,10 +61,11 @@ fn nothing_undecided(origin: &RawOrigin, outcome: &Outcome) {
     }
 }
 
-fn sandbox(origin: &RawOrigin) -> Sandbox {
+fn sandbox(on: Backend, origin: &RawOrigin) -> Sandbox {
     let port = origin.secure;
     origin
         .sandbox(
+            on,
             &format!("\"a.test\" = \"127.0.0.1:{port}\"\n\"b.test\" = \"127.0.0.1:{port}\""),
             "[[secrets]]\nname = \"API_KEY\"\nfrom = { env = \"OUTER_KEY\" }\n\
              hosts = [\"a.test\"]\nin = [\"header\", \"query\", \"body\"]\n\
@@ -64,16 +76,15 @@ fn sandbox(origin: &RawOrigin) -> Sandbox {
 }
 
 #[track_caller]
-fn attempt(origin: &RawOrigin, script: &str) -> Outcome {
-    let outcome = sandbox(origin).exec(["python3", "-c", &format!("{ATTEMPT}{script}")]);
+fn attempt(on: Backend, origin: &RawOrigin, script: &str) -> Outcome {
+    let outcome = sandbox(on, origin).exec(["python3", "-c", &format!("{ATTEMPT}{script}")]);
     nothing_undecided(origin, &outcome);
     outcome
 }
 
 const NAMES: [&str; 2] = ["a.test", "b.test"];
 
-#[test]
-fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names() {
+fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names(on: Backend) {
     let origin = RawOrigin::start(&["a.test", "b.test", "c.test"], &[]);
     for script in [
         // In the hello, in the request, in both, and in a target.
@@ -92,14 +103,13 @@ fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names() {
         "say(tls('a.test', 'a.test'), b'CONNECT c.test:443 HTTP/1.1\\r\\nHost: c.test:443\\r\\n\\r\\n')",
     ] {
         let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
-        let outcome = attempt(&origin, &tried);
+        let outcome = attempt(on, &origin, &tried);
         outcome.success().stdout_lacks("200 OK");
         assert_eq!(origin.requests(), Vec::<String>::new(), "{script}");
     }
 }
 
-#[test]
-fn another_protocol_than_was_agreed_on_carries_no_request() {
+fn another_protocol_than_was_agreed_on_carries_no_request(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
     for script in [
         "say(tls('a.test', 'a.test'), b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n')",
@@ -110,7 +120,9 @@ fn another_protocol_than_was_agreed_on_carries_no_request() {
         "say(socket.create_connection(('a.test', 443)), get('a.test', '/no/x'))",
     ] {
         let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
-        attempt(&origin, &tried).success().stdout_lacks("200 OK");
+        attempt(on, &origin, &tried)
+            .success()
+            .stdout_lacks("200 OK");
         let seen = origin.requests();
         assert!(
             !seen.iter().any(|r| r.contains("/no/")),
@@ -119,11 +131,10 @@ fn another_protocol_than_was_agreed_on_carries_no_request() {
     }
 }
 
-#[test]
-fn a_second_request_on_one_connection_is_decided_anew() {
+fn a_second_request_on_one_connection_is_decided_anew(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
     let outcome = attempt(
-        &origin,
+        on, &origin,
         "import http.client
 c = http.client.HTTPSConnection('a.test')
 for path, host in [('/one', 'a.test'), ('/no/x', 'a.test'), ('/two', 'c.test'), ('/three', 'b.test')]:
@@ -134,8 +145,7 @@ for path, host in [('/one', 'a.test'), ('/no/x', 'a.test'), ('/two', 'c.test'), 
     assert_eq!(origin.requests(), ["GET /one", "GET /three"]);
 }
 
-#[test]
-fn a_secret_goes_to_no_other_server_behind_the_same_certificate() {
+fn a_secret_goes_to_no_other_server_behind_the_same_certificate(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
     for script in [
         "say(tls('a.test', 'a.test'), get('b.test', '/x', f'X-Key: {KEY}\\r\\n'))",
@@ -146,14 +156,13 @@ fn a_secret_goes_to_no_other_server_behind_the_same_certificate() {
         "say(tls('b.test', 'b.test'), get('b.test', '/x', 'Transfer-Encoding: chunked\\r\\nTrailer: x-key\\r\\n', \
          'POST') + f'1\\r\\na\\r\\n0\\r\\nX-Key: {KEY}\\r\\n\\r\\n'.encode())",
     ] {
-        let outcome = attempt(&origin, script);
+        let outcome = attempt(on, &origin, script);
         outcome.success().refused_by("secrets.API_KEY");
         outcome.stdout_has("403").stdout_lacks("200 OK");
     }
 }
 
-#[test]
-fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it() {
+fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it(on: Backend) {
     let percent = SECRET.replace('/', "%2F").replace('+', "%2B");
     let json = SECRET.replace('/', "\\/");
     // `echo -n me:SECRET | base64`
@@ -212,7 +221,7 @@ fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it
     let origin = RawOrigin::start(&NAMES, &files);
     let names: Vec<_> = answers.iter().map(|(name, _)| *name).collect();
     let outcome = attempt(
-        &origin,
+        on, &origin,
         &format!(
             "for name in {names:?}:
     more = 'TE: trailers\\r\\n'
@@ -237,6 +246,7 @@ fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it
 fn connections_that_nobody_uses_are_not_kept_without_end() {
     let origin = RawOrigin::start(&NAMES, &[]);
     let outcome = attempt(
+        Backend::Process,
         &origin,
         "for n in range(200):
     with tls('a.test', 'a.test', ('http/1.1', f'x{n}')) as s:
@@ -249,13 +259,13 @@ s.sendall(get('a.test', '/open')); print(s.recv(1000).split()[-1].decode())",
     assert!((2..=140).contains(&open), "{open}");
 }
 
-#[test]
-fn what_a_server_has_answered_before_it_was_sent_is_refused_and_found_too() {
+fn what_a_server_has_answered_before_it_was_sent_is_refused_and_found_too(on: Backend) {
     let origin = RawOrigin::start(
         &NAMES,
         &[("early", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")],
     );
     let outcome = attempt(
+        on,
         &origin,
         "import time
 s = tls('b.test', 'b.test')
@@ -273,11 +283,10 @@ say(s, f'{len(KEY):x}\\r\\n{KEY}\\r\\n0\\r\\n\\r\\n'.encode())",
     );
 }
 
-#[test]
-fn tls_behind_a_header_of_the_proxy_protocol_is_refused() {
+fn tls_behind_a_header_of_the_proxy_protocol_is_refused(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
     let outcome = attempt(
-        &origin,
+        on, &origin,
         "for header in (b'PROXY TCP4 10.0.0.1 10.0.0.2 1 443\\r\\n', b'\\r\\n\\r\\n\\0\\r\\nQUIT\\n!\\x11\\0\\0'):
     below = socket.create_connection(('a.test', 443), timeout=10)
     try:
@@ -292,10 +301,10 @@ fn tls_behind_a_header_of_the_proxy_protocol_is_refused() {
     assert!(origin.requests().is_empty(), "{:?}", origin.requests());
 }
 
-#[test]
-fn where_http_was_agreed_on_nothing_else_passes() {
+fn where_http_was_agreed_on_nothing_else_passes(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
     let outcome = attempt(
+        on,
         &origin,
         "say(tls('a.test', 'a.test'), b'\\0\\1\\2 something else\\r\\n')",
     );

@@ -15,6 +15,8 @@
 )]
 
 mod authority;
+#[macro_use]
+pub(crate) mod backend;
 mod background;
 mod command;
 mod elsewhere;
@@ -28,6 +30,7 @@ mod stopping;
 mod traces;
 
 pub(crate) use authority::Authority;
+pub(crate) use backend::{Backend, Shared};
 pub(crate) use background::Background;
 pub(crate) use command::{Finished, run_to_end};
 pub(crate) use outcome::Outcome;

@@ -1,7 +1,7 @@
 //! A server that reads HTTP/1.1 strictly, writes down what it read, and answers with whatever bytes a
 //! test gives it.
 
-use super::{Authority, Program, Sandbox, Scratch};
+use super::{Authority, Backend, Program, Sandbox, Scratch};
 use std::path::PathBuf;
 
 /// A running server, by HTTP and HTTPS; it ends with this value.
@@ -48,9 +48,9 @@ impl RawOrigin {
 
     /// A sandbox whose gate trusts the server; `hosts` is the text of `[network.hosts]`, `rest` what
     /// stands behind it.
-    pub(crate) fn sandbox(&self, hosts: &str, rest: &str) -> Sandbox {
+    pub(crate) fn sandbox(&self, on: Backend, hosts: &str, rest: &str) -> Sandbox {
         let roots = &self.authority.certificate;
-        Sandbox::new().policy(&format!(
+        Sandbox::on(on).policy(&format!(
             "extends = [\"default\"]\n[network]\ninspect = \"always\"\nroots = [{roots:?}]\n\
              [network.hosts]\n{hosts}\n{rest}"
         ))

@@ -1,7 +1,7 @@
 //! A run of `bailiwick run`, described in one sentence. Nothing of the caller's environment but
 //! the search path and the home directory gets in, unless the test says so.
 
-use super::{Outcome, Scratch, run_to_end};
+use super::{Backend, Outcome, Scratch, run_to_end};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +10,7 @@ use std::time::Duration;
 
 /// A sandbox to be.
 pub(crate) struct Sandbox {
+    backend: Backend,
     scratch: Arc<Scratch>,
     /// Words between `run` and the command.
     options: Vec<OsString>,
@@ -28,9 +29,15 @@ const LOCK: &str = "echo 0 > /proc/sys/user/max_user_namespaces && \
     exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"";
 
 impl Sandbox {
-    /// An empty workspace under the template `default`.
+    /// An empty workspace under the template `default`, isolated as processes are.
     pub(crate) fn new() -> Self {
+        Self::on(Backend::Process)
+    }
+
+    /// The same on any backend.
+    pub(crate) fn on(backend: Backend) -> Self {
         Self {
+            backend,
             scratch: Arc::new(Scratch::new()),
             options: Vec::new(),
             policies: 0,
@@ -44,7 +51,12 @@ impl Sandbox {
 
     /// A workspace that is a git repository with a commit.
     pub(crate) fn repository() -> Self {
-        let sandbox = Self::new();
+        Self::repository_on(Backend::Process)
+    }
+
+    /// The same on any backend.
+    pub(crate) fn repository_on(backend: Backend) -> Self {
+        let sandbox = Self::on(backend);
         sandbox.host(
             "git init -q -b main . && git config user.name t && git config user.email t@t.test && \
              echo 1 > f && git add f && git commit -qm one",
@@ -187,13 +199,18 @@ impl Sandbox {
             .args(["-c", script])
             .current_dir(self.workspace())
             .envs(like.get_envs().filter_map(|(k, v)| Some((k, v?))))
-            .env("B", super::binary());
+            .env("B", self.binary());
         shell
     }
 
     /// The binary in the sandbox's environment, without any argument yet.
     pub(crate) fn command(&self) -> Command {
-        self.command_of(&super::binary())
+        self.command_of(&self.binary())
+    }
+
+    /// What a script or a person calls.
+    pub(crate) fn binary(&self) -> OsString {
+        self.backend.binary(&self.scratch)
     }
 
     /// The same with another build of it.
@@ -221,6 +238,7 @@ impl Sandbox {
         if let Some(home) = &self.home {
             command.env("HOME", home);
         }
+        command.envs(self.backend.environment());
         command.envs(self.environment.iter().map(|(k, v)| (k, v)));
         command
     }

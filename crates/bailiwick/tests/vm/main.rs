@@ -1,0 +1,125 @@
+//! What a user relies on, tried on virtual machines: the functions that `run` tries on processes, and
+//! clients of package registries that lie in the image. Each module is one promise.
+//!
+//! A tier of its own (`cargo test -p bailiwick --test vm`): it needs QEMU, the image `code` and the
+//! guest's binary. Where one of them is missing its tests fail: a test that was skipped looks like one
+//! that passed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a helper that cannot do its work fails the test that called it"
+)]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "helpers of tests that are about processes alone"
+)]
+
+#[macro_use]
+#[path = "../support/mod.rs"]
+mod support;
+
+#[path = "../clients/apt.rs"]
+mod apt;
+#[path = "../clients/client.rs"]
+mod client;
+#[path = "../clients/git.rs"]
+mod git;
+mod installing;
+#[path = "../clients/npm.rs"]
+mod npm;
+#[path = "../clients/pip.rs"]
+mod pip;
+
+#[path = "../run/bodies.rs"]
+mod bodies;
+#[path = "../run/command.rs"]
+mod command;
+#[path = "../run/dns.rs"]
+mod dns;
+#[path = "../run/enter.rs"]
+mod enter;
+#[path = "../run/files.rs"]
+mod files;
+#[path = "../run/inspect.rs"]
+mod inspect;
+#[path = "../run/limits.rs"]
+mod limits;
+#[path = "../run/models.rs"]
+mod models;
+#[path = "../run/network.rs"]
+mod network;
+#[path = "../run/record.rs"]
+mod record;
+#[path = "../run/repositories.rs"]
+mod repositories;
+#[path = "../run/rules_held.rs"]
+mod rules_held;
+#[path = "../run/rules_live.rs"]
+mod rules_live;
+#[path = "../run/secrets.rs"]
+mod secrets;
+#[path = "../run/terminal.rs"]
+mod terminal;
+#[path = "../run/within_tls.rs"]
+mod within_tls;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use support::{Backend, Shared};
+
+/// Every promise that is tried here.
+const ALL: [(&str, &[Shared]); 21] = [
+    ("apt", apt::SHARED),
+    ("git", git::SHARED),
+    ("installing", installing::SHARED),
+    ("npm", npm::SHARED),
+    ("pip", pip::SHARED),
+    ("bodies", bodies::SHARED),
+    ("command", command::SHARED),
+    ("dns", dns::SHARED),
+    ("enter", enter::SHARED),
+    ("files", files::SHARED),
+    ("inspect", inspect::SHARED),
+    ("limits", limits::SHARED),
+    ("models", models::SHARED),
+    ("network", network::SHARED),
+    ("record", record::SHARED),
+    ("repositories", repositories::SHARED),
+    ("rules_held", rules_held::SHARED),
+    ("rules_live", rules_live::SHARED),
+    ("secrets", secrets::SHARED),
+    ("terminal", terminal::SHARED),
+    ("within_tls", within_tls::SHARED),
+];
+
+/// Machines at one time: each translates for a processor of the host.
+const AT_ONCE: usize = 2;
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
+    let trials = ALL
+        .iter()
+        .flat_map(|(module, tests)| tests.iter().map(move |test| trial(module, test)))
+        .collect();
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trial(module: &str, shared: &'static Shared) -> Trial {
+    let trial = Trial::test(format!("{module}::{}", shared.name), || {
+        let test = AssertUnwindSafe(|| (shared.test)(Backend::Vm));
+        catch_unwind(test).map_err(|panic| Failed::from(said(&*panic)))
+    });
+    trial
+        .with_ignored_flag(shared.gap.is_some())
+        .with_kind(shared.gap.unwrap_or_default())
+}
+
+/// What a test that failed said.
+fn said(panic: &(dyn Any + Send)) -> String {
+    let owned = panic.downcast_ref::<String>().cloned();
+    let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
+    owned.or_else(literal).unwrap_or_default()
+}
