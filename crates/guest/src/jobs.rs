@@ -7,14 +7,15 @@ use crate::bounds::{Held, starved};
 use crate::terminal;
 use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
 use bailiwick_channel::{Ends, Line};
-use bailiwick_process::guest::{NotStarted, Program, code_of};
+use bailiwick_process::guest::{Led, NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
-    Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, setpgid, setsid, wait,
 };
+use rustix::termios::tcsetpgrp;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
@@ -39,7 +40,10 @@ struct Output {
 #[derive(Debug)]
 struct Job {
     number: u32,
+    /// The process whose end is the command's.
     pid: i32,
+    /// The process group that gets its signals; not that of `pid` where another leads its session.
+    group: i32,
     outputs: Vec<Output>,
     /// Its terminal.
     master: Option<OwnedFd>,
@@ -153,13 +157,24 @@ impl Jobs {
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
         let held = &self.held;
-        let pid = program.start(&mut || become_ready(streams, terminal, umask, held))?;
+        let mut ready = || become_ready(streams, terminal, umask, held);
+        let (pid, group) = match terminal {
+            Some(terminal) => {
+                let Led { leader, command } = program.start_at(terminal, &mut ready)?;
+                (leader, command)
+            }
+            None => {
+                let pid = program.start(&mut ready)?;
+                (pid, pid)
+            }
+        };
         for (stream, ends) in wired.outside {
             line.attach(stream, ends);
         }
         self.running.push(Job {
             number: exec.job,
             pid,
+            group,
             outputs: wired.outputs,
             master: wired.master,
             code: None,
@@ -184,11 +199,20 @@ impl Jobs {
             .running
             .iter()
             .find(|job| job.number == number && job.code.is_none());
-        let pid = job.and_then(|job| Pid::from_raw(job.pid));
+        let Some(job) = job else { return };
+        let is_led = job.group != job.pid;
+        // To the kernel this process's children are orphans, which it stops for nothing less.
+        let signal = match signal {
+            libc::SIGTSTP if !is_led => libc::SIGSTOP,
+            other => other,
+        };
         // SAFETY: the kernel refuses a number that is no signal, and the type is only a number.
         let signal = unsafe { Signal::from_raw_unchecked(signal) };
-        if let Some(pid) = pid {
-            let _ = kill_process_group(pid, signal);
+        if let Some(group) = Pid::from_raw(job.group) {
+            let _ = kill_process_group(group, signal);
+        }
+        if let Some(leader) = Pid::from_raw(job.pid).filter(|_| is_led && signal == Signal::CONT) {
+            let _ = kill_process(leader, signal);
         }
     }
 
@@ -298,12 +322,18 @@ fn become_ready(
     umask: Mode,
     held: &Held,
 ) -> Result<(), Errno> {
-    // This process does without it, and an execution keeps that.
-    // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    setsid()?;
-    if let Some(terminal) = terminal {
-        ioctl_tiocsctty(terminal)?;
+    match terminal {
+        // Another leads the session, and ignores that a group that has not got the terminal takes it.
+        Some(terminal) => {
+            setpgid(None, None)?;
+            tcsetpgrp(terminal, getpid())?;
+        }
+        None => drop(setsid()?),
+    }
+    // This process does without them, and an execution keeps that.
+    for signal in [libc::SIGPIPE, libc::SIGTTOU] {
+        // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let [stdin, stdout, stderr] = streams;
     if let Some(stdin) = stdin {
