@@ -28,6 +28,9 @@ const MESSAGE: usize = 64 * 1024;
 /// How long it is quiet before and after what it does, to be looked at.
 const REST: Duration = Duration::from_secs(3);
 
+/// What is looked at while it goes on; what breaks the protocol has nobody wait for it.
+const MEASURED: [&str; 3] = ["grammar", "streams", "deaf"];
+
 /// How long what was begun may take at the end.
 const LAST: Duration = Duration::from_secs(30);
 
@@ -295,14 +298,16 @@ fn act(mode: &str, wire: &mut Wire, dice: &mut Dice) {
         }
         _ => {
             behave(wire);
-            // What is made at its first use is no cost of what follows.
-            let (to, by) = (SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 443), None);
-            wire.send(&opened(1, &Open::Outward { to, by }));
-            wire.rest();
-            wire.send(&frame(1, Kind::Reset, &[]));
-            wire.rest();
-            wire.tell("begins\n");
-            wire.until += REST;
+            if MEASURED.contains(&mode) {
+                // What is made at its first use is no cost of what follows.
+                let (to, by) = (SocketAddrV4::new(Ipv4Addr::new(192, 0, 2, 1), 443), None);
+                wire.send(&opened(1, &Open::Outward { to, by }));
+                wire.rest();
+                wire.send(&frame(1, Kind::Reset, &[]));
+                wire.rest();
+                wire.tell("begins\n");
+                wire.until += REST;
+            }
         }
     }
     let mut streams = Streams {

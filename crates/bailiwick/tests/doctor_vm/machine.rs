@@ -4,7 +4,6 @@ use crate::row::{Row, only};
 use crate::support::{Sandbox, binary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// The guest's binary, where a machine has it.
@@ -23,19 +22,6 @@ pub(crate) fn guest() -> PathBuf {
         .into_iter()
         .find(|path| path.is_file())
         .unwrap_or_default()
-}
-
-/// Whether machines can be started here.
-pub(crate) fn are_here() -> bool {
-    let listed = Command::new(binary())
-        .args(["image", "list", "--json"])
-        .output();
-    let has_image = listed.is_ok_and(|listed| {
-        String::from_utf8_lossy(&listed.stdout)
-            .lines()
-            .any(|line| line.contains("\"name\":\"code\""))
-    });
-    has_image && guest().is_file() && Path::new("/usr/bin/qemu-system-x86_64").exists()
 }
 
 /// A machine to be, under this policy.

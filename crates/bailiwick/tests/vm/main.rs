@@ -64,10 +64,8 @@ mod terminal;
 #[path = "../run/within_tls.rs"]
 mod within_tls;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use support::{Backend, Shared};
+use libtest_mimic::{Arguments, Trial};
+use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here.
 const ALL: [(&str, &[Shared]); 21] = [
@@ -102,24 +100,15 @@ fn main() {
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let trials = ALL
         .iter()
-        .flat_map(|(module, tests)| tests.iter().map(move |test| trial(module, test)))
+        .flat_map(|(module, tests)| tests.iter().map(move |test| shared(module, test)))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn trial(module: &str, shared: &'static Shared) -> Trial {
-    let trial = Trial::test(format!("{module}::{}", shared.name), || {
-        let test = AssertUnwindSafe(|| (shared.test)(Backend::Vm));
-        catch_unwind(test).map_err(|panic| Failed::from(said(&*panic)))
-    });
-    trial
-        .with_ignored_flag(shared.gap.is_some())
-        .with_kind(shared.gap.unwrap_or_default())
-}
-
-/// What a test that failed said.
-fn said(panic: &(dyn Any + Send)) -> String {
-    let owned = panic.downcast_ref::<String>().cloned();
-    let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
-    owned.or_else(literal).unwrap_or_default()
+fn shared(module: &str, shared: &'static Shared) -> Trial {
+    trial(format!("{module}::{}", shared.name), || {
+        (shared.test)(Backend::Vm);
+    })
+    .with_ignored_flag(shared.gap.is_some())
+    .with_kind(shared.gap.unwrap_or_default())
 }
