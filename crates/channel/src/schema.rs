@@ -281,6 +281,15 @@ pub enum ToHost {
     Quiet,
     /// Memory ran out: the kernel ended so many processes.
     OutOfMemory(u64),
+    /// The commands have as many processes and threads as they may have, and wanted more.
+    TooManyProcesses,
+    /// A command whose stdin is not its terminal reads single keys from that, or does no longer.
+    Keys {
+        /// Its number.
+        job: u32,
+        /// Whether it does.
+        wanted: bool,
+    },
 }
 
 /// A program that was executed, as the guest's kernel says.

@@ -5,6 +5,7 @@ use crate::audit::Audit;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
+use crate::reached::{Log, Processes};
 use crate::settle::{rehearse, settle, shared};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
@@ -16,9 +17,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Tokens of the loop: ended children, executions, then the sockets of datagrams, then those of connections.
+/// Tokens of the loop: ended children, executions, the kernel's log, a limit on processes, then the sockets of datagrams, then those of connections.
 const CHILDREN: u32 = 0;
 const EXECUTIONS: u32 = 1;
+const LOG: u32 = 2;
+const PROCESSES: u32 = 3;
 const DATAGRAMS: u32 = 1 << 8;
 const CONNECTIONS: u32 = 1 << 16;
 
@@ -34,6 +37,9 @@ pub(crate) struct Agent {
     children: OwnedFd,
     stages: Stages,
     audit: Audit,
+    log: Log,
+    /// What tells that there are too many; none where there may be any number, or it was told.
+    processes: Option<Processes>,
     /// Executions that were not told.
     lost: u64,
     /// Connections that are listened for so far.
@@ -43,19 +49,22 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// An agent on this line.
-    pub(crate) fn new(network: Network, stages: Stages, line: &Line) -> io::Result<Self> {
+    pub(crate) fn new(network: Network, log: Log, stages: Stages, line: &Line) -> io::Result<Self> {
         let mut agent = Self {
             network,
             jobs: Jobs::default(),
             children: children()?,
             stages,
             audit: Audit::new()?,
+            log,
+            processes: None,
             lost: 0,
             listening: 0,
             done: false,
         };
         line.watch(&agent.children, CHILDREN)?;
         line.watch(agent.audit.fd(), EXECUTIONS)?;
+        line.watch(agent.log.fd(), LOG)?;
         for (token, socket) in (DATAGRAMS..).zip(agent.network.datagrams()) {
             line.watch(socket, token)?;
         }
@@ -90,7 +99,11 @@ impl Agent {
         self.stages.mark("wait");
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
         let held = settled.and_then(|()| {
-            let held = self.jobs.hold(setting.bounds);
+            let held = self.jobs.hold(setting.bounds).and_then(|processes| {
+                self.processes = processes;
+                let fd = self.processes.as_ref().map(Processes::fd);
+                fd.map_or(Ok(()), |fd| line.watch(fd, PROCESSES))
+            });
             held.map_err(|error| ("the limits of commands".to_owned(), error))
         });
         let granted = held.and_then(|()| {
@@ -170,6 +183,16 @@ impl Handler for Agent {
                 self.jobs.collect(line);
             }
             EXECUTIONS => self.tell_of_executions(line),
+            LOG => {
+                self.log.take();
+                self.jobs.tell_of_memory(line);
+            }
+            PROCESSES => {
+                // Once: a program that forks on and on has nothing new to say.
+                if self.processes.take_if(|p| p.are_too_many()).is_some() {
+                    line.send(&ToHost::TooManyProcesses);
+                }
+            }
             CONNECTIONS.. => self.network.accept((token - CONNECTIONS) as usize, line)?,
             _ => {
                 let socket = self.network.datagram((token - DATAGRAMS) as usize);
@@ -179,6 +202,10 @@ impl Handler for Agent {
             }
         }
         Ok(())
+    }
+
+    fn reading(&mut self, line: &mut Line) {
+        self.jobs.tell_of_keys(line);
     }
 
     fn turn(&mut self, line: &mut Line) {

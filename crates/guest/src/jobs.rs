@@ -3,7 +3,8 @@
 //! Decision: an end is told behind everything that was said before it. The channel keeps its order, so
 //! that whoever hears of the end has heard all the rest.
 
-use crate::bounds::{Held, starved};
+use crate::bounds::Held;
+use crate::reached::{Processes, starved};
 use crate::terminal;
 use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
 use bailiwick_channel::{Ends, Line};
@@ -22,6 +23,9 @@ use std::os::unix::ffi::OsStringExt as _;
 
 /// The number of the machine's own command, whose end is that of all others.
 const OWN: u32 = 0;
+
+/// How a shell reports that a command was ended by SIGKILL.
+const KILLED: u8 = 128 + 9;
 
 /// Capabilities that programs keep (capability.h): those with which root manages its own files,
 /// processes and users. None with which it could change the machine's network, mounts, devices, clock
@@ -47,6 +51,8 @@ struct Job {
     outputs: Vec<Output>,
     /// Its terminal.
     master: Option<OwnedFd>,
+    /// Whether it was told to read single keys; none where whoever types there does so anyway.
+    keys: Option<bool>,
     /// How it ended.
     code: Option<u8>,
 }
@@ -56,6 +62,8 @@ struct Job {
 pub(crate) struct Jobs {
     running: Vec<Job>,
     held: Held,
+    /// Processes that were ended for want of memory and told of.
+    starved: u64,
     /// Of the host's files.
     share: Option<OwnedFd>,
     null: Option<OwnedFd>,
@@ -86,12 +94,21 @@ fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
         wired.master = Some(terminal.master);
         wired.slave = Some(terminal.slave);
     }
-    for (number, (stream, inside)) in exec.streams.iter().zip(&mut wired.inside).enumerate() {
-        *inside = Some(match (stream, &wired.slave) {
+    for (number, stream) in exec.streams.iter().enumerate() {
+        let stdout = wired.inside[1].as_ref();
+        // Two streams that are one keep their order.
+        let stdout = stdout.filter(|_| number == 2 && *stream == exec.streams[1]);
+        let inside = match (stream, &wired.slave) {
             (Stream::Terminal, Some(slave)) => slave.try_clone()?,
             (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
             (Stream::Pipe(id), _) => {
-                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+                let (read, write) = match stdout {
+                    Some(stdout) => {
+                        wired.inside[2] = Some(stdout.try_clone()?);
+                        continue;
+                    }
+                    None => pipe_with(PipeFlags::CLOEXEC)?,
+                };
                 // Larger pipes are fewer turns between the program and this process; but what a program
                 // does not read of its stdin is gone for whoever reads it next on the host.
                 let size = if number == 0 { 4096 } else { 256 * 1024 };
@@ -106,7 +123,8 @@ fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
                     write
                 }
             }
-        });
+        };
+        wired.inside[number] = Some(inside);
     }
     Ok(wired)
 }
@@ -151,6 +169,7 @@ impl Jobs {
         )
         .map_err(failed)?;
         let umask = Mode::from_raw_mode(exec.umask);
+        let keys = (exec.streams[0] != Stream::Terminal).then_some(false);
         let streams = wired
             .inside
             .each_ref()
@@ -177,15 +196,25 @@ impl Jobs {
             group,
             outputs: wired.outputs,
             master: wired.master,
+            keys,
             code: None,
         });
         Ok(())
     }
 
-    /// Holds the commands to come to bounds.
-    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<()> {
+    /// Holds the commands to come to bounds; returns what tells that there are too many processes.
+    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<Option<Processes>> {
         self.held = Held::new(bounds)?;
-        Ok(())
+        self.held.events().map(Processes::watch).transpose()
+    }
+
+    /// Tells of processes that were ended for want of memory.
+    pub(crate) fn tell_of_memory(&mut self, line: &mut Line) {
+        let starved = starved();
+        let before = std::mem::replace(&mut self.starved, starved);
+        if starved > before {
+            line.send(&ToHost::OutOfMemory(starved - before));
+        }
     }
 
     /// What the own command writes to the host's files is to have arrived before its end is told.
@@ -216,6 +245,20 @@ impl Jobs {
         }
     }
 
+    /// Tells whether commands read single keys, where that has changed. What is said behind that is read
+    /// later, so that it is heard of first.
+    pub(crate) fn tell_of_keys(&mut self, line: &mut Line) {
+        for job in &mut self.running {
+            if let (Some(told), Some(master)) = (&mut job.keys, &job.master) {
+                let wanted = terminal::wants_keys(master);
+                if std::mem::replace(told, wanted) != wanted {
+                    let job = job.number;
+                    line.send(&ToHost::Keys { job, wanted });
+                }
+            }
+        }
+    }
+
     /// Gives a command's terminal another size.
     pub(crate) fn resize(&self, number: u32, size: Size) {
         let job = self.running.iter().find(|job| job.number == number);
@@ -240,16 +283,15 @@ impl Jobs {
                 });
                 continue;
             }
-            job.code = Some(code_of(status));
+            let code = code_of(status);
+            job.code = Some(code);
             if number == OWN {
                 // Nothing is left when the end is told, and nobody holds a pipe open.
                 end_all();
             }
-            if status.terminating_signal() == Some(libc::SIGKILL) {
-                match starved() {
-                    0 => {}
-                    ended => line.send(&ToHost::OutOfMemory(ended)),
-                }
+            if code == KILLED {
+                // Before the end is told, whatever the kernel's log says first.
+                self.tell_of_memory(line);
             }
         }
         self.tell(line);

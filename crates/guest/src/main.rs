@@ -14,6 +14,7 @@ mod init;
 mod jobs;
 mod network;
 mod power;
+mod reached;
 mod root;
 mod settle;
 mod stages;

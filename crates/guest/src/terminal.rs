@@ -3,7 +3,7 @@
 use bailiwick_channel::schema::{Modes, Size};
 use bailiwick_process::guest::{open_terminal, other_side};
 use rustix::fd::OwnedFd;
-use rustix::termios::{OptionalActions, tcgetattr, tcsetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetwinsize};
 use std::io;
 
 /// Both sides of a terminal.
@@ -23,6 +23,11 @@ pub(crate) fn open(size: Size, modes: Option<&Modes>) -> io::Result<Terminal> {
     }
     resize(&master, size)?;
     Ok(Terminal { master, slave })
+}
+
+/// Whether a program reads single keys from it, by either side.
+pub(crate) fn wants_keys(side: &OwnedFd) -> bool {
+    tcgetattr(side).is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON))
 }
 
 /// Gives it another size; the kernel tells the programs.

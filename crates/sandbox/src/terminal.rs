@@ -209,6 +209,10 @@ impl Terminal {
         }
         if self.keys.is_none() {
             self.show(64 * 1024);
+            // Where the programs are another kernel's, their wish may come behind what they show.
+            if !self.carrying && !self.eager && self.open && self.wants_keys() {
+                self.carry();
+            }
         }
     }
 
@@ -269,9 +273,6 @@ impl Terminal {
                 // EIO: pid 1, which keeps the other side open, is gone.
                 Err(_) => self.open = false,
             }
-        }
-        if shown > 0 && !self.carrying && !self.eager && self.wants_keys() {
-            self.carry();
         }
     }
 

@@ -11,7 +11,7 @@ use crate::running::{Vm, exec, into_guest};
 use crate::setting;
 use crate::shape::MachineShape;
 use crate::start::{Start, Wires};
-use crate::stdio::{self, Between};
+use crate::stdio::{Between, Streams};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Modes, Setting};
@@ -89,7 +89,7 @@ impl Prepared for Waiting {
             rustix::process::umask(umask);
             exec(OWN, command, umask.bits())
         });
-        let streams = streams_of(launch, self.terminal.as_ref()).map_err(fault("the streams"))?;
+        let streams = streams_of(launch, self.terminal.as_ref());
         Ok(Box::new(Pending {
             monitor,
             wires,
@@ -108,10 +108,7 @@ impl Prepared for Waiting {
 }
 
 /// The files of the command's streams.
-fn streams_of(
-    launch: &Launch<'_>,
-    terminal: Option<&TerminalShape>,
-) -> io::Result<[Option<Ends>; 3]> {
+fn streams_of(launch: &Launch<'_>, terminal: Option<&TerminalShape>) -> Streams {
     let own = [
         rustix::stdio::stdin(),
         rustix::stdio::stdout(),
@@ -125,7 +122,7 @@ fn streams_of(
             false => given.or(*stream),
         };
     }
-    stdio::ends(streams)
+    Streams::of(streams)
 }
 
 struct Pending {
@@ -189,7 +186,7 @@ struct Session {
     between: Option<Between>,
     terminal: Option<TerminalShape>,
     command: Option<Exec>,
-    streams: [Option<Ends>; 3],
+    streams: Streams,
 }
 
 impl Session {
@@ -209,6 +206,7 @@ impl Session {
             ..
         } = started;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
+        vm.processes = self.setting.bounds.processes.unwrap_or_default();
         host::serve(wires.channel, counter, inside, Some(self.setting))
             .map_err(fault("the channel"))?;
         vm.hold = Some(hold);

@@ -5,6 +5,7 @@
 use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
 use crate::setting::now;
+use crate::stdio::{Streams, make_plain};
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Exec, Executed, Open, Setting, Stream, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
@@ -37,10 +38,13 @@ struct Host {
     datagrams: Datagrams,
     /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
-    /// What it may still say once: that it waits, that it is complete, that something was not written.
-    awaited: [bool; 3],
+    /// What it may still say once: that it waits, that it is complete, that something was not written,
+    /// that there are too many processes.
+    awaited: [bool; 4],
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
+    /// The guest's side of the terminals of commands whose stdin is something else.
+    sides: HashMap<u32, OwnedFd>,
     /// Ends that wait until everything before them has been passed on.
     ended: Vec<(u32, u8)>,
     done: bool,
@@ -59,9 +63,10 @@ impl Host {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
-            awaited: [true, setting.is_some(), true],
+            awaited: [true, setting.is_some(), true, true],
             setting: setting.map(Box::new),
             streams: HashMap::new(),
+            sides: HashMap::new(),
             ended: Vec::new(),
             done: false,
         })
@@ -98,15 +103,14 @@ impl Host {
     fn start(
         &mut self,
         mut exec: Exec,
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         terminal: Option<(Ends, [bool; 3])>,
         line: &mut Line,
     ) {
         let mut attached = Vec::new();
         let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
-        for ((ends, is_terminal), stream) in
-            streams.into_iter().zip(at_terminal).zip(&mut exec.streams)
-        {
+        let files = streams.ends.into_iter().zip(at_terminal);
+        for ((ends, is_terminal), stream) in files.zip(&mut exec.streams) {
             *stream = match ends {
                 _ if is_terminal => Stream::Terminal,
                 None => Stream::Null,
@@ -119,9 +123,16 @@ impl Host {
                 },
             };
         }
+        if streams.joined && !at_terminal[2] {
+            exec.streams[2] = exec.streams[1];
+        }
         if let Some((ends, _)) = terminal
             && let Some(id) = line.open_later(&Open::Stdio)
         {
+            let side = ends.sink.as_ref().map(OwnedFd::try_clone);
+            if let Some(Ok(side)) = side.filter(|_| !at_terminal[0]) {
+                self.sides.insert(exec.job, side);
+            }
             attached.push((id, ends));
             exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
         }
@@ -133,9 +144,14 @@ impl Host {
         }
     }
 
+    fn forget(&mut self, job: u32) {
+        self.streams.remove(&job);
+        self.sides.remove(&job);
+    }
+
     /// Tells of the ends of commands whose last words have been passed on.
     fn tell_of_ends(&mut self, line: &Line) {
-        let streams = &mut self.streams;
+        let (streams, sides) = (&mut self.streams, &mut self.sides);
         let counter = &self.counter;
         self.ended.retain(|(job, code)| {
             let own = streams.get(job).map(Vec::as_slice).unwrap_or_default();
@@ -143,6 +159,7 @@ impl Host {
                 return true;
             }
             streams.remove(job);
+            sides.remove(job);
             counter.tell(Told::Ended {
                 job: *job,
                 code: *code,
@@ -202,6 +219,15 @@ impl Handler for Host {
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
+            ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,
+            ToHost::TooManyProcesses => return turn(),
+            // Before what was said behind it is shown, and whoever shows it looks.
+            ToHost::Keys { job, wanted } => {
+                if let Some(side) = self.sides.get(&job) {
+                    make_plain(side, wanted)?;
+                }
+                Told::Keys
+            }
             ToHost::Pong(_) => return Ok(()),
             // What is not there can neither fail to start nor stop nor end.
             ToHost::NoFolder { job, .. }
@@ -213,11 +239,11 @@ impl Handler for Host {
                 return turn();
             }
             ToHost::NoFolder { job, errno } => {
-                self.streams.remove(&job);
+                self.forget(job);
                 Told::NoFolder { job, errno }
             }
             ToHost::ExecFailed { job, errno } => {
-                self.streams.remove(&job);
+                self.forget(job);
                 Told::ExecFailed { job, errno }
             }
             ToHost::Stopped { job, signal } => Told::Stopped { job, signal },

@@ -1,6 +1,7 @@
 //! What passes between the supervisor and the thread that serves a machine's channel: orders one way,
 //! what became of them the other. Each way has a descriptor that is readable when there is something.
 
+use crate::stdio::Streams;
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
@@ -21,7 +22,7 @@ pub(crate) enum Order {
     /// Start a command with these files as its streams; none is `/dev/null`.
     Exec {
         exec: Box<Exec>,
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         /// The command's terminal outside, and which of the streams it is.
         terminal: Option<(Ends, [bool; 3])>,
     },
@@ -70,6 +71,10 @@ pub(crate) enum Told {
     Lost(u64),
     /// The guest's kernel has ended a command because memory ran out.
     OutOfMemory,
+    /// There are as many processes in the guest as there may be.
+    TooManyProcesses,
+    /// Whether a command reads single keys is another than before.
+    Keys,
     /// The channel is over.
     Over(String),
 }

@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
-use crate::stdio::{ends, make_plain, size_of};
+use crate::stdio::{Streams, make_plain, size_of};
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Modes, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
@@ -37,6 +37,8 @@ pub(crate) struct Vm {
     pub(crate) terminals: HashMap<u32, OwnedFd>,
     /// The machine's memory, in bytes.
     pub(crate) memory: u64,
+    /// The processes that its commands may have.
+    pub(crate) processes: u64,
     /// How the machine's own command ended.
     pub(crate) code: Option<u8>,
     /// Why not all that was written to the host's files arrived there.
@@ -140,6 +142,7 @@ impl Vm {
             both,
             terminals: HashMap::new(),
             memory,
+            processes: 0,
             code: None,
             unwritten: None,
             killed: false,
@@ -186,7 +189,7 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Waiting(_) | Told::Quiet | Told::Ready(_) => News::Quiet,
+            Told::Waiting(_) | Told::Quiet | Told::Ready(_) | Told::Keys => News::Quiet,
             Told::NoFolder { job, errno } => News::NoFolder { job, errno },
             Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
             Told::Stopped { job, signal } => News::Stopped { job, signal },
@@ -208,7 +211,12 @@ impl Vm {
                 News::Quiet
             }
             // What was seen is all that there is.
-            Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
+            Told::OutOfMemory if self.killed => News::Quiet,
+            Told::OutOfMemory => {
+                self.kill();
+                News::Limit(LimitKind::Memory, self.memory)
+            }
+            Told::TooManyProcesses => News::Limit(LimitKind::Processes, self.processes),
             Told::Over(_) if self.killed => News::Quiet,
             Told::Over(why) => self.over(&why),
             Told::Failed { what, errno } => {
@@ -286,7 +294,7 @@ impl Running for Vm {
 
     fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let mut told = exec(entry.job, &entry.command, entry.umask);
-        let mut streams = ends(entry.streams.map(Some))?;
+        let mut streams = Streams::of(entry.streams.map(Some));
         let mut terminal = None;
         let of = entry.streams.map(|stream| entry.terminal && isatty(stream));
         if let Some(at) = of.iter().position(|is| *is) {
@@ -299,7 +307,7 @@ impl Running for Vm {
             ));
             make_plain(&slave, of[0])?;
             self.terminals.insert(entry.job, slave.try_clone()?);
-            for (stream, is) in streams.iter_mut().zip(of) {
+            for (stream, is) in streams.ends.iter_mut().zip(of) {
                 if is {
                     *stream = None;
                 }

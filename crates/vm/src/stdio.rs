@@ -6,26 +6,57 @@ use bailiwick_channel::schema::Size;
 use bailiwick_process::guest::{open_terminal, other_side};
 use bailiwick_sandbox::TerminalShape;
 use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{fcntl_getfl, fstat, tell};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::termios::{
     LocalModes, OptionalActions, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 use std::io;
 
-/// The files of three streams; a stream that is closed is none.
-pub(crate) fn ends(streams: [Option<BorrowedFd<'_>>; 3]) -> io::Result<[Option<Ends>; 3]> {
-    let mut all = [const { None }; 3];
-    for (number, (stream, ends)) in streams.into_iter().zip(&mut all).enumerate() {
-        let Some(stream) = stream else { continue };
-        let Ok(copy) = fcntl_dupfd_cloexec(stream, 3) else {
-            continue;
+/// The files of a command's streams.
+#[derive(Debug, Default)]
+pub(crate) struct Streams {
+    /// Each; none where it is closed, or what the command has for it is the guest's.
+    pub(crate) ends: [Option<Ends>; 3],
+    /// Whether stderr is what stdout is, so that what is said on both keeps its order.
+    pub(crate) joined: bool,
+}
+
+impl Streams {
+    /// Copies of these files; a stream that is closed is none.
+    pub(crate) fn of(streams: [Option<BorrowedFd<'_>>; 3]) -> Self {
+        let mut ends = [const { None }; 3];
+        for (number, (stream, ends)) in streams.into_iter().zip(&mut ends).enumerate() {
+            let Some(stream) = stream else { continue };
+            let Ok(copy) = fcntl_dupfd_cloexec(stream, 3) else {
+                continue;
+            };
+            *ends = Some(match number {
+                0 => Ends::source(copy).shared(),
+                _ => Ends::sink(copy).shared(),
+            });
+        }
+        let joined = match streams {
+            [_, Some(stdout), Some(stderr)] => are_one(stdout, stderr),
+            _ => false,
         };
-        *ends = Some(match number {
-            0 => Ends::source(copy).shared(),
-            _ => Ends::sink(copy).shared(),
-        });
+        if joined {
+            ends[2] = None;
+        }
+        Self { ends, joined }
     }
-    Ok(all)
+}
+
+/// Whether what is written to either goes to the same place behind what was written to the other: two
+/// descriptors of one open file, or two that cannot be told from that.
+fn are_one(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> bool {
+    let about = |fd| {
+        let stat = fstat(fd).ok()?;
+        let flags = fcntl_getfl(fd).ok()?;
+        // A pipe has no position, a terminal none that says anything.
+        Some((stat.st_dev, stat.st_ino, flags, tell(fd).ok()))
+    };
+    about(a).is_some_and(|a| Some(a) == about(b))
 }
 
 /// A terminal between the caller's and the guest's.

@@ -21,7 +21,7 @@ on_every_backend! {
     a_new_window_size_reaches_the_command,
     the_python_prompt_edits_lines,
     vim_edits_a_file_and_the_screen_is_restored: "the image has no vim",
-    a_pager_at_the_end_of_a_pipe_takes_keys: "the modes of the guest's terminal are not told to the caller's",
+    a_pager_at_the_end_of_a_pipe_takes_keys,
     what_a_terminal_shows_counts_as_output,
     a_stream_that_is_no_terminal_stays_none,
     without_a_terminal_stream_there_is_no_terminal_at_all,
