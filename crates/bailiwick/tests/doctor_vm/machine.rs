@@ -1,7 +1,7 @@
 //! Machines of tests.
 
 use crate::row::{Row, only};
-use crate::support::{Sandbox, binary};
+use crate::support::{Backend, Sandbox, binary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,16 +26,9 @@ pub(crate) fn guest() -> PathBuf {
 
 /// A machine to be, under this policy.
 pub(crate) fn machine(policy: &str) -> Sandbox {
-    let sandbox = Sandbox::new()
+    Sandbox::on(Backend::Vm)
         .policy(&format!("extends = [\"default\"]\n{policy}"))
-        .option("--backend")
-        .option("vm")
-        .host_env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .within(Duration::from_secs(240));
-    match std::env::var_os("BAILIWICK_GUEST") {
-        Some(given) => sandbox.host_env("BAILIWICK_GUEST", given),
-        None => sandbox,
-    }
+        .within(Duration::from_secs(240))
 }
 
 /// Runs a line of shell in a machine, in which `$CHECK` runs this check; what the check found.

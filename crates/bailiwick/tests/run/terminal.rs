@@ -22,6 +22,7 @@ on_every_backend! {
     the_python_prompt_edits_lines,
     vim_edits_a_file_and_the_screen_is_restored: "the image has no vim",
     a_pager_at_the_end_of_a_pipe_takes_keys,
+    a_pager_that_enters_a_run_takes_keys,
     what_a_terminal_shows_counts_as_output,
     a_stream_that_is_no_terminal_stays_none,
     without_a_terminal_stream_there_is_no_terminal_at_all,
@@ -323,6 +324,22 @@ fn vim_edits_a_file_and_the_screen_is_restored(on: Backend) {
 fn a_pager_at_the_end_of_a_pipe_takes_keys(on: Backend) {
     let mut person = Person::sits_down(Sandbox::on(on));
     person.types("seq 1000 | $B run -- less\n").sees("23");
+    person.types(" ").sees("45");
+    person.types("q").sees("outer> ");
+    // Inside, and in a run that is entered.
+    person
+        .types("$B run -- sh -c 'seq 1000 | less'\n")
+        .sees("23");
+    person.types(" ").sees("45");
+    person.types("q").sees("outer> ");
+}
+
+fn a_pager_that_enters_a_run_takes_keys(on: Backend) {
+    let sandbox = Sandbox::on(on);
+    let words = ["run", "--name", "box", "-c", "echo up; cat"];
+    let _run = Background::start(&sandbox, words, "up");
+    let mut person = Person::sits_down(sandbox);
+    person.types("seq 1000 | $B exec box -- less\n").sees("23");
     person.types(" ").sees("45");
     person.types("q").sees("outer> ");
 }
