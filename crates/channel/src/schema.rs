@@ -28,8 +28,6 @@ pub enum Open {
     Outward {
         /// Where it wants to go.
         to: SocketAddrV4,
-        /// Who opened it, as far as the guest's agent knows.
-        by: Option<Program>,
     },
     /// Either way: every byte comes back.
     Echo,
@@ -289,6 +287,13 @@ pub enum ToHost {
         job: u32,
         /// Whether it does.
         wanted: bool,
+    },
+    /// A program has opened a connection, some time ago.
+    Called {
+        /// Who it was.
+        by: Program,
+        /// Where it wanted to go.
+        to: SocketAddrV4,
     },
 }
 

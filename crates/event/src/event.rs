@@ -217,6 +217,22 @@ pub enum Act {
         /// How it reached the gate.
         via: Via,
     },
+    /// A program of the sandbox has opened a connection, some time before, as the sandbox's own kernel
+    /// tells: a report, which a program that governs that kernel could falsify. What the connection may
+    /// do is another row.
+    Caller {
+        /// Its process, as the sandbox numbers it.
+        pid: u32,
+        /// Its name, at most 15 bytes.
+        program: Text,
+        /// The canonical name that the gate knows for the address, or the address.
+        host: Text,
+        /// The address that it used; of the sandbox's own loopback where it went to the proxy or a granted
+        /// port.
+        address: IpAddr,
+        /// The port.
+        port: u16,
+    },
     /// An allowed name was resolved, on the host, to these addresses.
     Resolved {
         /// The name.
@@ -377,7 +393,10 @@ impl Act {
             | Self::Enter { .. }
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } | Self::DnsResponse { .. } => Boundary::Dns,
-            Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
+            Self::Connect { .. }
+            | Self::Caller { .. }
+            | Self::Resolved { .. }
+            | Self::Tls { .. } => Boundary::Socket,
             Self::Http { .. } | Self::HttpResponse { .. } | Self::SecretUsed { .. } => {
                 Boundary::Http
             }
@@ -435,6 +454,13 @@ impl Act {
                 Transport::Tcp => endpoint(host, *port),
                 Transport::Udp => format!("{}/udp", endpoint(host, *port)),
             },
+            Self::Caller {
+                pid,
+                program,
+                host,
+                port,
+                ..
+            } => format!("{program} ({pid}) to {}", endpoint(host, *port)),
             Self::Resolved {
                 host,
                 addresses,

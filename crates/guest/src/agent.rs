@@ -2,6 +2,7 @@
 //! in here never reach this process but through the kernel.
 
 use crate::audit::Audit;
+use crate::callers::Callers;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
@@ -33,6 +34,7 @@ const RECORDS: usize = 256;
 /// The agent.
 pub(crate) struct Agent {
     network: Network,
+    callers: Callers,
     jobs: Jobs,
     children: OwnedFd,
     stages: Stages,
@@ -52,6 +54,7 @@ impl Agent {
     pub(crate) fn new(network: Network, log: Log, stages: Stages, line: &Line) -> io::Result<Self> {
         let mut agent = Self {
             network,
+            callers: Callers::default(),
             jobs: Jobs::default(),
             children: children()?,
             stages,
@@ -193,7 +196,11 @@ impl Handler for Agent {
                     line.send(&ToHost::TooManyProcesses);
                 }
             }
-            CONNECTIONS.. => self.network.accept((token - CONNECTIONS) as usize, line)?,
+            CONNECTIONS.. => {
+                let number = (token - CONNECTIONS) as usize;
+                let accepted = self.network.accept(number, line)?;
+                accepted.into_iter().for_each(|c| self.callers.look_for(c));
+            }
             _ => {
                 let socket = self.network.datagram((token - DATAGRAMS) as usize);
                 if let Some(datagram) = socket.map(datagrams::take).transpose()?.flatten() {
@@ -211,6 +218,13 @@ impl Handler for Agent {
     fn turn(&mut self, line: &mut Line) {
         if self.jobs.has_news() {
             self.jobs.tell(line);
+        }
+        if line.backlog() == 0 {
+            // What was passed on before is on its way.
+            self.callers
+                .found()
+                .iter()
+                .for_each(|called| line.send(called));
         }
     }
 

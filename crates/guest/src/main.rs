@@ -7,6 +7,7 @@
 mod agent;
 mod audit;
 mod bounds;
+mod callers;
 mod clock;
 mod datagrams;
 mod doctor;

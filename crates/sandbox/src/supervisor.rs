@@ -246,7 +246,14 @@ impl Supervisor {
                 self.reached |= matches!(kind, LimitKind::Memory | LimitKind::Disk);
                 self.limit(kind, observed);
             }
-            News::Seen(act) => self.guard.note(*act, happened()),
+            News::Seen(mut act) => {
+                if let Act::Caller { host, address, .. } = &mut *act
+                    && let Some(gate) = &self.gate
+                {
+                    *host = Text::from(&gate.host_of(*address));
+                }
+                self.guard.note(*act, happened());
+            }
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
         }

@@ -26,6 +26,8 @@ const DATAGRAMS: u32 = 1 << 16;
 const WORDS: usize = 256;
 /// See [`WORDS`]; in bytes.
 const BYTES: usize = 16 * 1024;
+/// What is kept of a program's name, in bytes: as long as the kernel's are.
+const NAME: usize = 15;
 /// What is kept of a text that is shown, in characters.
 const SHOWN: usize = 256;
 /// Stages of a start.
@@ -257,6 +259,11 @@ impl Handler for Host {
                 cut(&mut executed);
                 Told::Executed(executed)
             }
+            ToHost::Called { mut by, to } => {
+                by.name.truncate(NAME);
+                by.name.shrink_to_fit();
+                Told::Called(by, to)
+            }
             ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
             ToHost::Unwritten { .. } => return turn(),
             ToHost::Lost(lost) => Told::Lost(lost),
@@ -276,7 +283,7 @@ impl Handler for Host {
     }
 
     fn opened(&mut self, _: u32, open: &[u8], _: &mut Line) -> Result<Opening, Fault> {
-        let Open::Outward { to, .. } = Mux::decode(open, Kind::Open)? else {
+        let Open::Outward { to } = Mux::decode(open, Kind::Open)? else {
             return Ok(Opening::Refused);
         };
         let socket = self.inside.connect_to(SocketAddr::V4(to));

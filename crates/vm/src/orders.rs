@@ -3,10 +3,11 @@
 
 use crate::stdio::Streams;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Program, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -67,6 +68,8 @@ pub(crate) enum Told {
     Unwritten(i32),
     /// A program was executed.
     Executed(Box<Executed>),
+    /// A program opened a connection.
+    Called(Program, SocketAddrV4),
     /// So many executions were not told.
     Lost(u64),
     /// The guest's kernel has ended a command because memory ran out.

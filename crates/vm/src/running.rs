@@ -7,7 +7,7 @@ use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::stdio::{Streams, make_plain, size_of};
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Modes, Stream, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Modes, Program, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_process::guest::open_terminal;
@@ -21,7 +21,7 @@ use signal_hook::consts::signal::{SIGKILL, SIGWINCH};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -205,6 +205,7 @@ impl Vm {
                 News::Ended { job, code }
             }
             Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
+            Told::Called(by, to) => News::Seen(Box::new(called(by, to))),
             Told::Lost(lost) => News::Lost(lost),
             Told::Unwritten(errno) => {
                 self.unwritten = Some(errno);
@@ -248,6 +249,17 @@ fn seen(executed: Executed) -> Act {
         executable: text(executed.path),
         argv: executed.argv.into_iter().map(text).collect(),
         cwd: text(executed.cwd),
+    }
+}
+
+/// What the guest says of a connection's program, as a row.
+fn called(by: Program, to: SocketAddrV4) -> Act {
+    Act::Caller {
+        pid: by.pid,
+        program: Text::from(OsString::from_vec(by.name).as_os_str()),
+        host: Text::from(to.ip().to_string()),
+        address: (*to.ip()).into(),
+        port: to.port(),
     }
 }
 

@@ -30,6 +30,7 @@ mod installing;
 mod npm;
 #[path = "../clients/pip.rs"]
 mod pip;
+mod reports;
 
 #[path = "../run/bodies.rs"]
 mod bodies;
@@ -69,7 +70,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 21] = [
+const ALL: [(&str, &[Shared]); 22] = [
     ("within_tls", within_tls::SHARED),
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
@@ -87,6 +88,7 @@ const ALL: [(&str, &[Shared]); 21] = [
     ("limits", limits::SHARED),
     ("models", models::SHARED),
     ("record", record::SHARED),
+    ("reports", reports::SHARED),
     ("rules_held", rules_held::SHARED),
     ("rules_live", rules_live::SHARED),
     ("secrets", secrets::SHARED),

@@ -59,6 +59,7 @@ impl Tally {
             | Act::Rules { .. }
             | Act::ExecStart { .. }
             | Act::Executed { .. }
+            | Act::Caller { .. }
             | Act::ExecExit { .. } => return,
             Act::Http { .. } if refused => requests_refused(rule),
             Act::Http { .. } => REQUESTS.to_owned(),
