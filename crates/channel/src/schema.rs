@@ -186,6 +186,13 @@ pub enum ToGuest {
         /// The size.
         size: Size,
     },
+    /// A command's terminal has the modes of the caller's, which has only now been in the foreground.
+    Modes {
+        /// The command's number.
+        job: u32,
+        /// The modes.
+        modes: Modes,
+    },
     /// A datagram for a program of the guest.
     Datagram {
         /// The program's socket.

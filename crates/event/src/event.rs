@@ -218,8 +218,8 @@ pub enum Act {
         via: Via,
     },
     /// A program of the sandbox has opened a connection, some time before, as the sandbox's own kernel
-    /// tells: a report, which a program that governs that kernel could falsify. What the connection may
-    /// do is another row.
+    /// tells: a report, which a program that governs that kernel could falsify. It is about the program,
+    /// and so at its boundary: what the connection may do is another row, at that of connections.
     Caller {
         /// Its process, as the sandbox numbers it.
         pid: u32,
@@ -390,13 +390,11 @@ impl Act {
             Self::ExecStart { .. }
             | Self::ExecExit { .. }
             | Self::Executed { .. }
+            | Self::Caller { .. }
             | Self::Enter { .. }
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } | Self::DnsResponse { .. } => Boundary::Dns,
-            Self::Connect { .. }
-            | Self::Caller { .. }
-            | Self::Resolved { .. }
-            | Self::Tls { .. } => Boundary::Socket,
+            Self::Connect { .. } | Self::Resolved { .. } | Self::Tls { .. } => Boundary::Socket,
             Self::Http { .. } | Self::HttpResponse { .. } | Self::SecretUsed { .. } => {
                 Boundary::Http
             }

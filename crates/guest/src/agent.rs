@@ -143,6 +143,7 @@ impl Handler for Agent {
             ToGuest::Exec(exec) => self.jobs.start(*exec, line),
             ToGuest::Signal { job, signal } => self.jobs.signal(job, signal),
             ToGuest::Resize { job, size } => self.jobs.resize(job, size),
+            ToGuest::Modes { job, modes } => self.jobs.change(job, &modes),
             // A program that has closed its socket waits for no answer.
             ToGuest::Datagram { to, from, bytes } => {
                 let _ = datagrams::answer(to, from, &bytes);

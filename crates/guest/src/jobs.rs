@@ -6,7 +6,7 @@
 use crate::bounds::Held;
 use crate::reached::{Processes, starved};
 use crate::terminal;
-use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
+use bailiwick_channel::schema::{Bounds, Exec, Modes, Size, Stream, ToHost};
 use bailiwick_channel::{Ends, Line};
 use bailiwick_process::guest::{Led, NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -264,6 +264,14 @@ impl Jobs {
         let job = self.running.iter().find(|job| job.number == number);
         if let Some(master) = job.and_then(|job| job.master.as_ref()) {
             let _ = terminal::resize(master, size);
+        }
+    }
+
+    /// Gives a command's terminal other modes.
+    pub(crate) fn change(&self, number: u32, modes: &Modes) {
+        let job = self.running.iter().find(|job| job.number == number);
+        if let Some(master) = job.and_then(|job| job.master.as_ref()) {
+            let _ = terminal::change(master, modes);
         }
     }
 

@@ -17,12 +17,17 @@ pub(crate) fn open(size: Size, modes: Option<&Modes>) -> io::Result<Terminal> {
     let master = open_terminal()?;
     let slave = other_side(&master)?;
     if let Some(modes) = modes {
-        let mut termios = tcgetattr(&slave)?;
-        modes.apply(&mut termios);
-        tcsetattr(&slave, OptionalActions::Now, &termios)?;
+        change(&slave, modes)?;
     }
     resize(&master, size)?;
     Ok(Terminal { master, slave })
+}
+
+/// Gives it other modes, by either side.
+pub(crate) fn change(side: &OwnedFd, modes: &Modes) -> io::Result<()> {
+    let mut termios = tcgetattr(side)?;
+    modes.apply(&mut termios);
+    Ok(tcsetattr(side, OptionalActions::Now, &termios)?)
 }
 
 /// Whether a program reads single keys from it, by either side.

@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
-use crate::stdio::{Streams, make_plain, size_of};
+use crate::stdio::{Streams, make_plain, modes_given, size_of};
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Modes, Program, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
@@ -339,6 +339,10 @@ impl Running for Vm {
 
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {
         if signal == SIGWINCH {
+            if let Some(modes) = self.terminals.get(&job).and_then(modes_given) {
+                self.desk
+                    .order(Order::Send(ToGuest::Modes { job, modes }))?;
+            }
             let size = self.terminals.get(&job).and_then(size_of);
             let resize = size.map(|size| ToGuest::Resize { job, size });
             return resize.map_or(Ok(()), |resize| self.desk.order(Order::Send(resize)));

@@ -2,7 +2,7 @@
 //! others hold them too, and a terminal that stands between the caller's and the guest's.
 
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::Size;
+use bailiwick_channel::schema::{Modes, Size};
 use bailiwick_process::guest::{open_terminal, other_side};
 use bailiwick_sandbox::TerminalShape;
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -87,6 +87,18 @@ pub(crate) fn make_plain(slave: &OwnedFd, typed: bool) -> io::Result<()> {
         modes.local_modes.insert(LocalModes::ICANON);
     }
     Ok(tcsetattr(slave, OptionalActions::Now, &modes)?)
+}
+
+/// The modes that the caller's side has given to a terminal; it is plain again.
+pub(crate) fn modes_given(slave: &OwnedFd) -> Option<Modes> {
+    let modes = tcgetattr(slave).ok()?;
+    // What makes nothing of what is typed was made plain here.
+    let given = modes
+        .local_modes
+        .contains(LocalModes::ISIG)
+        .then(|| Modes::from(&modes))?;
+    make_plain(slave, true).ok()?;
+    Some(given)
 }
 
 /// The size that a terminal has now.

@@ -14,7 +14,7 @@ on_every_backend! {
     an_interactive_shell_has_job_control_and_its_exit_code_comes_out,
     a_shell_that_enters_a_run_has_job_control,
     a_command_that_entered_is_stopped_and_goes_on_with_its_client,
-    a_sandbox_that_used_up_its_terminals_does_not_get_the_callers: "the guest's programs may open as many terminals as there is memory for",
+    a_sandbox_that_used_up_its_terminals_does_not_get_the_callers: "that there is no terminal left is told as a command that cannot be executed",
     a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal,
     ctrl_c_reaches_the_command,
     ctrl_z_stops_the_run_and_fg_goes_on,
@@ -27,7 +27,7 @@ on_every_backend! {
     a_stream_that_is_no_terminal_stays_none,
     without_a_terminal_stream_there_is_no_terminal_at_all,
     no_descriptor_of_the_callers_terminal_is_inside,
-    a_run_that_is_brought_to_the_foreground_gets_the_keys: "where the machine is up before that, the terminal stays as it was",
+    a_run_that_is_brought_to_the_foreground_gets_the_keys,
 }
 
 /// A shell at a terminal, with somebody who types and reads.
@@ -106,7 +106,7 @@ impl Person {
     /// Waits until this text comes, behind what was waited for before.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let seen = self.seen.lock().unwrap().clone();
             if let Some(at) = seen[self.read..].find(text) {
