@@ -275,7 +275,8 @@ impl Supervisor {
         };
         self.guard.submit(Act::Limit {
             kind,
-            limit: limit.unwrap_or(0),
+            // A machine has its memory, whether the policy says how much or not.
+            limit: limit.unwrap_or(observed),
             observed,
         });
     }

@@ -105,3 +105,7 @@ pub(crate) fn modes_given(slave: &OwnedFd) -> Option<Modes> {
 pub(crate) fn size_of(terminal: &OwnedFd) -> Option<Size> {
     tcgetwinsize(terminal).ok().map(Size::from)
 }
+
+#[cfg(test)]
+#[path = "stdio_tests.rs"]
+mod tests;
