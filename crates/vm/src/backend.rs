@@ -21,6 +21,7 @@ use bailiwick_process::guest::granted;
 use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
 use rustix::fs::Mode;
 use std::io;
+use std::time::Duration;
 
 /// Machines with a kernel of their own.
 #[derive(Debug, Default)]
@@ -98,6 +99,7 @@ impl Prepared for Waiting {
             notices,
             session: Session {
                 setting,
+                wall: limits.wall.as_ref().map(|limit| limit.value),
                 between: between.map_err(fault("the terminal"))?,
                 terminal: self.terminal,
                 command,
@@ -183,6 +185,8 @@ impl Begun for Pending {
 /// What the guest is to do.
 struct Session {
     setting: Setting,
+    /// How long it may take.
+    wall: Option<Duration>,
     between: Option<Between>,
     terminal: Option<TerminalShape>,
     command: Option<Exec>,
@@ -211,6 +215,11 @@ impl Session {
             .map_err(fault("the channel"))?;
         vm.hold = Some(hold);
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
+        if let Some(wall) = self.wall {
+            vm.monitor
+                .end_after(wall)
+                .map_err(fault("the limit of time"))?;
+        }
         let mut master = None;
         if let Some(mut exec) = self.command {
             let mut at_terminal = None;

@@ -351,6 +351,10 @@ impl Running for Vm {
             .order(Order::Send(ToGuest::Signal { job, signal }))
     }
 
+    fn end_after(&mut self, wall: Duration) -> io::Result<()> {
+        self.monitor.end_after(wall)
+    }
+
     fn kill(&mut self) {
         self.killed = true;
         self.monitor.kill();
