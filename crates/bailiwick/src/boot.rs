@@ -43,7 +43,7 @@ pub(crate) fn boot(arguments: &BootArguments) -> Done {
         memory: arguments.memory,
         cpus: arguments.cpus,
         cold: arguments.cold,
-        accelerator: None,
+        ..MachineShape::default()
     })?;
     for notice in &boot.notices {
         output::note(notice);

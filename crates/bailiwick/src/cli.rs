@@ -4,7 +4,7 @@
 
 use crate::boot::BootArguments;
 use crate::image::ImageArguments;
-use crate::machine::MachineArguments;
+use crate::machine::{MachineArguments, disk_size};
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -57,6 +57,20 @@ pub(crate) enum Command {
     Shell(Common),
     /// Run one more command in a sandbox that runs, with that sandbox's authority
     Exec(ExecArguments),
+    /// Save a session with a disk of its own, memory and open files included, and end it
+    Suspend(SuspendArguments),
+    /// Let a session that was suspended go on, attached to this terminal
+    Resume(ResumeArguments),
+    /// Copy a session with a disk of its own while it runs; the copies run on in the background
+    Fork(ForkArguments),
+    /// Copy files into a machine or out of it: `bailiwick cp work:/tmp/x .`
+    Cp(CpArguments),
+    /// Bring what a session has changed on its disk into the workspace, as far as its policy lets it
+    Apply(ApplyArguments),
+    /// End a session
+    Stop(StopArguments),
+    /// Remove sessions, with their records and disks
+    Rm(RmArguments),
     /// Keep sandboxes waiting, so that `run` with this policy and workspace starts at once
     Serve(ServeArguments),
     /// Show what a session tried and what was decided
@@ -124,6 +138,11 @@ pub(crate) struct Common {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
+    /// Of `--backend vm`: give the machine a disk of its own, with a copy of the workspace, instead of
+    /// the workspace itself [default size: 8GiB, of which what is written is used]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, value_parser = disk_size)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a size")]
+    pub(crate) disk: Option<Option<u64>>,
     /// Do without the layers that this machine does not have; what is missing is said and recorded
     #[arg(long)]
     pub(crate) best_effort: bool,
@@ -164,6 +183,78 @@ pub(crate) struct ExecArguments {
     /// The command and its arguments
     #[arg(required_unless_present = "line", last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+#[derive(Args)]
+pub(crate) struct SuspendArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Another name for it
+    #[arg(long, value_name = "N")]
+    pub(crate) name: Option<String>,
+    /// Show refusals on stderr as they happen
+    #[arg(long)]
+    pub(crate) monitor: bool,
+    /// Print the last line of the run as JSON (on stderr)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The session is a folder, and stdin hears when it runs
+    #[arg(long, hide = true)]
+    pub(crate) copy: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct ForkArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// What the copy is called; more than one are NAME-1, NAME-2 and so on
+    #[arg(long, value_name = "N")]
+    pub(crate) name: String,
+    /// How many copies
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) copies: u16,
+}
+
+#[derive(Args)]
+pub(crate) struct CpArguments {
+    /// What is copied: PATH here, or SESSION:PATH
+    pub(crate) from: String,
+    /// Where to: PATH here, or SESSION:PATH; into it, where it is a folder
+    pub(crate) to: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ApplyArguments {
+    /// The session's name, its id or the beginning of it, or `latest`
+    pub(crate) session: String,
+    /// Only list what would be changed
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct StopArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Seconds from SIGTERM to SIGKILL
+    #[arg(long, short, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) time: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct RmArguments {
+    /// Sessions: ids or the beginnings of them, or names
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+    /// End those that run
+    #[arg(long, short)]
+    pub(crate) force: bool,
 }
 
 #[derive(Args)]

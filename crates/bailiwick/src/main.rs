@@ -12,8 +12,10 @@ mod completions;
 #[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
 mod copying;
 mod doctor;
+mod fork;
 mod har;
 mod image;
+mod keep;
 mod log;
 mod machine;
 mod manual;
@@ -77,6 +79,12 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Run(arguments) => run::run(arguments, early),
         Command::Shell(arguments) => run::shell(arguments),
         Command::Exec(arguments) => run::exec(arguments),
+        Command::Suspend(arguments) => keep::suspend(&arguments),
+        Command::Resume(arguments) => keep::resume(arguments),
+        Command::Fork(arguments) => fork::fork(&arguments),
+        Command::Cp(_) | Command::Apply(_) => todo!(),
+        Command::Stop(arguments) => keep::stop(&arguments),
+        Command::Rm(arguments) => keep::rm(&arguments),
         Command::Serve(arguments) => run::serve(arguments, words),
         Command::Log(arguments) => log::log(&arguments),
         Command::Why(arguments) => why::why(&arguments),

@@ -2,6 +2,7 @@
 //! in here never reach this process but through the kernel.
 
 use crate::audit::Audit;
+use crate::clock;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
@@ -89,19 +90,12 @@ impl Agent {
         // How long the host took, or how long the machine lay as a template, is no work of this side's.
         self.stages.mark("wait");
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
-        let held = settled.and_then(|()| {
-            let held = self.jobs.hold(setting.bounds);
-            held.map_err(|error| ("the limits of commands".to_owned(), error))
+        let begun = settled.and_then(|()| match setting.again {
+            true => Ok(()),
+            false => self.begin_anew(setting, line),
         });
-        let granted = held.and_then(|()| {
-            self.network
-                .grant(&setting.loopback)
-                .and_then(|()| self.listen(line))
-                .map_err(|error| ("a port of the loopback".to_owned(), error))
-        });
-        let said = match granted {
+        let said = match begun {
             Ok(()) => {
-                self.jobs.share(shared(setting));
                 self.stages.mark("session");
                 ToHost::Ready(self.stages.take())
             }
@@ -112,10 +106,23 @@ impl Agent {
         };
         line.send(&said);
     }
+
+    /// What a session has once, however often its machine is copied.
+    fn begin_anew(&mut self, setting: &Setting, line: &Line) -> Result<(), (String, io::Error)> {
+        let held = self.jobs.hold(setting.bounds);
+        held.map_err(|error| ("the limits of commands".to_owned(), error))?;
+        let granted = self.network.grant(&setting.loopback);
+        granted
+            .and_then(|()| self.listen(line))
+            .map_err(|error| ("a port of the loopback".to_owned(), error))?;
+        self.jobs.share(shared(setting));
+        Ok(())
+    }
 }
 
 impl Handler for Agent {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
+        self.jobs.detach();
         self.stages.mark("agent");
         line.send(&ToHost::Waiting(self.stages.take()));
         Ok(())
@@ -139,6 +146,16 @@ impl Handler for Agent {
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }
+            ToGuest::Hold => {
+                line.send(&ToHost::Held);
+                line.hold();
+            }
+            ToGuest::GoOn { now } => {
+                // The machine stood still, and its clock with it.
+                let _ = clock::set(now);
+                line.go_on();
+            }
+            ToGuest::Attach(to) => self.jobs.attach(&to, line),
             ToGuest::Shutdown => {
                 end_all();
                 self.done = true;

@@ -5,13 +5,13 @@
 
 use crate::bounds::{Held, starved};
 use crate::terminal;
-use bailiwick_channel::schema::{Bounds, Exec, Size, Stream, ToHost};
-use bailiwick_channel::{Ends, Line};
+use crate::wires::{Wire, wire};
+use bailiwick_channel::Line;
+use bailiwick_channel::schema::{Attach, Bounds, Exec, Size, Stream, ToHost};
 use bailiwick_process::guest::{NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
 };
@@ -27,20 +27,12 @@ const OWN: u32 = 0;
 /// or kernel, raise its limits, or look into this process.
 const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
-/// What a command says.
-#[derive(Debug)]
-struct Output {
-    stream: u32,
-    /// The side of this process; a second descriptor of it tells what is left.
-    file: OwnedFd,
-}
-
 /// A command that runs.
 #[derive(Debug)]
 struct Job {
     number: u32,
     pid: i32,
-    outputs: Vec<Output>,
+    wires: Vec<Wire>,
     /// Its terminal.
     master: Option<OwnedFd>,
     /// How it ended.
@@ -55,56 +47,6 @@ pub(crate) struct Jobs {
     /// Of the host's files.
     share: Option<OwnedFd>,
     null: Option<OwnedFd>,
-}
-
-/// What a command gets, and what this process keeps of it.
-#[derive(Default)]
-struct Wired {
-    /// Its streams.
-    inside: [Option<OwnedFd>; 3],
-    /// The stream and this process's files of it.
-    outside: Vec<(u32, Ends)>,
-    outputs: Vec<Output>,
-    master: Option<OwnedFd>,
-    slave: Option<OwnedFd>,
-}
-
-fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
-    let mut wired = Wired::default();
-    if let Some((stream, size, modes)) = &exec.terminal {
-        let terminal = terminal::open(*size, modes.as_ref())?;
-        wired.outputs.push(Output {
-            stream: *stream,
-            file: terminal.master.try_clone()?,
-        });
-        let ends = Ends::both(terminal.master.try_clone()?)?;
-        wired.outside.push((*stream, ends));
-        wired.master = Some(terminal.master);
-        wired.slave = Some(terminal.slave);
-    }
-    for (number, (stream, inside)) in exec.streams.iter().zip(&mut wired.inside).enumerate() {
-        *inside = Some(match (stream, &wired.slave) {
-            (Stream::Terminal, Some(slave)) => slave.try_clone()?,
-            (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
-            (Stream::Pipe(id), _) => {
-                let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-                // Larger pipes are fewer turns between the program and this process; but what a program
-                // does not read of its stdin is gone for whoever reads it next on the host.
-                let size = if number == 0 { 4096 } else { 256 * 1024 };
-                let _ = rustix::pipe::fcntl_setpipe_size(&write, size);
-                if number == 0 {
-                    wired.outside.push((*id, Ends::sink(write)));
-                    read
-                } else {
-                    let file = read.try_clone()?;
-                    wired.outputs.push(Output { stream: *id, file });
-                    wired.outside.push((*id, Ends::source(read)));
-                    write
-                }
-            }
-        });
-    }
-    Ok(wired)
 }
 
 impl Jobs {
@@ -154,13 +96,13 @@ impl Jobs {
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
         let held = &self.held;
         let pid = program.start(&mut || become_ready(streams, terminal, umask, held))?;
-        for (stream, ends) in wired.outside {
-            line.attach(stream, ends);
+        for wire in &wired.wires {
+            wire.attach(line).map_err(failed)?;
         }
         self.running.push(Job {
             number: exec.job,
             pid,
-            outputs: wired.outputs,
+            wires: wired.wires,
             master: wired.master,
             code: None,
         });
@@ -236,8 +178,7 @@ impl Jobs {
         let share = &self.share;
         self.running.retain(|job| {
             let Some(code) = job.code else { return true };
-            let said = |output: &Output| line.has(output.stream) && is_left(&output.file);
-            if job.outputs.iter().any(said) {
+            if job.wires.iter().any(|wire| wire.is_unsaid(line)) {
                 return true;
             }
             // What a program wrote waits in this machine's memory, and a disk of the host's that is full is
@@ -259,7 +200,42 @@ impl Jobs {
     /// its pipe tells it so.
     pub(crate) fn silence(&mut self, stream: u32) {
         for job in &mut self.running {
-            job.outputs.retain(|output| output.stream != stream);
+            job.wires.retain(|wire| wire.stream != Some(stream));
+        }
+    }
+
+    /// The host is another: no stream leads anywhere. The machine's own command goes on, and waits for
+    /// [`Jobs::attach`]; the others had somebody who waited for them, and end with him.
+    pub(crate) fn detach(&mut self) {
+        for job in &mut self.running {
+            job.wires.iter_mut().for_each(|wire| wire.stream = None);
+            if job.number != OWN {
+                let pid = Pid::from_raw(job.pid);
+                let _ = pid.map(|pid| kill_process_group(pid, Signal::KILL));
+            }
+        }
+        self.running.retain(|job| job.number == OWN);
+    }
+
+    /// Has a command's streams lead elsewhere; tells where there is none.
+    pub(crate) fn attach(&mut self, to: &Attach, line: &mut Line) {
+        let job = self.running.iter_mut().find(|job| job.number == to.job);
+        let Some(job) = job else {
+            let errno = Errno::SRCH.raw_os_error();
+            let job = to.job;
+            return line.send(&ToHost::ExecFailed { job, errno });
+        };
+        job.wires.retain_mut(|wire| wire.lead(to));
+        for wire in &job.wires {
+            // There is no descriptor for it: whoever waits for it sees its end.
+            if wire.attach(line).is_err()
+                && let Some(stream) = wire.stream
+            {
+                line.reset(stream);
+            }
+        }
+        if let (Some((_, size)), Some(master)) = (&to.terminal, &job.master) {
+            let _ = terminal::resize(master, *size);
         }
     }
 
@@ -273,11 +249,6 @@ impl Jobs {
 pub(crate) fn end_all() {
     // SAFETY: kill(2) with -1 signals every process but the caller and those that it may not signal.
     unsafe { libc::kill(-1, libc::SIGKILL) };
-}
-
-/// Whether a pipe or terminal holds bytes that were not read.
-fn is_left(file: &OwnedFd) -> bool {
-    rustix::io::ioctl_fionread(file).is_ok_and(|bytes| bytes > 0)
 }
 
 fn streams_of(exec: &Exec) -> Vec<u32> {

@@ -9,7 +9,9 @@ mod audit;
 mod bounds;
 mod clock;
 mod datagrams;
+mod disk;
 mod doctor;
+mod files;
 mod init;
 mod jobs;
 mod network;
@@ -18,6 +20,7 @@ mod root;
 mod settle;
 mod stages;
 mod terminal;
+mod wires;
 
 use std::process::ExitCode;
 
@@ -30,10 +33,11 @@ fn main() -> ExitCode {
     match words.next().as_deref() {
         Some("doctor") => doctor::run(words),
         Some("stream") => doctor::stream(words),
+        Some(what @ ("pack" | "list" | "unpack")) => files::run(what, words),
         _ => {
             eprintln!(
                 "bailiwick-guest: this is the first program of a virtual machine; besides, it can be \
-                 asked for `doctor` and `stream`"
+                 asked for `doctor`, `stream`, `pack`, `list` and `unpack`"
             );
             ExitCode::from(2)
         }

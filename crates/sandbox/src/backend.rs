@@ -149,6 +149,9 @@ pub trait Begun {
     /// The sandbox is gone.
     fn go(&mut self) -> io::Result<()>;
 
+    /// The session has a record, in this folder: what the sandbox keeps of it on disk belongs there.
+    fn belongs_to(&mut self, _record: &Path) {}
+
     /// Waits until it is complete.
     ///
     /// # Errors
@@ -252,6 +255,29 @@ pub trait Running {
     /// The sandbox is gone.
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()>;
 
+    /// Writes all that the sandbox is to files, from which another process can let it go on; returns what
+    /// has to be known of it besides. It stands still meanwhile.
+    ///
+    /// # Errors
+    /// A [`Failure`] where it cannot be saved; it goes on then.
+    fn save(&mut self, _to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+        Err(Failure::usage(
+            "only a session in a machine with a disk of its own can be saved or forked\nhelp: start it \
+             with `bailiwick run --backend vm --disk`",
+        ))
+    }
+
     /// Ends everything in the sandbox at once.
     fn kill(&mut self);
+}
+
+/// Where a sandbox is saved.
+#[derive(Clone, Copy)]
+pub struct Save<'a> {
+    /// Memory and devices.
+    pub state: BorrowedFd<'a>,
+    /// A copy of its disk; none where the sandbox ends, and leaves the disk.
+    pub disk: Option<BorrowedFd<'a>>,
+    /// Whether it ends.
+    pub end: bool,
 }

@@ -6,8 +6,10 @@
 
 mod asks;
 mod backend;
+mod continuation;
 mod door;
 mod early;
+mod ending;
 mod environment;
 mod exec;
 mod front;
@@ -38,9 +40,11 @@ mod warm;
 
 pub use backend::{
     Backend, Begun, Entry, Invocation, Launch, Monitor, News, OWN, Own, OwnAccess, Prepared,
-    Running, Started, TerminalShape,
+    Running, Save, Started, TerminalShape,
 };
+pub use continuation::{Continuation, SaveRequest, save};
 pub use early::Early;
+pub use ending::stop;
 pub use environment::without_proxy;
 pub use exec::{Connection, ExecRequest, exec};
 pub use rules::{ListedRule, RulesAsk, rules};

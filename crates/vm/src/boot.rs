@@ -11,11 +11,11 @@ use crate::backend::sandbox;
 use crate::booted;
 use crate::host;
 use crate::jail;
-use crate::machine::Ram;
 use crate::orders::Told;
 use crate::running::Vm;
-use crate::setting;
+use crate::setting::{self, Place};
 use crate::shape::MachineShape;
+use crate::start::Behind;
 use crate::warm::Warm;
 use bailiwick_channel::schema::Stage;
 use bailiwick_event::Failure;
@@ -82,8 +82,8 @@ pub fn boot(shape: &MachineShape) -> Result<Boot, Failure> {
         false => Warm::find(shape, &start, &mut notices)?,
     };
     let mut clock = Clock::start();
-    let ram = warm.as_ref().map_or(Ram::Anonymous, |_| Ram::Copied);
-    let (mut begun, wires) = start.begin(sandbox()?, ram, warm.as_ref().map(Warm::memory))?;
+    let behind = warm.as_ref().map_or(Behind::NOTHING, Warm::behind);
+    let (mut begun, wires) = start.begin(sandbox()?, behind)?;
     // Where it is gone already, `ready` knows why.
     let _ = begun.go();
     let Started {
@@ -110,6 +110,7 @@ pub fn boot(shape: &MachineShape) -> Result<Boot, Failure> {
             monitor: None,
         },
         &Granted::default(),
+        Place::Nowhere,
     )?;
     host::serve(wires.channel, counter, inside, Some(setting))
         .map_err(|error| Failure::fault(format!("the channel: {error}")))?;

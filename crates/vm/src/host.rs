@@ -6,10 +6,13 @@ use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
 use crate::setting::now;
 use bailiwick_channel::frame::Kind;
-use bailiwick_channel::schema::{Exec, Executed, Open, Setting, Stream, ToGuest, ToHost};
+use bailiwick_channel::schema::{
+    Attach, Exec, Executed, Open, Setting, Size, Stream, ToGuest, ToHost,
+};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
 use bailiwick_event::harmless;
 use bailiwick_gate::Inside;
+use bailiwick_sandbox::OWN;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::io;
@@ -30,6 +33,14 @@ const SHOWN: usize = 256;
 /// Stages of a start.
 const STAGES: usize = 64;
 
+/// The streams of a command, opened.
+#[derive(Default)]
+struct Opened {
+    streams: [Stream; 3],
+    terminal: Option<u32>,
+    attached: Vec<(u32, Ends)>,
+}
+
 /// The handler.
 struct Host {
     counter: Counter,
@@ -39,6 +50,8 @@ struct Host {
     setting: Option<Box<Setting>>,
     /// What it may still say once: that it waits, that it is complete, that something was not written.
     awaited: [bool; 3],
+    /// Whether it was told to fall silent.
+    holding: bool,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// Ends that wait until everything before them has been passed on.
@@ -61,6 +74,7 @@ impl Host {
             datagrams: Datagrams::new(DATAGRAMS),
             awaited: [true, setting.is_some(), true],
             setting: setting.map(Box::new),
+            holding: false,
             streams: HashMap::new(),
             ended: Vec::new(),
             done: false,
@@ -80,7 +94,18 @@ impl Host {
                     streams,
                     terminal,
                 }) => self.start(*exec, streams, terminal, line),
+                Ok(Order::Attach { streams, terminal }) => self.attach(streams, terminal, line),
                 Ok(Order::Send(message)) => line.send(&message),
+                Ok(Order::Hold) => {
+                    self.holding = true;
+                    line.send(&ToGuest::Hold);
+                    line.hold();
+                }
+                Ok(Order::GoOn) => {
+                    self.holding = false;
+                    line.go_on();
+                    line.send(&ToGuest::GoOn { now: now() });
+                }
                 Ok(Order::Inward { port, end }) => {
                     if let Ok(ends) = Ends::both(end) {
                         line.open(&Open::Inward { port }, ends);
@@ -95,24 +120,24 @@ impl Host {
         }
     }
 
-    fn start(
-        &mut self,
-        mut exec: Exec,
+    /// Opens the streams of a command: what the guest is told of them, and the files to give them when it
+    /// knows.
+    fn open(
         streams: [Option<Ends>; 3],
         terminal: Option<(Ends, [bool; 3])>,
         line: &mut Line,
-    ) {
-        let mut attached = Vec::new();
+    ) -> Opened {
+        let mut opened = Opened::default();
         let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
         for ((ends, is_terminal), stream) in
-            streams.into_iter().zip(at_terminal).zip(&mut exec.streams)
+            streams.into_iter().zip(at_terminal).zip(&mut opened.streams)
         {
             *stream = match ends {
                 _ if is_terminal => Stream::Terminal,
                 None => Stream::Null,
                 Some(ends) => match line.open_later(&Open::Stdio) {
                     Some(id) => {
-                        attached.push((id, ends));
+                        opened.attached.push((id, ends));
                         Stream::Pipe(id)
                     }
                     None => Stream::Null,
@@ -122,15 +147,59 @@ impl Host {
         if let Some((ends, _)) = terminal
             && let Some(id) = line.open_later(&Open::Stdio)
         {
-            attached.push((id, ends));
-            exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
+            opened.attached.push((id, ends));
+            opened.terminal = Some(id);
         }
+        opened
+    }
+
+    /// Tells the guest of a command, and gives its streams their files.
+    fn tell(
+        &mut self,
+        job: u32,
+        message: &ToGuest,
+        attached: Vec<(u32, Ends)>,
+        line: &mut Line,
+    ) {
         let ids = attached.iter().map(|(id, _)| *id).collect();
-        self.streams.insert(exec.job, ids);
-        line.send(&ToGuest::Exec(Box::new(exec)));
+        self.streams.insert(job, ids);
+        line.send(message);
         for (id, ends) in attached {
             line.attach(id, ends);
         }
+    }
+
+    fn start(
+        &mut self,
+        mut exec: Exec,
+        streams: [Option<Ends>; 3],
+        terminal: Option<(Ends, [bool; 3])>,
+        line: &mut Line,
+    ) {
+        let opened = Self::open(streams, terminal, line);
+        exec.streams = opened.streams;
+        if let Some(id) = opened.terminal {
+            exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
+        }
+        let job = exec.job;
+        self.tell(job, &ToGuest::Exec(Box::new(exec)), opened.attached, line);
+    }
+
+    fn attach(
+        &mut self,
+        streams: [Option<Ends>; 3],
+        terminal: Option<(Ends, Size, [bool; 3])>,
+        line: &mut Line,
+    ) {
+        let size = terminal.as_ref().map(|(_, size, _)| *size);
+        let terminal = terminal.map(|(ends, _, of)| (ends, of));
+        let opened = Self::open(streams, terminal, line);
+        let to = Attach {
+            job: OWN,
+            streams: opened.streams,
+            terminal: opened.terminal.zip(size),
+        };
+        self.tell(OWN, &ToGuest::Attach(to), opened.attached, line);
     }
 
     /// Tells of the ends of commands whose last words have been passed on.
@@ -201,6 +270,8 @@ impl Handler for Host {
             },
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
+            ToHost::Held if take(&mut self.holding) => Told::Held,
+            ToHost::Held => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::Pong(_) => return Ok(()),
             // What is not there can neither fail to start nor stop nor end.

@@ -2,7 +2,7 @@
 //! what became of them the other. Each way has a descriptor that is readable when there is something.
 
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Size, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -27,6 +27,16 @@ pub(crate) enum Order {
     },
     /// Tell the guest.
     Send(ToGuest),
+    /// Have the streams of the session's own command, which runs, lead here.
+    Attach {
+        streams: [Option<Ends>; 3],
+        /// Its terminal, the size of that, and which of the streams it is.
+        terminal: Option<(Ends, Size, [bool; 3])>,
+    },
+    /// Have the guest fall silent, and say nothing to it.
+    Hold,
+    /// Go on with both.
+    GoOn,
     /// Connect to a port of the guest's loopback.
     Inward { port: u16, end: OwnedFd },
 }
@@ -38,6 +48,8 @@ pub(crate) enum Told {
     Waiting(Vec<Stage>),
     /// It stands still.
     Quiet,
+    /// It says nothing more.
+    Held,
     /// It is complete.
     Ready(Vec<Stage>),
     /// It cannot be completed.
