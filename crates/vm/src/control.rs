@@ -79,6 +79,20 @@ impl Control {
         self.wait_for_migration()
     }
 
+    /// Lets a machine go on that was saved. The end of a migration is told a moment before the monitor
+    /// is done with it, of which there is no event.
+    pub(crate) fn go_on(&mut self) -> Result<(), Failure> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let answer = self.run("query-status", json!({}))?;
+            let status = answer["return"]["status"].as_str();
+            if status != Some("finish-migrate") || Instant::now() > until {
+                return self.run("cont", json!({})).map(drop);
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+
     /// Waits until a migration has ended.
     pub(crate) fn wait_for_migration(&mut self) -> Result<(), Failure> {
         let status = |value: &Value| {

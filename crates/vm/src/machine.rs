@@ -87,7 +87,7 @@ impl Machine {
         };
         let memory = format!("{}M", self.memory >> 20);
         let backend = match self.ram {
-            Ram::Anonymous | Ram::Loaded => format!("memory-backend-memfd,id=memory,size={memory},share=off"),
+            Ram::Anonymous | Ram::Loaded => format!("memory-backend-ram,id=memory,size={memory},share=off"),
             Ram::Written => {
                 format!("memory-backend-file,id=memory,size={memory},mem-path={RAM},share=on")
             }

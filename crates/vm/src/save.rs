@@ -60,7 +60,7 @@ impl Vm {
             return Ok(saved);
         }
         // Where it was not stopped yet, this changes nothing.
-        let gone_on = self.control.run("cont", json!({}));
+        let gone_on = self.control.go_on();
         order(self, Order::GoOn)?;
         written?;
         gone_on?;
