@@ -11,6 +11,7 @@ mod cli;
 mod completions;
 #[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
 mod copying;
+mod cp;
 mod doctor;
 mod fork;
 mod har;
@@ -82,7 +83,8 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Suspend(arguments) => keep::suspend(&arguments),
         Command::Resume(arguments) => keep::resume(arguments),
         Command::Fork(arguments) => fork::fork(&arguments),
-        Command::Cp(_) | Command::Apply(_) => todo!(),
+        Command::Cp(arguments) => cp::cp(&arguments),
+        Command::Apply(_) => todo!(),
         Command::Stop(arguments) => keep::stop(&arguments),
         Command::Rm(arguments) => keep::rm(&arguments),
         Command::Serve(arguments) => run::serve(arguments, words),

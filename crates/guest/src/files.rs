@@ -18,14 +18,19 @@ const BUFFER: usize = 256 * 1024;
 ///   `--listing` a listing to stdin, which is a file then;
 /// - `list PATH` writes a listing to stdout;
 /// - `unpack PATH` makes files of the entries on stdin, with `--checked` behind a listing of what was there
-///   before, and writes what became of each to stdout.
+///   before, and writes what became of each to stdout; with `--into NAME` in the folder PATH, where that
+///   is one.
 pub(crate) fn run(what: &str, mut words: impl Iterator<Item = String>) -> ExitCode {
     let (path, flag) = (words.next(), words.next());
     let Some(path) = path else {
         eprintln!("bailiwick-guest {what}: which path?");
         return ExitCode::from(2);
     };
-    let path = Path::new(&path);
+    let path = match (flag.as_deref(), words.next()) {
+        (Some("--into"), Some(name)) if Path::new(&path).is_dir() => Path::new(&path).join(name),
+        _ => path.into(),
+    };
+    let path = path.as_path();
     let done = match (what, flag.as_deref()) {
         ("pack", Some("--only")) => pack_only(path),
         ("pack", Some("--listing")) => pack_all(path, true),
