@@ -53,11 +53,11 @@ pub(crate) fn cp(arguments: &CpArguments) -> Done {
     Ok(0)
 }
 
-fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
+pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
     pipe_with(PipeFlags::CLOEXEC).map_err(|e| Failure::fault(format!("a pipe: {e}")))
 }
 
-fn null() -> Result<OwnedFd, Failure> {
+pub(crate) fn null() -> Result<OwnedFd, Failure> {
     let null = File::options().read(true).write(true).open("/dev/null");
     null.map(OwnedFd::from).map_err(|e| Failure::fault(format!("/dev/null: {e}")))
 }
@@ -101,6 +101,16 @@ impl Command {
             ))),
         }
     }
+}
+
+/// Runs a machine's own binary in a session that runs.
+pub(crate) fn run_in(
+    session: &str,
+    words: Vec<OsString>,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+) -> Result<(), Failure> {
+    Command::new(session, words)?.run(stdin, stdout)
 }
 
 /// Where something is put: into a folder that is there, under its own name.

@@ -4,6 +4,7 @@
 //! `/proc/self/maps` to name a stack overflow, which would be a fiftieth of a whole run.
 #![cfg_attr(not(test), no_main)]
 
+mod apply;
 mod bench;
 mod boot;
 mod ca;
@@ -84,7 +85,7 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Resume(arguments) => keep::resume(arguments),
         Command::Fork(arguments) => fork::fork(&arguments),
         Command::Cp(arguments) => cp::cp(&arguments),
-        Command::Apply(_) => todo!(),
+        Command::Apply(arguments) => apply::apply(&arguments),
         Command::Stop(arguments) => keep::stop(&arguments),
         Command::Rm(arguments) => keep::rm(&arguments),
         Command::Serve(arguments) => run::serve(arguments, words),

@@ -48,6 +48,23 @@ pub struct Launch<'a> {
     pub monitor: Option<Monitor<'a>>,
 }
 
+impl<'a> Launch<'a> {
+    /// A sandbox with a policy, for nobody's command.
+    #[must_use]
+    pub fn of_nothing(policy: &'a Effective) -> Self {
+        Self {
+            policy,
+            command: None,
+            open: false,
+            private: Path::new("/"),
+            best_effort: false,
+            trust: None,
+            streams: [None; 3],
+            monitor: None,
+        }
+    }
+}
+
 /// A program of the product's own that shows the policy's files to somebody else (a virtual machine
 /// monitor), and is confined as a command is. Inside it is root, without any capability; on the host
 /// it is who a command would be.

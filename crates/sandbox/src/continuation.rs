@@ -2,6 +2,7 @@
 
 use crate::backend::{Running, Save};
 use crate::door::OwnCommand;
+use crate::ending::LAST;
 use crate::exec::Connection;
 use crate::packet::{raw, receive, send};
 use crate::protocol::{Ask, Say};
@@ -100,7 +101,11 @@ pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
     let given: Vec<BorrowedFd<'_>> = given.collect();
     send(&connection.0, &Ask::Save, &given).map_err(lost)?;
     match receive::<Say>(&connection.0).map_err(lost)? {
-        Some((Say::Saved(Ok(())), _)) => Ok(()),
+        // Who ends lets go of the disk before it is gone.
+        Some((Say::Saved(Ok(())), _)) => match request.disk {
+            Some(_) => Ok(()),
+            None => connection.has_ended(LAST).map(drop),
+        },
         Some((Say::Saved(Err((2, why))), _)) => Err(Failure::usage(why)),
         Some((Say::Saved(Err((_, why))), _)) => Err(Failure::fault(why)),
         _ => Err(lost(io::ErrorKind::UnexpectedEof.into())),

@@ -11,11 +11,11 @@ use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::time::{Duration, Instant};
 
 /// How long a sandbox may take whose command was killed.
-const LAST: Duration = Duration::from_secs(5);
+pub(crate) const LAST: Duration = Duration::from_secs(5);
 
 impl Connection {
     /// Whether the session has ended within this time.
-    fn has_ended(&self, within: Duration) -> Result<bool, Failure> {
+    pub(crate) fn has_ended(&self, within: Duration) -> Result<bool, Failure> {
         let until = Instant::now() + within;
         loop {
             let left = until.saturating_duration_since(Instant::now());

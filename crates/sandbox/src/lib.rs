@@ -49,6 +49,6 @@ pub use environment::without_proxy;
 pub use exec::{Connection, ExecRequest, exec};
 pub use rules::{ListedRule, RulesAsk, rules};
 pub use serve::{ServeRequest, serve};
-pub use session::{Finished, RunRequest, run};
+pub use session::{Finished, RunRequest, private_folder, run};
 pub use spare::spare;
 pub use trust::{Trust, TrustFiles};

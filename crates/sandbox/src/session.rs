@@ -270,7 +270,8 @@ pub(crate) fn publish(policy: &Effective) -> Result<Vec<(OwnedFd, u16)>, Failure
 }
 
 /// The folder of the host that backs a workspace's private paths.
-pub(crate) fn private_folder(state: &StateDir, policy: &Effective) -> PathBuf {
+#[must_use]
+pub fn private_folder(state: &StateDir, policy: &Effective) -> PathBuf {
     let name = blake3::hash(policy.workspace.as_os_str().as_encoded_bytes()).to_hex();
     state.projects().join(&name[..32])
 }

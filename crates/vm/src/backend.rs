@@ -90,7 +90,7 @@ struct Waiting {
 impl Prepared for Waiting {
     fn begin(self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
         let mut notices = Vec::new();
-        let own = match &self.keep {
+        let mut own = match &self.keep {
             Some(keep) => Some(OwnDisk::prepare(keep, launch, &mut notices)?),
             None => None,
         };
@@ -114,7 +114,7 @@ impl Prepared for Waiting {
             (Some(_), Source::Saved(_)) => Place::There,
             (Some(_), _) => Place::Disk,
         };
-        if let Some(own) = &own {
+        if let Some(own) = &mut own {
             own.fill(&source, self.shape.disk.unwrap_or(MachineShape::DISK))?;
         }
         let disk = own.as_ref().map(|own| own.kept.disk());

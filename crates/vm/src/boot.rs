@@ -21,7 +21,6 @@ use bailiwick_channel::schema::Stage;
 use bailiwick_event::Failure;
 use bailiwick_process::guest::Granted;
 use bailiwick_sandbox::{Launch, Running as _, Started};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Whose clock a stage is by.
@@ -98,20 +97,8 @@ pub fn boot(shape: &MachineShape) -> Result<Boot, Failure> {
         warm.restore(&mut vm.control)?;
         clock.stage("restore", true);
     }
-    let setting = setting::of(
-        &Launch {
-            policy: &start.policy,
-            command: None,
-            open: false,
-            private: Path::new("/"),
-            best_effort: false,
-            trust: None,
-            streams: [None; 3],
-            monitor: None,
-        },
-        &Granted::default(),
-        Place::Nowhere,
-    )?;
+    let launch = Launch::of_nothing(&start.policy);
+    let setting = setting::of(&launch, &Granted::default(), Place::Nowhere)?;
     host::serve(wires.channel, counter, inside, Some(setting))
         .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
     let mut guest = Vec::new();

@@ -2,8 +2,10 @@
 //! where the session was saved, its machine.
 
 use crate::disk;
+use crate::saved::Saved;
 use crate::setting::random_name;
 use bailiwick_event::Failure;
+use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -18,6 +20,8 @@ pub const SESSION: &str = "session";
 pub const STATE: &str = "state";
 /// Its disk, in that folder.
 pub const DISK: &str = "disk";
+/// What the machine looks like, in that folder.
+const SHAPE: &str = "shape";
 /// The listing of what was put on the disk, in that folder.
 pub const BASE: &str = "base";
 
@@ -29,6 +33,8 @@ pub(crate) struct Kept {
     place: Option<PathBuf>,
     /// Whether it goes with this.
     passing: bool,
+    /// Keeps others from the disk.
+    lock: Option<File>,
 }
 
 fn fault(path: &Path) -> impl Fn(io::Error) -> Failure {
@@ -47,6 +53,7 @@ impl Kept {
             folder,
             place: None,
             passing: true,
+            lock: None,
         })
     }
 
@@ -56,6 +63,7 @@ impl Kept {
             folder,
             place: None,
             passing: false,
+            lock: None,
         }
     }
 
@@ -72,6 +80,32 @@ impl Kept {
     /// The machine, where it was saved.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.join(STATE)
+    }
+
+    /// Takes the disk, which is there, for this process alone.
+    pub(crate) fn lock(&mut self) -> Result<(), Failure> {
+        let path = self.disk();
+        let disk = File::open(&path).map_err(fault(&path))?;
+        flock(&disk, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
+            Failure::usage(format!(
+                "another process uses the disk {}\nhelp: wait until that has ended",
+                path.display()
+            ))
+        })?;
+        self.lock = Some(disk);
+        Ok(())
+    }
+
+    /// What its machine looks like.
+    pub(crate) fn shape(&self) -> Result<Saved, Failure> {
+        let path = self.folder.join(SHAPE);
+        Saved::from_bytes(&fs::read(&path).map_err(fault(&path))?)
+    }
+
+    /// Keeps what its machine looks like.
+    pub(crate) fn keep_shape(&self, saved: &Saved) -> Result<(), Failure> {
+        let path = self.folder.join(SHAPE);
+        fs::write(&path, saved.to_bytes()).map_err(fault(&path))
     }
 
     /// A file for the listing.

@@ -8,11 +8,13 @@
 
 mod accelerator;
 mod again;
+mod applier;
 mod backend;
 mod boot;
 mod booted;
 mod control;
 mod disk;
+mod disk_machine;
 mod host;
 pub mod image;
 mod initrd;
@@ -37,8 +39,10 @@ mod template;
 mod warm;
 
 pub use accelerator::{Accelerator, Found};
+pub use applier::{Applier, Unpacking};
 pub use backend::{Keep, VmBackend};
 pub use disk::copy_path as copy_disk;
+pub use disk_machine::DiskMachine;
 pub use boot::{Boot, BootStage, Side, boot, kernel_words};
 pub use initrd::guest_binary;
 pub use kept::{BASE, DISK, MACHINE, SESSION, STATE};

@@ -51,10 +51,14 @@ impl OwnDisk {
     }
 
     /// Has the file be there: a copy of the template's, or one of so many bytes.
-    pub(crate) fn fill(&self, source: &Source, bytes: u64) -> Result<(), Failure> {
-        if self.packer.is_none() {
-            return Ok(());
+    pub(crate) fn fill(&mut self, source: &Source, bytes: u64) -> Result<(), Failure> {
+        if self.packer.is_some() {
+            self.make(source, bytes)?;
         }
+        self.kept.lock()
+    }
+
+    fn make(&self, source: &Source, bytes: u64) -> Result<(), Failure> {
         let template = match source {
             Source::Template(warm) => warm.disk(),
             Source::Nothing | Source::Saved(_) => None,
@@ -76,16 +80,18 @@ impl OwnDisk {
             packer.deliver(vm)?;
         }
         let machine = &start.machine;
+        let saved = Saved {
+            mark: start.mark()?,
+            image: start.image.name.clone(),
+            memory: machine.memory,
+            cpus: machine.cpus,
+            disk: machine.disk.unwrap_or_default(),
+            terminal,
+        };
+        self.kept.keep_shape(&saved)?;
         Ok(Savable {
-            saved: Saved {
-                mark: start.mark()?,
-                image: start.image.name.clone(),
-                memory: machine.memory,
-                cpus: machine.cpus,
-                disk: machine.disk.unwrap_or_default(),
-                terminal,
-            },
-            disk: self.kept.disk(),
+            saved,
+            kept: self.kept,
         })
     }
 }

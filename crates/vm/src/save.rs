@@ -2,6 +2,7 @@
 //! while memory, devices and disk are written, and goes on, or ends.
 
 use crate::disk;
+use crate::kept::Kept;
 use crate::orders::{Order, Told};
 use crate::running::Vm;
 use crate::saved::Saved;
@@ -21,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Savable {
     pub(crate) saved: Saved,
-    /// The disk's file.
-    pub(crate) disk: PathBuf,
+    /// Its folder, and the disk in it, which nobody else uses meanwhile.
+    pub(crate) kept: Kept,
 }
 
 impl Vm {
@@ -36,7 +37,7 @@ impl Vm {
             ));
         };
         let saved = savable.saved.to_bytes();
-        let disk = savable.disk.clone();
+        let disk = savable.kept.disk();
         if self.code.is_some() || self.killed {
             return Err(Failure::fault("the session has just ended"));
         }
