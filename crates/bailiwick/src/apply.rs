@@ -6,6 +6,7 @@ use crate::cp::{GUEST, null, pipe, run_in};
 use crate::keep::machine_of;
 use crate::output;
 use crate::selection::find;
+use crate::sessions::NOT_KEPT;
 use bailiwick_event::{Failure, Text};
 use bailiwick_ledger::{SessionState, StateDir};
 use bailiwick_policy::Effective;
@@ -52,7 +53,7 @@ impl Machine {
 pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     let (info, reader) = find(&arguments.session)?;
     let folder = machine_of(&info)?;
-    let lock = reader.policy_lock()?.unwrap_or_default();
+    let lock = reader.policy_lock()?.ok_or_else(|| Failure::fault(NOT_KEPT))?;
     let policy = Effective::from_lock(&lock).map_err(|why| {
         Failure::fault(format!("the session's policy cannot be read: {why}"))
     })?;

@@ -217,7 +217,10 @@ pub enum ToGuest {
     Quiesce,
     /// Say [`ToHost::Held`], and nothing more before [`ToGuest::GoOn`] or another greeting: the machine is
     /// about to be copied.
-    Hold,
+    Hold {
+        /// Whether everything is written to disk before.
+        sync: bool,
+    },
     /// Say what there is to say.
     GoOn {
         /// Nanoseconds since 1970.

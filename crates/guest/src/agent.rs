@@ -146,7 +146,10 @@ impl Handler for Agent {
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }
-            ToGuest::Hold => {
+            ToGuest::Hold { sync } => {
+                if sync {
+                    rustix::fs::sync();
+                }
                 line.send(&ToHost::Held);
                 line.hold();
             }

@@ -105,7 +105,11 @@ impl Control {
         })?;
         match status(&end).as_deref() {
             Some("completed") => Ok(()),
-            other => Err(failed("migration", other.unwrap_or("no status"))),
+            other => {
+                let answer = self.run("query-migrate", json!({}))?;
+                let why = answer["return"]["error-desc"].as_str();
+                Err(failed("migration", why.or(other).unwrap_or("no status")))
+            }
         }
     }
 

@@ -6,7 +6,7 @@ use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -75,15 +75,40 @@ pub(crate) fn copy(from: &File, to: &File) -> io::Result<()> {
             Err(error) => return Err(error.into()),
         };
         let end = seek(from, SeekFrom::Hole(begin))?;
-        let (mut read, mut written) = (begin, begin);
-        while read < end {
-            let left = usize::try_from(end - read).unwrap_or(usize::MAX);
-            let copied = copy_file_range(from, Some(&mut read), to, Some(&mut written), left)?;
-            if copied == 0 {
-                break;
-            }
-        }
+        copy_part(from, to, begin, end)?;
         at = end;
+    }
+    Ok(())
+}
+
+fn copy_part(from: &File, to: &File, begin: u64, end: u64) -> io::Result<()> {
+    let (mut read, mut written) = (begin, begin);
+    while read < end {
+        let left = usize::try_from(end - read).unwrap_or(usize::MAX);
+        match copy_file_range(from, Some(&mut read), to, Some(&mut written), left) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            // Two file systems, or one that cannot: by way of this process.
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                return pass_on(from, to, read, end);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn pass_on(from: &File, to: &File, mut at: u64, end: u64) -> io::Result<()> {
+    let mut buffer = vec![0; 256 * 1024];
+    while at < end {
+        let most = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+        let part = buffer.get_mut(..most).unwrap_or_default();
+        let read = from.read_at(part, at)?;
+        if read == 0 {
+            break;
+        }
+        to.write_all_at(part.get(..read).unwrap_or_default(), at)?;
+        at += read as u64;
     }
     Ok(())
 }

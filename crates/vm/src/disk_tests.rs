@@ -1,6 +1,6 @@
 use super::*;
 use proptest::prelude::*;
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use tempfile::TempDir;
 
 #[test]
@@ -22,6 +22,17 @@ fn a_disk_that_holds_nothing_is_refused_with_what_would_do() {
     let failure = format(&folder.path().join("disk"), 1 << 20).unwrap_err();
     assert_eq!(failure.exit_code(), 2);
     assert!(failure.to_string().contains("16 MiB"), "{failure}");
+}
+
+#[test]
+fn a_copy_to_another_file_system_is_the_same() {
+    let (here, there) = (TempDir::new().unwrap(), TempDir::new_in("/dev/shm").unwrap());
+    let (from, to) = (here.path().join("from"), there.path().join("to"));
+    let file = create(&from).unwrap();
+    file.set_len(9 << 20).unwrap();
+    file.write_all_at(&vec![7; 1_000_000], 4 << 20).unwrap();
+    copy_path(&from, &to).unwrap();
+    assert!(std::fs::read(&from).unwrap() == std::fs::read(&to).unwrap());
 }
 
 proptest! {

@@ -96,9 +96,9 @@ impl Host {
                 }) => self.start(*exec, streams, terminal, line),
                 Ok(Order::Attach { streams, terminal }) => self.attach(streams, terminal, line),
                 Ok(Order::Send(message)) => line.send(&message),
-                Ok(Order::Hold) => {
+                Ok(Order::Hold { sync }) => {
                     self.holding = true;
-                    line.send(&ToGuest::Hold);
+                    line.send(&ToGuest::Hold { sync });
                     line.hold();
                 }
                 Ok(Order::GoOn) => {

@@ -33,8 +33,9 @@ pub(crate) enum Order {
         /// Its terminal, the size of that, and which of the streams it is.
         terminal: Option<(Ends, Size, [bool; 3])>,
     },
-    /// Have the guest fall silent, and say nothing to it.
-    Hold,
+    /// Have the guest fall silent, with everything on disk before if that is wanted, and say nothing to
+    /// it.
+    Hold { sync: bool },
     /// Go on with both.
     GoOn,
     /// Connect to a port of the guest's loopback.

@@ -100,7 +100,9 @@ impl OwnDisk {
 fn left_out(launch: &Launch<'_>, policy: &bailiwick_policy::Effective) -> Option<String> {
     let files = &policy.filesystem;
     let granted = files.read.iter().chain(&files.write);
-    let outside = granted.filter(|entry| entry.pattern.covers(&launch.policy.workspace).is_none());
+    // What every session is granted nobody has asked for.
+    let asked = granted.filter(|entry| !entry.origin.file.starts_with("template:"));
+    let outside = asked.filter(|entry| entry.pattern.covers(&launch.policy.workspace).is_none());
     let mut paths: Vec<String> = outside
         .filter_map(|entry| match &entry.pattern {
             bailiwick_policy::PathPattern::Path(path) => Some(path),

@@ -45,7 +45,8 @@ impl Vm {
             let given = vm.desk.order(order);
             given.map_err(|error| Failure::fault(format!("the channel: {error}")))
         };
-        order(self, Order::Hold)?;
+        // What goes on later may have to do with the disk alone.
+        order(self, Order::Hold { sync: to.end })?;
         let written = self.wait_until_held().and_then(|()| {
             self.control.open()?;
             self.control.run("stop", json!({}))?;
@@ -69,7 +70,12 @@ impl Vm {
     }
 
     fn write(&mut self, to: &Save<'_>, disk: PathBuf) -> Result<(), Failure> {
-        self.control.save(to.state)?;
+        self.control.save(to.state).map_err(|why| {
+            Failure::fault(format!(
+                "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
+                 its memory beside its record"
+            ))
+        })?;
         let fault = |error| Failure::fault(format!("{}: {error}", disk.display()));
         let file = File::open(&disk).map_err(fault)?;
         match to.disk {
