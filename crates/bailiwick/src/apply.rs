@@ -1,7 +1,6 @@
 //! `bailiwick apply`: what a session has changed on its disk, brought into the workspace.
 
 use crate::Done;
-use crate::cli::ApplyArguments;
 use crate::cp::{GUEST, null, pipe, run_in};
 use crate::keep::machine_of;
 use crate::output;
@@ -15,6 +14,7 @@ use bailiwick_transfer::{
     Change, Changes, Entry, Kind, Listing, Outcome, Reader, What, Writer, compare,
 };
 use bailiwick_vm::{Applier, BASE, DiskMachine};
+use clap::Args;
 use rustix::fd::OwnedFd;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -23,6 +23,15 @@ use std::io::{self, BufReader, BufWriter, Seek as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
+
+#[derive(Args)]
+pub(crate) struct ApplyArguments {
+    /// The session's name, its id or the beginning of it, or `latest`
+    pub(crate) session: String,
+    /// Only list what would be changed
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+}
 
 /// What is wrong where a disk cannot be read.
 fn fault(error: io::Error) -> Failure {
@@ -53,10 +62,11 @@ impl Machine {
 pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     let (info, reader) = find(&arguments.session)?;
     let folder = machine_of(&info)?;
-    let lock = reader.policy_lock()?.ok_or_else(|| Failure::fault(NOT_KEPT))?;
-    let policy = Effective::from_lock(&lock).map_err(|why| {
-        Failure::fault(format!("the session's policy cannot be read: {why}"))
-    })?;
+    let lock = reader
+        .policy_lock()?
+        .ok_or_else(|| Failure::fault(NOT_KEPT))?;
+    let policy = Effective::from_lock(&lock)
+        .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))?;
     let base = folder.join(BASE);
     let before = File::open(&base).and_then(|file| Listing::read(BufReader::new(file)));
     let before = before.map_err(fault)?;
@@ -112,7 +122,8 @@ fn shown(path: &[u8]) -> Text {
 }
 
 fn listed(changes: &Changes) -> String {
-    let line = |(path, change): (&Vec<u8>, &Change)| format!("{} {}\n", letter(*change), shown(path));
+    let line =
+        |(path, change): (&Vec<u8>, &Change)| format!("{} {}\n", letter(*change), shown(path));
     changes.iter().map(line).collect()
 }
 
@@ -140,7 +151,10 @@ impl Applied {
         let sending = thread::spawn(move || send(&before, wanted, File::from(packed), entries));
         let mut asked = tempfile::tempfile().map_err(fault)?;
         let mut writer = Writer::new(BufWriter::new(&asked));
-        for (path, _) in changes.iter().filter(|(_, change)| **change != Change::Gone) {
+        for (path, _) in changes
+            .iter()
+            .filter(|(_, change)| **change != Change::Gone)
+        {
             writer.entry(&Entry::gone(path)).map_err(fault)?;
         }
         writer.end().map_err(fault)?;
@@ -164,7 +178,10 @@ impl Applied {
 
     /// What was brought is what was there before, for the next time.
     fn update(&self, mut before: Listing, base: &Path) -> Result<(), Failure> {
-        let done = self.outcomes.iter().filter(|outcome| outcome.what == What::Done);
+        let done = self
+            .outcomes
+            .iter()
+            .filter(|outcome| outcome.what == What::Done);
         for outcome in done {
             match self.sent.get(&outcome.path) {
                 Some(entry) if entry.kind != Kind::Gone => {
@@ -176,7 +193,10 @@ impl Applied {
         let new = PathBuf::from(base).with_extension("new");
         let written = File::create(&new).and_then(|file| {
             let mut writer = Writer::new(BufWriter::new(file));
-            before.0.values().try_for_each(|entry| writer.entry(entry))?;
+            before
+                .0
+                .values()
+                .try_for_each(|entry| writer.entry(entry))?;
             writer.end()
         });
         let written = written.and_then(|()| fs::rename(&new, base));
@@ -234,11 +254,18 @@ fn send(
     to: File,
 ) -> io::Result<BTreeMap<Vec<u8>, Entry>> {
     let mut writer = Writer::new(BufWriter::with_capacity(256 * 1024, to));
-    before.0.values().try_for_each(|entry| writer.entry(entry))?;
+    before
+        .0
+        .values()
+        .try_for_each(|entry| writer.entry(entry))?;
     writer.end()?;
     let mut sent = BTreeMap::new();
     // What lies in a folder goes before it.
-    for (path, _) in wanted.iter().rev().filter(|(_, change)| **change == Change::Gone) {
+    for (path, _) in wanted
+        .iter()
+        .rev()
+        .filter(|(_, change)| **change == Change::Gone)
+    {
         let entry = Entry::gone(path);
         writer.entry(&entry)?;
         sent.insert(path.clone(), entry);

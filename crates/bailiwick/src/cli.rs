@@ -1,9 +1,13 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
-//! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
-//! [`crate::rules`] and [`crate::image`].
+//! `docs/cli.md` are made from it and from nothing else. Its parts about rules, images and sessions that
+//! are kept stand with what they do.
 
+use crate::apply::ApplyArguments;
 use crate::boot::BootArguments;
+use crate::cp::CpArguments;
+use crate::fork::ForkArguments;
 use crate::image::ImageArguments;
+use crate::keep::{ResumeArguments, RmArguments, StopArguments, SuspendArguments};
 use crate::machine::{MachineArguments, disk_size};
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
@@ -183,78 +187,6 @@ pub(crate) struct ExecArguments {
     /// The command and its arguments
     #[arg(required_unless_present = "line", last = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
-}
-
-#[derive(Args)]
-pub(crate) struct SuspendArguments {
-    /// The session's name, or its id or the beginning of it
-    pub(crate) session: String,
-}
-
-#[derive(Args)]
-pub(crate) struct ResumeArguments {
-    /// The session's name, or its id or the beginning of it
-    pub(crate) session: String,
-    /// Another name for it
-    #[arg(long, value_name = "N")]
-    pub(crate) name: Option<String>,
-    /// Show refusals on stderr as they happen
-    #[arg(long)]
-    pub(crate) monitor: bool,
-    /// Print the last line of the run as JSON (on stderr)
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// The session is a folder, and stdin hears when it runs
-    #[arg(long, hide = true)]
-    pub(crate) copy: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct ForkArguments {
-    /// The session's name, or its id or the beginning of it
-    pub(crate) session: String,
-    /// What the copy is called; more than one are NAME-1, NAME-2 and so on
-    #[arg(long, value_name = "N")]
-    pub(crate) name: String,
-    /// How many copies
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
-    pub(crate) copies: u16,
-}
-
-#[derive(Args)]
-pub(crate) struct CpArguments {
-    /// What is copied: PATH here, or SESSION:PATH
-    pub(crate) from: String,
-    /// Where to: PATH here, or SESSION:PATH; into it, where it is a folder
-    pub(crate) to: String,
-}
-
-#[derive(Args)]
-pub(crate) struct ApplyArguments {
-    /// The session's name, its id or the beginning of it, or `latest`
-    pub(crate) session: String,
-    /// Only list what would be changed
-    #[arg(long, short = 'n')]
-    pub(crate) dry_run: bool,
-}
-
-#[derive(Args)]
-pub(crate) struct StopArguments {
-    /// The session's name, or its id or the beginning of it
-    pub(crate) session: String,
-    /// Seconds from SIGTERM to SIGKILL
-    #[arg(long, short, value_name = "SECONDS", default_value_t = 10)]
-    pub(crate) time: u32,
-}
-
-#[derive(Args)]
-pub(crate) struct RmArguments {
-    /// Sessions: ids or the beginnings of them, or names
-    #[arg(required = true)]
-    pub(crate) sessions: Vec<String>,
-    /// End those that run
-    #[arg(long, short)]
-    pub(crate) force: bool,
 }
 
 #[derive(Args)]

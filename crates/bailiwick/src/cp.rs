@@ -1,11 +1,11 @@
 //! `bailiwick cp`: files into a machine that runs, or out of it.
 
 use crate::Done;
-use crate::cli::CpArguments;
 use crate::keep::live;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::Connection;
 use bailiwick_transfer::{Only, Reader, Unpacker, What, pack};
+use clap::Args;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::OsString;
@@ -13,6 +13,14 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
+
+#[derive(Args)]
+pub(crate) struct CpArguments {
+    /// What is copied: PATH here, or SESSION:PATH
+    pub(crate) from: String,
+    /// Where to: PATH here, or SESSION:PATH; into it, where it is a folder
+    pub(crate) to: String,
+}
 
 /// The binary of machines, which packs and unpacks there.
 pub(crate) const GUEST: &str = "/run/bailiwick/guest";
@@ -59,7 +67,8 @@ pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
 
 pub(crate) fn null() -> Result<OwnedFd, Failure> {
     let null = File::options().read(true).write(true).open("/dev/null");
-    null.map(OwnedFd::from).map_err(|e| Failure::fault(format!("/dev/null: {e}")))
+    null.map(OwnedFd::from)
+        .map_err(|e| Failure::fault(format!("/dev/null: {e}")))
 }
 
 /// A machine's own binary as a command of a session, with its streams.
@@ -119,7 +128,10 @@ fn place(from: &Path, to: &Path) -> Result<PathBuf, Failure> {
         return Ok(to.to_path_buf());
     }
     let name = from.file_name().ok_or_else(|| {
-        Failure::usage(format!("{} has no name of its own\nhelp: give the target one", from.display()))
+        Failure::usage(format!(
+            "{} has no name of its own\nhelp: give the target one",
+            from.display()
+        ))
     })?;
     Ok(to.join(name))
 }

@@ -2,13 +2,13 @@
 //! own, in the background.
 
 use crate::Done;
-use crate::cli::ForkArguments;
 use crate::keep::{Files, create, live, machine_of};
 use crate::machine::machines;
 use crate::output;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{SaveRequest, save};
 use bailiwick_vm::{BASE, DISK, SESSION, STATE, copy_disk};
+use clap::Args;
 use rustix::fd::AsFd as _;
 use std::fs::{self, DirBuilder, File};
 use std::io::Read as _;
@@ -16,6 +16,18 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+#[derive(Args)]
+pub(crate) struct ForkArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// What the copy is called; more than one are NAME-1, NAME-2 and so on
+    #[arg(long, value_name = "N")]
+    pub(crate) name: String,
+    /// How many copies
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) copies: u16,
+}
 
 /// What a copy says, in the folder of its machine.
 const OUTPUT: &str = "output";
@@ -106,7 +118,8 @@ fn another(first: &Path) -> Result<Folder, Failure> {
 
 /// Starts the process of a copy.
 fn begin(name: String, folder: Folder) -> Result<(String, UnixStream, Folder), Failure> {
-    let cannot = |error: std::io::Error| Failure::fault(format!("{name} cannot be started: {error}"));
+    let cannot =
+        |error: std::io::Error| Failure::fault(format!("{name} cannot be started: {error}"));
     let (said, theirs) = UnixStream::pair().map_err(cannot)?;
     let output: File = create(&folder.0.join(OUTPUT))?;
     let mut command = Command::new("/proc/self/exe");

@@ -1,7 +1,6 @@
 //! `bailiwick suspend`, `resume`, `stop` and `rm`.
 
 use crate::Done;
-use crate::cli::{ResumeArguments, RmArguments, StopArguments, SuspendArguments};
 use crate::output;
 use crate::run::conclude;
 use crate::selection::{find, sessions};
@@ -10,6 +9,7 @@ use bailiwick_ledger::{SessionInfo, SessionState};
 use bailiwick_policy::Request;
 use bailiwick_sandbox::{Continuation, Early, RunRequest, SaveRequest, save};
 use bailiwick_vm::{Keep, MACHINE, SESSION, STATE, Saved, VmBackend};
+use clap::Args;
 use rustix::fd::AsFd as _;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,6 +17,49 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+#[derive(Args)]
+pub(crate) struct SuspendArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Another name for it
+    #[arg(long, value_name = "N")]
+    pub(crate) name: Option<String>,
+    /// Show refusals on stderr as they happen
+    #[arg(long)]
+    pub(crate) monitor: bool,
+    /// Print the last line of the run as JSON (on stderr)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The session is a folder, and stdin hears when it runs
+    #[arg(long, hide = true)]
+    pub(crate) copy: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct StopArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Seconds from SIGTERM to SIGKILL
+    #[arg(long, short, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) time: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct RmArguments {
+    /// Sessions: ids or the beginnings of them, or names
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+    /// End those that run
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
 
 /// The folder of a session's machine.
 ///
@@ -68,7 +111,9 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         if !self.complete {
-            self.paths.iter().for_each(|path| drop(std::fs::remove_file(path)));
+            self.paths
+                .iter()
+                .for_each(|path| drop(std::fs::remove_file(path)));
         }
     }
 }

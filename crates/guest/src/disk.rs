@@ -30,7 +30,13 @@ pub(crate) fn show(shown: &Shown) -> io::Result<()> {
     let parts = parts.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let (major, minor) = parts.ok_or(Errno::NODEV)?;
     let mode = Mode::RUSR | Mode::WUSR;
-    mknodat(CWD, DEVICE, FileType::BlockDevice, mode, makedev(major, minor))?;
+    mknodat(
+        CWD,
+        DEVICE,
+        FileType::BlockDevice,
+        mode,
+        makedev(major, minor),
+    )?;
     let mounted = forget_contents().and_then(|()| {
         folder(PLACE)?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;

@@ -102,7 +102,10 @@ fn unpack(path: &Path, checked: bool) -> io::Result<()> {
     match failed {
         Some((path, errno)) if !checked => {
             let error = io::Error::from_raw_os_error(errno);
-            Err(io::Error::other(format!("{}: {error}", String::from_utf8_lossy(&path))))
+            Err(io::Error::other(format!(
+                "{}: {error}",
+                String::from_utf8_lossy(&path)
+            )))
         }
         _ => Ok(()),
     }

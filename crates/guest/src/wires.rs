@@ -103,7 +103,9 @@ pub(crate) fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
                 } else {
                     (write, read)
                 };
-                wired.wires.push(Wire::new(*id, Which::Pipe(number), outside));
+                wired
+                    .wires
+                    .push(Wire::new(*id, Which::Pipe(number), outside));
                 inside
             }
         });

@@ -97,7 +97,9 @@ pub struct SaveRequest<'a> {
 pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
     let connection = Connection::open(request.session)?;
     let lost = |error: io::Error| Failure::fault(format!("the session does not answer: {error}"));
-    let given = [request.known, request.state].into_iter().chain(request.disk);
+    let given = [request.known, request.state]
+        .into_iter()
+        .chain(request.disk);
     let given: Vec<BorrowedFd<'_>> = given.collect();
     send(&connection.0, &Ask::Save, &given).map_err(lost)?;
     match receive::<Say>(&connection.0).map_err(lost)? {

@@ -37,8 +37,11 @@ impl Connection {
 /// A [`Failure`] where there is no such session, or it cannot be entered.
 pub fn stop(session: &str, patience: Duration) -> Result<(), Failure> {
     let connection = Connection::open(session)?;
-    let lost = |error: std::io::Error| Failure::fault(format!("{session} cannot be ended: {error}"));
-    let supervisor = socket_peercred(&connection.0).map_err(|e| lost(e.into()))?.pid;
+    let lost =
+        |error: std::io::Error| Failure::fault(format!("{session} cannot be ended: {error}"));
+    let supervisor = socket_peercred(&connection.0)
+        .map_err(|e| lost(e.into()))?
+        .pid;
     let supervisor = pidfd_open(supervisor, PidfdFlags::empty());
     for (signal, within) in [(Signal::TERM, patience), (Signal::KILL, LAST)] {
         // Where it is gone the rest of this says so.

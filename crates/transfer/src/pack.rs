@@ -116,7 +116,9 @@ impl Walk<'_> {
                 }
                 let flags = flags | OFlags::DIRECTORY;
                 let folder = openat(above, name.as_c_str(), flags, Mode::empty())?;
-                Ok(self.tell(&entry).and_then(|()| self.below(&folder, path, depth)))
+                Ok(self
+                    .tell(&entry)
+                    .and_then(|()| self.below(&folder, path, depth)))
             }
             Kind::File { .. } if matches!(self.only, Only::Nothing) || !self.is_wanted(path) => {
                 Ok(self.tell(&entry))

@@ -115,7 +115,9 @@ impl<R: Read> Reader<R> {
         self.part.resize(length, 0);
         self.from.read_exact(&mut self.part)?;
         let entry: Entry = postcard::from_bytes(&self.part).map_err(|_| broken("no entry"))?;
-        entry.checked().map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad.to_string()))?;
+        entry
+            .checked()
+            .map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad.to_string()))?;
         self.contents = !self.listing && matches!(entry.kind, Kind::File { .. });
         Ok((entry.kind != Kind::End).then_some(entry))
     }

@@ -115,7 +115,10 @@ impl Unpacker {
     fn place(&mut self, entry: &Entry) -> Result<(OwnedFd, OsString), Errno> {
         let path = entry.checked().map_err(|_| Errno::INVAL)?;
         let Some(name) = path.file_name() else {
-            return Ok((rustix::io::fcntl_dupfd_cloexec(&self.above, 0)?, self.name.clone()));
+            return Ok((
+                rustix::io::fcntl_dupfd_cloexec(&self.above, 0)?,
+                self.name.clone(),
+            ));
         };
         let above = path.parent().unwrap_or(Path::new(""));
         if let Some((last, folder)) = &self.last
@@ -238,7 +241,12 @@ impl Unpacker {
             }
         };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let opened = openat(folder, &beside, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR);
+        let opened = openat(
+            folder,
+            &beside,
+            flags | OFlags::CLOEXEC,
+            Mode::RUSR | Mode::WUSR,
+        );
         let file = match opened {
             Ok(file) => file,
             Err(errno) => return Ok(Err(errno)),

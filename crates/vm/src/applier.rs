@@ -42,8 +42,12 @@ impl Applier {
     /// A [`Failure`] where the policy cannot be enforced here.
     pub fn begin(policy: &Effective, private: &Path) -> Result<Self, Failure> {
         let (read, entries) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fault(e.into()))?;
-        let outcomes = memfd_create("outcomes", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?;
-        let null = File::options().write(true).open("/dev/null").map_err(fault)?;
+        let outcomes =
+            memfd_create("outcomes", MemfdFlags::CLOEXEC).map_err(|e| fault(e.into()))?;
+        let null = File::options()
+            .write(true)
+            .open("/dev/null")
+            .map_err(fault)?;
         let words = Words {
             policy: &jail::policy(policy),
             private,

@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a machine's memory may take on its way to a slow disk.
+const MIGRATION: Duration = Duration::from_secs(300);
 /// The longest answer, in bytes.
 const LONGEST: usize = 1 << 20;
 
@@ -100,9 +102,18 @@ impl Control {
             let is = value.get("event")?.as_str()? == "MIGRATION";
             is.then(|| data.to_owned())
         };
-        let end = self.find("migration", |value| {
+        let is_end = |value: &Value| {
             status(value).is_some_and(|s| ["completed", "failed", "cancelled"].contains(&&*s))
-        })?;
+        };
+        let end = self.find_within("migration", MIGRATION, is_end);
+        let end = match end {
+            Ok(end) => end,
+            Err(failure) => {
+                // The machine must not go on while it is still written.
+                let _ = self.run("migrate_cancel", json!({}));
+                return Err(failure);
+            }
+        };
         match status(&end).as_deref() {
             Some("completed") => Ok(()),
             other => {
@@ -151,6 +162,15 @@ impl Control {
 
     /// Reads until a value is found; others are events that nobody waits for.
     fn find(&mut self, what: &str, is: impl Fn(&Value) -> bool) -> Result<Value, Failure> {
+        self.find_within(what, PATIENCE, is)
+    }
+
+    fn find_within(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        is: impl Fn(&Value) -> bool,
+    ) -> Result<Value, Failure> {
         let began = Instant::now();
         loop {
             while let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
@@ -164,7 +184,7 @@ impl Control {
             if self.read.len() > LONGEST {
                 return Err(failed(what, "an answer without an end"));
             }
-            let left = PATIENCE.saturating_sub(began.elapsed());
+            let left = patience.saturating_sub(began.elapsed());
             let timeout = Timespec::try_from(left).ok();
             let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
             match poll(&mut fds, timeout.as_ref()) {

@@ -101,7 +101,9 @@ fn copy_part(from: &File, to: &File, begin: u64, end: u64) -> io::Result<()> {
 fn pass_on(from: &File, to: &File, mut at: u64, end: u64) -> io::Result<()> {
     let mut buffer = vec![0; 256 * 1024];
     while at < end {
-        let most = usize::try_from(end - at).unwrap_or(usize::MAX).min(buffer.len());
+        let most = usize::try_from(end - at)
+            .unwrap_or(usize::MAX)
+            .min(buffer.len());
         let part = buffer.get_mut(..most).unwrap_or_default();
         let read = from.read_at(part, at)?;
         if read == 0 {

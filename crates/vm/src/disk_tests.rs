@@ -10,9 +10,16 @@ fn a_disk_has_a_file_system_and_takes_little_room() {
     format(&path, 1 << 30).unwrap();
     let meta = std::fs::metadata(&path).unwrap();
     assert_eq!(meta.len(), 1 << 30);
-    assert!(meta.blocks() * 512 < 4 << 20, "{} bytes", meta.blocks() * 512);
+    assert!(
+        meta.blocks() * 512 < 4 << 20,
+        "{} bytes",
+        meta.blocks() * 512
+    );
     let mut magic = [0; 2];
-    File::open(&path).unwrap().read_exact_at(&mut magic, 1024 + 56).unwrap();
+    File::open(&path)
+        .unwrap()
+        .read_exact_at(&mut magic, 1024 + 56)
+        .unwrap();
     assert_eq!(magic, [0x53, 0xef], "ext4's own number");
 }
 
@@ -26,7 +33,10 @@ fn a_disk_that_holds_nothing_is_refused_with_what_would_do() {
 
 #[test]
 fn a_copy_to_another_file_system_is_the_same() {
-    let (here, there) = (TempDir::new().unwrap(), TempDir::new_in("/dev/shm").unwrap());
+    let (here, there) = (
+        TempDir::new().unwrap(),
+        TempDir::new_in("/dev/shm").unwrap(),
+    );
     let (from, to) = (here.path().join("from"), there.path().join("to"));
     let file = create(&from).unwrap();
     file.set_len(9 << 20).unwrap();

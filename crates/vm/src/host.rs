@@ -129,8 +129,10 @@ impl Host {
     ) -> Opened {
         let mut opened = Opened::default();
         let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
-        for ((ends, is_terminal), stream) in
-            streams.into_iter().zip(at_terminal).zip(&mut opened.streams)
+        for ((ends, is_terminal), stream) in streams
+            .into_iter()
+            .zip(at_terminal)
+            .zip(&mut opened.streams)
         {
             *stream = match ends {
                 _ if is_terminal => Stream::Terminal,
@@ -154,13 +156,7 @@ impl Host {
     }
 
     /// Tells the guest of a command, and gives its streams their files.
-    fn tell(
-        &mut self,
-        job: u32,
-        message: &ToGuest,
-        attached: Vec<(u32, Ends)>,
-        line: &mut Line,
-    ) {
+    fn tell(&mut self, job: u32, message: &ToGuest, attached: Vec<(u32, Ends)>, line: &mut Line) {
         let ids = attached.iter().map(|(id, _)| *id).collect();
         self.streams.insert(job, ids);
         line.send(message);

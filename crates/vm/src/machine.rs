@@ -87,7 +87,9 @@ impl Machine {
         };
         let memory = format!("{}M", self.memory >> 20);
         let backend = match self.ram {
-            Ram::Anonymous | Ram::Loaded => format!("memory-backend-ram,id=memory,size={memory},share=off"),
+            Ram::Anonymous | Ram::Loaded => {
+                format!("memory-backend-ram,id=memory,size={memory},share=off")
+            }
             Ram::Written => {
                 format!("memory-backend-file,id=memory,size={memory},mem-path={RAM},share=on")
             }
@@ -150,7 +152,8 @@ impl Machine {
         ]
         .map(str::to_owned)
         .into();
-        let drive = format!("id=disk,file={DISK},format=raw,if=none,file.locking=off,discard=unmap");
+        let drive =
+            format!("id=disk,file={DISK},format=raw,if=none,file.locking=off,discard=unmap");
         let disk: &[&str] = match self.disk {
             Some(_) => &["-drive", &drive, "-device", "virtio-blk-device,drive=disk"],
             None => &[],

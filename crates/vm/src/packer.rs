@@ -140,7 +140,11 @@ fn rest(pipe: OwnedFd) -> String {
 impl Packer {
     /// Begins to pack a launch's workspace; `base` becomes its listing. The calling process has one
     /// thread.
-    pub(crate) fn begin(launch: &Launch<'_>, policy: &Effective, base: File) -> Result<Self, Failure> {
+    pub(crate) fn begin(
+        launch: &Launch<'_>,
+        policy: &Effective,
+        base: File,
+    ) -> Result<Self, Failure> {
         let (packed, out) = pipe()?;
         let (said, error) = pipe()?;
         let workspace = launch.policy.workspace.clone();
@@ -166,7 +170,11 @@ impl Packer {
         let mut packing = self.boxed.ready()?;
         let (heard, error) = pipe()?;
         let command = Invocation {
-            argv: &[IN_GUEST.into(), "unpack".into(), self.workspace.clone().into()],
+            argv: &[
+                IN_GUEST.into(),
+                "unpack".into(),
+                self.workspace.clone().into(),
+            ],
             cwd: Path::new("/"),
             environment: &[],
         };

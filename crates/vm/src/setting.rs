@@ -53,11 +53,7 @@ pub(crate) enum Place {
 }
 
 /// The setting of one session.
-pub(crate) fn of(
-    launch: &Launch<'_>,
-    granted: &Granted,
-    place: Place,
-) -> Result<Setting, Failure> {
+pub(crate) fn of(launch: &Launch<'_>, granted: &Granted, place: Place) -> Result<Setting, Failure> {
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);

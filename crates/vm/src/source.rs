@@ -8,8 +8,7 @@ use bailiwick_event::Failure;
 use std::path::PathBuf;
 
 /// What is said of a machine that does not go on where it was.
-pub(crate) const STARTED_ANEW: &str =
-    "it was started anew with its disk; what was only in its memory is lost, and the command begins again";
+pub(crate) const STARTED_ANEW: &str = "it was started anew with its disk; what was only in its memory is lost, and the command begins again";
 
 /// What a machine comes from.
 pub(crate) enum Source {
@@ -49,7 +48,9 @@ impl Source {
             Self::Nothing | Self::Template(_) => format!(
                 "the template of this machine could not be used, so it was started anew: {why}"
             ),
-            Self::Saved(_) => format!("the machine cannot go on as it was saved ({why}), so {STARTED_ANEW}"),
+            Self::Saved(_) => {
+                format!("the machine cannot go on as it was saved ({why}), so {STARTED_ANEW}")
+            }
         }
     }
 }

@@ -68,7 +68,10 @@ impl Place {
             disk: self.disk.map(|_| self.folder.join("disk")),
         };
         let parts = [&template.ram, &template.state];
-        let is_there = parts.into_iter().chain(&template.disk).all(|part| part.is_file());
+        let is_there = parts
+            .into_iter()
+            .chain(&template.disk)
+            .all(|part| part.is_file());
         is_there.then_some(template)
     }
     /// Remembers that it was used now.
@@ -101,7 +104,8 @@ impl Place {
         }
         let unfinished = self.folder.with_extension("unfinished");
         let _ = fs::remove_dir_all(&unfinished);
-        let made = self.fill(&unfinished, memory, make)
+        let made = self
+            .fill(&unfinished, memory, make)
             .and_then(|()| fs::rename(&unfinished, &self.folder).map_err(fault(&self.folder)));
         if let Err(failure) = made {
             let _ = fs::remove_dir_all(&unfinished);

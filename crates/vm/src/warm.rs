@@ -2,8 +2,8 @@
 
 use crate::again;
 use crate::control::Control;
-use crate::shape::MachineShape;
 use crate::machine::Ram;
+use crate::shape::MachineShape;
 use crate::start::{Behind, Start};
 use crate::template::{Place, Template};
 use bailiwick_event::Failure;
@@ -66,8 +66,8 @@ impl Warm {
 
 /// Has the monitor take the state in a file for its own, and lets the machine run.
 pub(crate) fn restore(path: &Path, control: &mut Control) -> Result<(), Failure> {
-    let state = File::open(path)
-        .map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
+    let state =
+        File::open(path).map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
     control.open()?;
     control.prepare_migration()?;
     control.give("state", state.as_fd())?;

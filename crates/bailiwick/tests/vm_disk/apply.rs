@@ -31,7 +31,10 @@ fn what_a_session_changed_gets_into_the_workspace_once_it_is_asked_for() {
     assert_eq!(read(&sandbox, "link/file"), "new\n");
     assert!(!sandbox.workspace().join("folder").exists());
     assert!(!sandbox.workspace().join("removed").exists());
-    sandbox.bailiwick(["apply", &id]).code(0).stdout_is("nothing was changed\n");
+    sandbox
+        .bailiwick(["apply", &id])
+        .code(0)
+        .stdout_is("nothing was changed\n");
 }
 
 #[test]
@@ -40,7 +43,10 @@ fn a_session_that_runs_is_applied_again_and_again() {
     let _run = start(&sandbox, "box", "echo up; cat");
     for text in ["2", "3"] {
         exec(&sandbox, "box", &format!("echo {text} > one")).code(0);
-        sandbox.bailiwick(["apply", "box"]).code(0).stdout_is("M one\n");
+        sandbox
+            .bailiwick(["apply", "box"])
+            .code(0)
+            .stdout_is("M one\n");
         assert_eq!(read(&sandbox, "one"), format!("{text}\n"));
     }
 }
@@ -55,7 +61,11 @@ fn what_was_changed_on_both_sides_is_left_and_told() {
     }
     let applied = sandbox.bailiwick(["apply", &id]);
     applied.code(1).stdout_is("");
-    for line in ["M both: left as it is", "A new: left as it is", "D gone: left as it is"] {
+    for line in [
+        "M both: left as it is",
+        "A new: left as it is",
+        "D gone: left as it is",
+    ] {
         applied.stderr_has(line);
     }
     for name in ["both", "new", "gone"] {

@@ -16,7 +16,9 @@ fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
         .option("--disk")
         .option("--memory=496MiB");
     let mut run = counting(&sandbox, "box");
-    sandbox.bailiwick(["exec", "box", "-c", "sleep 1; sync"]).code(0);
+    sandbox
+        .bailiwick(["exec", "box", "-c", "sleep 1; sync"])
+        .code(0);
     assert!(monitors("size=496M") >= 1);
     run.kill();
     for _ in 0..50 {

@@ -41,7 +41,11 @@ fn a_disk_that_the_workspace_does_not_fit_on_is_told_with_the_remedy() {
         .stderr_has("No space left on device")
         .stderr_has("--disk=SIZE");
     let machines = sandbox.scratch().state().join("bailiwick/machines");
-    assert_eq!(fs::read_dir(machines).unwrap().count(), 0, "nothing is left");
+    assert_eq!(
+        fs::read_dir(machines).unwrap().count(),
+        0,
+        "nothing is left"
+    );
 }
 
 #[test]
@@ -64,7 +68,11 @@ fn files_are_copied_in_and_out_with_what_belongs_to_them() {
     let sandbox = sandbox().file("in/one", "one").file("in/d/two", "two");
     let workspace = sandbox.workspace();
     symlink("nowhere", workspace.join("in/link")).unwrap();
-    fs::set_permissions(workspace.join("in/d/two"), fs::Permissions::from_mode(0o640)).unwrap();
+    fs::set_permissions(
+        workspace.join("in/d/two"),
+        fs::Permissions::from_mode(0o640),
+    )
+    .unwrap();
     let _run = start(&sandbox, "box", "mkdir -p /tmp/there; echo up; cat");
     sandbox.bailiwick(["cp", "in", "box:/tmp/there"]).code(0);
     let seen = asked(
@@ -73,13 +81,25 @@ fn files_are_copied_in_and_out_with_what_belongs_to_them() {
         "cd /tmp/there/in; cat one d/two; readlink link; stat -c %a d/two; echo three > three",
     );
     assert_eq!(seen, "onetwonowhere\n640");
-    sandbox.bailiwick(["cp", "box:/tmp/there/in", "back"]).code(0);
+    sandbox
+        .bailiwick(["cp", "box:/tmp/there/in", "back"])
+        .code(0);
     let read = |path: &str| fs::read_to_string(workspace.join("back").join(path)).unwrap();
-    assert_eq!(read("one") + &read("d/two") + &read("three"), "onetwothree\n");
-    assert_eq!(fs::read_link(workspace.join("back/link")).unwrap().to_str(), Some("nowhere"));
+    assert_eq!(
+        read("one") + &read("d/two") + &read("three"),
+        "onetwothree\n"
+    );
+    assert_eq!(
+        fs::read_link(workspace.join("back/link")).unwrap().to_str(),
+        Some("nowhere")
+    );
     // A file, into a folder and under another name.
-    sandbox.bailiwick(["cp", "box:/tmp/there/in/three", "in"]).code(0);
-    sandbox.bailiwick(["cp", "box:/tmp/there/in/three", "four"]).code(0);
+    sandbox
+        .bailiwick(["cp", "box:/tmp/there/in/three", "in"])
+        .code(0);
+    sandbox
+        .bailiwick(["cp", "box:/tmp/there/in/three", "four"])
+        .code(0);
     assert_eq!(fs::read(workspace.join("in/three")).unwrap(), b"three\n");
     assert_eq!(fs::read(workspace.join("four")).unwrap(), b"three\n");
 }
@@ -89,9 +109,15 @@ fn a_copy_that_cannot_be_made_says_why() {
     let sandbox = sandbox().file("one", "one");
     let _run = start(&sandbox, "box", "echo up; cat");
     let copy = |from: &str, to: &str| sandbox.bailiwick(["cp", from, to]);
-    copy("box:/not/there", "x").code(125).stderr_has("/not/there: No such file");
-    copy("not-there", "box:/tmp").code(125).stderr_has("not-there: No such file");
-    copy("one", "box:/not/there").code(125).stderr_has("No such file");
+    copy("box:/not/there", "x")
+        .code(125)
+        .stderr_has("/not/there: No such file");
+    copy("not-there", "box:/tmp")
+        .code(125)
+        .stderr_has("not-there: No such file");
+    copy("one", "box:/not/there")
+        .code(125)
+        .stderr_has("No such file");
     copy("one", "two").code(2).stderr_has("SESSION:PATH");
     copy("one", "nobody:/tmp").code(2).stderr_has("nobody");
     exec(&sandbox, "box", "true").code(0);

@@ -125,5 +125,13 @@ fn is_in_order(disk: &std::path::Path) {
         String::from_utf8_lossy(&checked.stdout)
     );
     let mut again = std::process::Command::new("/sbin/e2fsck");
-    assert!(again.args(["-f", "-n"]).arg(disk).output().unwrap().status.success());
+    assert!(
+        again
+            .args(["-f", "-n"])
+            .arg(disk)
+            .output()
+            .unwrap()
+            .status
+            .success()
+    );
 }

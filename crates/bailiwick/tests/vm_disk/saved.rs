@@ -1,7 +1,8 @@
 //! `bailiwick suspend` and `resume`.
 
 use crate::{
-    Backend, Background, Quiet, Sandbox, asked, counting, exec, machines, sandbox, start, wait_until,
+    Backend, Background, Quiet, Sandbox, asked, counting, exec, machines, sandbox, start,
+    wait_until,
 };
 use std::fs;
 
@@ -30,11 +31,20 @@ fn a_session_goes_on_where_it_was_with_its_files_open() {
     let other = asked(&sandbox, "box", "hostname; cat /etc/machine-id");
     assert_ne!(host, other, "another name for another life");
     let now: i64 = asked(&sandbox, "box", "date +%s").parse().unwrap();
-    let real = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+    let real = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_secs();
     assert!((real as i64 - now).abs() <= 2, "{real} {now}");
     assert!(!state.exists(), "what was saved is used once");
-    let (one, two) = (asked(&sandbox, "box", "cat n"), asked(&sandbox, "box", "sleep 0.5; cat n"));
-    assert!(one.parse::<u32>().unwrap() < two.parse().unwrap(), "it counts on: {one} {two}");
+    let (one, two) = (
+        asked(&sandbox, "box", "cat n"),
+        asked(&sandbox, "box", "sleep 0.5; cat n"),
+    );
+    assert!(
+        one.parse::<u32>().unwrap() < two.parse().unwrap(),
+        "it counts on: {one} {two}"
+    );
     exec(&sandbox, "box", "touch go").code(0);
     assert_eq!(again.ends(), (Some(7), b"again\nfirst\nsecond\n".to_vec()));
 }
@@ -42,16 +52,29 @@ fn a_session_goes_on_where_it_was_with_its_files_open() {
 #[test]
 fn what_cannot_be_saved_is_told_with_the_remedy() {
     let shared = Sandbox::on(Backend::Vm);
-    let _run = Background::start(&shared, ["run", "--name", "box", "-c", "echo up; cat"], "up");
+    let _run = Background::start(
+        &shared,
+        ["run", "--name", "box", "-c", "echo up; cat"],
+        "up",
+    );
     for words in [&["suspend", "box"][..], &["fork", "box", "--name", "other"]] {
         shared.bailiwick(words).code(2).stderr_has("--disk");
     }
     exec(&shared, "box", "true").code(0);
     let ended = sandbox();
     let id = ended.run("true").code(0).session().unwrap().to_owned();
-    ended.bailiwick(["resume", &id]).code(2).stderr_has("was not suspended");
-    ended.bailiwick(["suspend", &id]).code(2).stderr_has("has ended");
-    ended.bailiwick(["resume", "nobody"]).code(2).stderr_has("nobody");
+    ended
+        .bailiwick(["resume", &id])
+        .code(2)
+        .stderr_has("was not suspended");
+    ended
+        .bailiwick(["suspend", &id])
+        .code(2)
+        .stderr_has("has ended");
+    ended
+        .bailiwick(["resume", "nobody"])
+        .code(2)
+        .stderr_has("nobody");
 }
 
 #[test]
@@ -75,7 +98,10 @@ fn a_machine_that_cannot_go_on_is_started_anew_with_its_disk_and_that_is_said() 
 fn a_session_that_was_suspended_is_removed_with_its_disk() {
     let sandbox = sandbox();
     let run = counting(&sandbox, "box");
-    sandbox.bailiwick(["rm", "box"]).code(2).stderr_has("still running");
+    sandbox
+        .bailiwick(["rm", "box"])
+        .code(2)
+        .stderr_has("still running");
     sandbox.bailiwick(["suspend", "box"]).code(0);
     drop(run);
     sandbox.bailiwick(["rm", "box"]).code(0);
@@ -89,11 +115,22 @@ fn a_session_that_was_suspended_is_removed_with_its_disk() {
 #[test]
 fn a_session_is_ended_gently_and_else_by_force() {
     let sandbox = sandbox();
-    let mut run = start(&sandbox, "box", "trap 'exit 9' TERM; echo up; while :; do sleep 0.1; done");
+    let mut run = start(
+        &sandbox,
+        "box",
+        "trap 'exit 9' TERM; echo up; while :; do sleep 0.1; done",
+    );
     sandbox.bailiwick(["stop", "box"]).code(0);
     assert_eq!(run.ends(), Some(9));
-    let mut deaf = start(&sandbox, "box", "trap '' TERM; echo up; while :; do sleep 0.1; done");
+    let mut deaf = start(
+        &sandbox,
+        "box",
+        "trap '' TERM; echo up; while :; do sleep 0.1; done",
+    );
     sandbox.bailiwick(["stop", "--time", "1", "box"]).code(0);
     assert_eq!(deaf.ends(), Some(137));
-    sandbox.bailiwick(["stop", "box"]).code(2).stderr_has("has ended");
+    sandbox
+        .bailiwick(["stop", "box"])
+        .code(2)
+        .stderr_has("has ended");
 }

@@ -534,3 +534,7 @@ impl Line {
         sinks.map(super::joint::Sink::memory).sum()
     }
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;
