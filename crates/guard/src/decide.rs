@@ -17,6 +17,8 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::ExecExit { .. }
         | Act::Executed { .. }
         | Act::Enter { .. }
+        | Act::Saved { .. }
+        | Act::GoesOn { .. }
         | Act::Finding { .. }
         | Act::Rules { .. }
         | Act::HttpResponse { .. }

@@ -6,7 +6,8 @@ use crate::ending::LAST;
 use crate::exec::Connection;
 use crate::packet::{raw, receive, send};
 use crate::protocol::{Ask, Say};
-use bailiwick_event::Failure;
+use crate::supervisor::happened;
+use bailiwick_event::{Act, Failure, Text};
 use bailiwick_gate::Secret;
 use bailiwick_guard::Guard;
 use bailiwick_policy::Effective;
@@ -28,6 +29,8 @@ pub struct Continuation {
     /// Where that started.
     #[serde(with = "raw")]
     pub cwd: PathBuf,
+    /// The session's id.
+    session: String,
     /// The policy that is in force, as text.
     policy: String,
     /// Variables of what stands for secrets.
@@ -60,6 +63,13 @@ impl Continuation {
     /// See [`Continuation::read`].
     pub fn policy(&self) -> Result<Effective, Failure> {
         Effective::from_lock(&self.policy).map_err(Failure::fault)
+    }
+
+    /// The row of a record that says where its session comes from.
+    pub(crate) fn row(&self) -> Act {
+        Act::GoesOn {
+            session: Text::from(self.session.as_str()),
+        }
     }
 
     /// The same secrets, with what its programs know for them.
@@ -134,9 +144,11 @@ pub(crate) fn serve(
         end: disk.is_none(),
     };
     let sandbox = running.save(&to).map_err(told)?;
+    guard.note(Act::Saved { ended: to.end }, happened());
     let continuation = Continuation {
         argv: own.argv.clone(),
         cwd: own.cwd.clone(),
+        session: guard.ledger().id().to_string(),
         policy: guard.policy().to_lock(),
         given: given.to_vec(),
         sandbox,

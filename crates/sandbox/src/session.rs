@@ -13,7 +13,7 @@ use crate::record::{Beginning, Record};
 use crate::secrets;
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Supervisor, happened};
 use crate::switches::without_limits;
 use crate::terminal::Terminal;
 use crate::trust::Trust;
@@ -154,6 +154,9 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     })?;
     let failed = |failure| record.fail(Duration::ZERO, failure);
     begun.belongs_to(record.ledger.directory());
+    if let Some(session) = &request.goes_on {
+        record.guard.note(session.row(), happened());
+    }
     let door = match request.name {
         Some(_) => {
             let own = OwnCommand {

@@ -39,7 +39,7 @@ pub fn pack<'a>(
     let mut walk = Walk {
         only,
         to: Writer::new(to),
-        listing: listing.map(|listing| Writer::new(listing)),
+        listing: listing.map(Writer::new),
         part: vec![0; PART],
     };
     let stat = statat(CWD, top, AtFlags::SYMLINK_NOFOLLOW)?;

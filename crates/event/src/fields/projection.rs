@@ -79,6 +79,8 @@ impl<'a> Projection<'a> {
             | Act::Overflow { .. }
             | Act::ExecExit { .. }
             | Act::Leave { .. }
+            | Act::Saved { .. }
+            | Act::GoesOn { .. }
             | Act::SecretUsed { .. }
             | Act::Answered { .. }
             | Act::Resolved { .. }
