@@ -2,6 +2,7 @@
 //! record is made, and the command goes to the guest when that says that it is complete.
 
 use crate::booted;
+use crate::disk;
 use crate::host;
 use crate::image::Hold;
 use crate::jail;
@@ -88,7 +89,7 @@ struct Waiting {
 }
 
 impl Prepared for Waiting {
-    fn begin(self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
+    fn begin(mut self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
         let mut notices = Vec::new();
         let mut own = match &self.keep {
             Some(keep) => Some(OwnDisk::prepare(keep, launch, &mut notices)?),
@@ -103,6 +104,9 @@ impl Prepared for Waiting {
             granted.paths = vec![(launch.policy.workspace.clone(), true)];
         }
         let limits = &launch.policy.limits;
+        if let (Some(disk), Some(limit)) = (&mut self.shape.disk, &limits.disk) {
+            *disk = limit.value.clamp(disk::LEAST, (*disk).max(disk::LEAST));
+        }
         let memory = limits.memory.as_ref().map(|limit| limit.value);
         let private = launch.private.to_path_buf();
         let start = self

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The least disk, in bytes: what ext4 needs for a journal and something besides.
-const LEAST: u64 = 16 << 20;
+pub(crate) const LEAST: u64 = 16 << 20;
 
 fn fault(path: &Path) -> impl Fn(io::Error) -> Failure {
     let path = path.display().to_string();

@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The name of the folder in that of its session's record.
 pub const MACHINE: &str = "machine";
@@ -24,6 +25,9 @@ pub const DISK: &str = "disk";
 const SHAPE: &str = "shape";
 /// The listing of what was put on the disk, in that folder.
 pub const BASE: &str = "base";
+
+/// Longer than a start takes, however large the workspace is.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// The folder. One that was made for a session that does not begin is taken away.
 #[derive(Debug)]
@@ -46,6 +50,7 @@ impl Kept {
     /// A new folder below another.
     pub(crate) fn make(above: &Path) -> Result<Self, Failure> {
         let folder = above.join(random_name()?);
+        clear(above);
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700);
         builder.create(&folder).map_err(fault(&folder))?;
@@ -140,6 +145,20 @@ impl Kept {
             }
         }
         Ok(())
+    }
+}
+
+/// Takes away what sessions have left that were killed before they had a record: nobody uses it.
+fn clear(above: &Path) {
+    let Ok(all) = fs::read_dir(above) else { return };
+    for folder in all.flatten().map(|entry| entry.path()) {
+        let old = folder.metadata().and_then(|meta| meta.modified());
+        let old = old.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED));
+        let used = File::open(folder.join(DISK))
+            .is_ok_and(|disk| flock(&disk, FlockOperation::NonBlockingLockExclusive).is_err());
+        if old && !used {
+            let _ = fs::remove_dir_all(&folder);
+        }
     }
 }
 

@@ -19,10 +19,16 @@ use bailiwick_sandbox::{
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
+use signal_hook::SigId;
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register;
+use signal_hook::low_level::unregister;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// The binary, inside of the sandbox.
@@ -126,6 +132,38 @@ pub(crate) struct Packer {
     said: OwnedFd,
 }
 
+/// Whether somebody has had enough while a large workspace is on its way.
+struct Interrupted {
+    flag: Arc<AtomicBool>,
+    registered: Vec<SigId>,
+}
+
+impl Interrupted {
+    fn listen() -> Result<Self, Failure> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let fault = |error: io::Error| Failure::fault(format!("signals: {error}"));
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+        let registered = signals.map(|signal| register(signal, Arc::clone(&flag)));
+        let registered: io::Result<_> = registered.collect();
+        Ok(Self {
+            registered: registered.map_err(fault)?,
+            flag,
+        })
+    }
+
+    fn is(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Interrupted {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            unregister(id);
+        }
+    }
+}
+
 fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
     pipe_with(PipeFlags::CLOEXEC).map_err(|e| Failure::fault(format!("a pipe: {e}")))
 }
@@ -189,7 +227,8 @@ impl Packer {
         };
         let channel = |error| Failure::fault(format!("the channel: {error}"));
         vm.desk.order(order).map_err(channel)?;
-        let told = booted::wait_for(vm, PATIENCE, |told| {
+        let interrupted = Interrupted::listen()?;
+        let told = booted::wait_unless(vm, PATIENCE, &|| interrupted.is(), |told| {
             matches!(
                 told,
                 Told::Ended { job: JOB, .. } | Told::ExecFailed { job: JOB, .. }

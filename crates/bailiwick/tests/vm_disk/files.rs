@@ -122,3 +122,33 @@ fn a_copy_that_cannot_be_made_says_why() {
     copy("one", "nobody:/tmp").code(2).stderr_has("nobody");
     exec(&sandbox, "box", "true").code(0);
 }
+
+#[test]
+fn a_limit_on_disk_is_the_size_of_the_disk() {
+    let sandbox = sandbox().policy("extends = [\"default\"]\n[limits]\ndisk = \"64MiB\"\n");
+    let ran = sandbox.run("df --block-size=1M --output=size . | tail -1");
+    let size: u32 = ran.code(0).stdout().trim().parse().unwrap();
+    assert!((32..=64).contains(&size), "{size} MiB");
+}
+
+#[test]
+fn who_has_had_enough_while_a_large_workspace_is_copied_does_not_wait_for_it() {
+    let sandbox = sandbox();
+    // All of it has to be written in the machine, which takes many seconds.
+    let large = fs::File::create(sandbox.workspace().join("large")).unwrap();
+    large.set_len(4 << 30).unwrap();
+    let mut command = sandbox.command();
+    command.arg("run").args(sandbox.options()).args(["--", "echo", "never"]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let machines = sandbox.scratch().state().join("bailiwick/sessions");
+    crate::wait_until(|| {
+        let sessions = fs::read_dir(&machines).into_iter().flatten().flatten();
+        sessions.map(|session| session.path().join("machine/disk")).any(|disk| disk.exists())
+    });
+    std::thread::sleep(std::time::Duration::from_secs(1));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let begun = std::time::Instant::now();
+    assert_eq!(child.wait().unwrap().code(), Some(125));
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10));
+}
