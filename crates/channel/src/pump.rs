@@ -100,6 +100,9 @@ pub trait Handler {
     /// Those that end the loop.
     fn ready(&mut self, token: u32, line: &mut Line) -> Result<(), Fault>;
 
+    /// What the streams' files have to say is about to be read.
+    fn reading(&mut self, _line: &mut Line) {}
+
     /// Something may have happened: called once in each turn of the loop.
     fn turn(&mut self, _line: &mut Line) {}
 
@@ -166,7 +169,10 @@ impl<H: Handler> Pump<H> {
             if self.whole {
                 self.take_frames()?;
             }
-            self.line.pull_in_turn();
+            if self.line.has_to_pull() {
+                self.handler.reading(&mut self.line);
+                self.line.pull_in_turn();
+            }
             self.tell_of_the_dead();
             self.handler.turn(&mut self.line);
             // After the last thing that can have made it so, or the loop would sleep on it.

@@ -28,8 +28,6 @@ pub enum Open {
     Outward {
         /// Where it wants to go.
         to: SocketAddrV4,
-        /// Who opened it, as far as the guest's agent knows.
-        by: Option<Program>,
     },
     /// Either way: every byte comes back.
     Echo,
@@ -202,6 +200,13 @@ pub enum ToGuest {
         /// The size.
         size: Size,
     },
+    /// A command's terminal has the modes of the caller's, which has only now been in the foreground.
+    Modes {
+        /// The command's number.
+        job: u32,
+        /// The modes.
+        modes: Modes,
+    },
     /// A datagram for a program of the guest.
     Datagram {
         /// The program's socket.
@@ -310,6 +315,22 @@ pub enum ToHost {
     Held,
     /// Memory ran out: the kernel ended so many processes.
     OutOfMemory(u64),
+    /// The commands have as many processes and threads as they may have, and wanted more.
+    TooManyProcesses,
+    /// A command whose stdin is not its terminal reads single keys from that, or does no longer.
+    Keys {
+        /// Its number.
+        job: u32,
+        /// Whether it does.
+        wanted: bool,
+    },
+    /// A program has opened a connection, some time ago.
+    Called {
+        /// Who it was.
+        by: Program,
+        /// Where it wanted to go.
+        to: SocketAddrV4,
+    },
 }
 
 /// A program that was executed, as the guest's kernel says.

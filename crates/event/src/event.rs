@@ -227,6 +227,22 @@ pub enum Act {
         /// How it reached the gate.
         via: Via,
     },
+    /// A program of the sandbox has opened a connection, some time before, as the sandbox's own kernel
+    /// tells: a report, which a program that governs that kernel could falsify. It is about the program,
+    /// and so at its boundary: what the connection may do is another row, at that of connections.
+    Caller {
+        /// Its process, as the sandbox numbers it.
+        pid: u32,
+        /// Its name, at most 15 bytes.
+        program: Text,
+        /// The canonical name that the gate knows for the address, or the address.
+        host: Text,
+        /// The address that it used; of the sandbox's own loopback where it went to the proxy or a granted
+        /// port.
+        address: IpAddr,
+        /// The port.
+        port: u16,
+    },
     /// An allowed name was resolved, on the host, to these addresses.
     Resolved {
         /// The name.
@@ -386,6 +402,7 @@ impl Act {
             Self::ExecStart { .. }
             | Self::ExecExit { .. }
             | Self::Executed { .. }
+            | Self::Caller { .. }
             | Self::Enter { .. }
             | Self::Leave { .. } => Boundary::Exec,
             Self::Dns { .. } | Self::DnsResponse { .. } => Boundary::Dns,
@@ -450,6 +467,13 @@ impl Act {
                 Transport::Tcp => endpoint(host, *port),
                 Transport::Udp => format!("{}/udp", endpoint(host, *port)),
             },
+            Self::Caller {
+                pid,
+                program,
+                host,
+                port,
+                ..
+            } => format!("{program} ({pid}) to {}", endpoint(host, *port)),
             Self::Resolved {
                 host,
                 addresses,

@@ -13,11 +13,13 @@ use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
 use crate::steps::Step;
 use crate::{dns_serve, forward, pool, proxy, transparent, udp};
+use bailiwick_event::Host;
 use bailiwick_guard::Guard;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashSet;
+use std::fmt;
 use std::io;
-use std::net::{TcpListener, UdpSocket};
+use std::net::{IpAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -36,10 +38,16 @@ const DRAIN: Duration = Duration::from_millis(150);
 const RESOLVERS: usize = 16;
 
 /// The running gate of one sandbox. Dropping it stops it too, without waiting.
-#[derive(Debug)]
 pub struct Gate {
     stop: oneshot::Sender<()>,
     ended: mpsc::Receiver<()>,
+    context: Arc<Context>,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate").finish_non_exhaustive()
+    }
 }
 
 impl Gate {
@@ -87,6 +95,7 @@ impl Gate {
             None => None,
         };
         let busy = Arc::new(AtomicUsize::new(0));
+        let shared = Arc::clone(&context);
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
         let (end, ended) = mpsc::channel();
@@ -122,7 +131,17 @@ impl Gate {
             let serve = || callers.serve();
             thread::Builder::new().name("calls".into()).spawn(serve)?;
         }
-        Ok(Self { stop, ended })
+        Ok(Self {
+            stop,
+            ended,
+            context: shared,
+        })
+    }
+
+    /// The host that an address of the sandbox stands for: the name that was bound to it, or the address.
+    #[must_use]
+    pub fn host_of(&self, address: IpAddr) -> Host {
+        self.context.host_of(address)
     }
 
     /// Ends every connection and the thread; what connections still hold is passed on first, as far

@@ -16,6 +16,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::ExecStart { .. }
         | Act::ExecExit { .. }
         | Act::Executed { .. }
+        | Act::Caller { .. }
         | Act::Enter { .. }
         | Act::Saved { .. }
         | Act::GoesOn { .. }

@@ -2,10 +2,12 @@
 //! in here never reach this process but through the kernel.
 
 use crate::audit::Audit;
+use crate::callers::Callers;
 use crate::clock;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
 use crate::network::Network;
+use crate::reached::{Log, Processes};
 use crate::settle::{rehearse, settle, shared};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
@@ -17,9 +19,11 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Tokens of the loop: ended children, executions, then the sockets of datagrams, then those of connections.
+/// Tokens of the loop: ended children, executions, the kernel's log, a limit on processes, then the sockets of datagrams, then those of connections.
 const CHILDREN: u32 = 0;
 const EXECUTIONS: u32 = 1;
+const LOG: u32 = 2;
+const PROCESSES: u32 = 3;
 const DATAGRAMS: u32 = 1 << 8;
 const CONNECTIONS: u32 = 1 << 16;
 
@@ -31,10 +35,14 @@ const RECORDS: usize = 256;
 /// The agent.
 pub(crate) struct Agent {
     network: Network,
+    callers: Callers,
     jobs: Jobs,
     children: OwnedFd,
     stages: Stages,
     audit: Audit,
+    log: Log,
+    /// What tells that there are too many; none where there may be any number, or it was told.
+    processes: Option<Processes>,
     /// Executions that were not told.
     lost: u64,
     /// Connections that are listened for so far.
@@ -44,19 +52,23 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// An agent on this line.
-    pub(crate) fn new(network: Network, stages: Stages, line: &Line) -> io::Result<Self> {
+    pub(crate) fn new(network: Network, log: Log, stages: Stages, line: &Line) -> io::Result<Self> {
         let mut agent = Self {
             network,
+            callers: Callers::default(),
             jobs: Jobs::default(),
             children: children()?,
             stages,
             audit: Audit::new()?,
+            log,
+            processes: None,
             lost: 0,
             listening: 0,
             done: false,
         };
         line.watch(&agent.children, CHILDREN)?;
         line.watch(agent.audit.fd(), EXECUTIONS)?;
+        line.watch(agent.log.fd(), LOG)?;
         for (token, socket) in (DATAGRAMS..).zip(agent.network.datagrams()) {
             line.watch(socket, token)?;
         }
@@ -109,7 +121,11 @@ impl Agent {
 
     /// What a session has once, however often its machine is copied.
     fn begin_anew(&mut self, setting: &Setting, line: &Line) -> Result<(), (String, io::Error)> {
-        let held = self.jobs.hold(setting.bounds);
+        let held = self.jobs.hold(setting.bounds).and_then(|processes| {
+            self.processes = processes;
+            let fd = self.processes.as_ref().map(Processes::fd);
+            fd.map_or(Ok(()), |fd| line.watch(fd, PROCESSES))
+        });
         held.map_err(|error| ("the limits of commands".to_owned(), error))?;
         let granted = self.network.grant(&setting.loopback);
         granted
@@ -134,6 +150,7 @@ impl Handler for Agent {
             ToGuest::Exec(exec) => self.jobs.start(*exec, line),
             ToGuest::Signal { job, signal } => self.jobs.signal(job, signal),
             ToGuest::Resize { job, size } => self.jobs.resize(job, size),
+            ToGuest::Modes { job, modes } => self.jobs.change(job, &modes),
             // A program that has closed its socket waits for no answer.
             ToGuest::Datagram { to, from, bytes } => {
                 let _ = datagrams::answer(to, from, &bytes);
@@ -190,7 +207,21 @@ impl Handler for Agent {
                 self.jobs.collect(line);
             }
             EXECUTIONS => self.tell_of_executions(line),
-            CONNECTIONS.. => self.network.accept((token - CONNECTIONS) as usize, line)?,
+            LOG => {
+                self.log.take();
+                self.jobs.tell_of_memory(line);
+            }
+            PROCESSES => {
+                // Once: a program that forks on and on has nothing new to say.
+                if self.processes.take_if(|p| p.are_too_many()).is_some() {
+                    line.send(&ToHost::TooManyProcesses);
+                }
+            }
+            CONNECTIONS.. => {
+                let number = (token - CONNECTIONS) as usize;
+                let accepted = self.network.accept(number, line)?;
+                accepted.into_iter().for_each(|c| self.callers.look_for(c));
+            }
             _ => {
                 let socket = self.network.datagram((token - DATAGRAMS) as usize);
                 if let Some(datagram) = socket.map(datagrams::take).transpose()?.flatten() {
@@ -201,9 +232,20 @@ impl Handler for Agent {
         Ok(())
     }
 
+    fn reading(&mut self, line: &mut Line) {
+        self.jobs.tell_of_keys(line);
+    }
+
     fn turn(&mut self, line: &mut Line) {
         if self.jobs.has_news() {
             self.jobs.tell(line);
+        }
+        if line.backlog() == 0 {
+            // What was passed on before is on its way.
+            self.callers
+                .found()
+                .iter()
+                .for_each(|called| line.send(called));
         }
     }
 

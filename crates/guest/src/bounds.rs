@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::CStr;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 
 const GROUPS: &CStr = c"/sys/fs/cgroup";
@@ -20,6 +20,8 @@ pub(crate) struct Held {
     bounds: Bounds,
     /// Where a process enters the group.
     group: Option<OwnedFd>,
+    /// What the group tells of.
+    events: Option<File>,
 }
 
 impl Held {
@@ -29,6 +31,7 @@ impl Held {
             return Ok(Self {
                 bounds,
                 group: None,
+                events: None,
             });
         };
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
@@ -38,12 +41,19 @@ impl Held {
         fs::write(format!("{GROUP}/pids.max"), processes.to_string())?;
         let flags = OFlags::WRONLY | OFlags::CLOEXEC;
         let group = rustix::fs::open(format!("{GROUP}/cgroup.procs"), flags, Mode::empty())?;
+        let events = File::open(format!("{GROUP}/pids.events"))?;
         // Root in here could write to what it sees, and cannot mount it again.
         unmount(GROUPS, UnmountFlags::DETACH)?;
         Ok(Self {
             bounds,
             group: Some(group),
+            events: Some(events),
         })
+    }
+
+    /// What the group of all commands tells of; once.
+    pub(crate) fn events(&mut self) -> Option<File> {
+        self.events.take()
     }
 
     /// Holds this process to them, and all that it starts. Nothing here allocates.
@@ -63,12 +73,4 @@ impl Held {
         }
         Ok(())
     }
-}
-
-/// How many processes the kernel has ended because memory ran out.
-pub(crate) fn starved() -> u64 {
-    let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
-    line.and_then(|count| count.parse().ok())
-        .unwrap_or_default()
 }

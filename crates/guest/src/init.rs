@@ -4,6 +4,7 @@
 use crate::agent::Agent;
 use crate::network::Network;
 use crate::power;
+use crate::reached::Log;
 use crate::root;
 use crate::stages::Stages;
 use bailiwick_channel::{Line, Pump, Role};
@@ -48,6 +49,7 @@ impl<T, E: Into<io::Error>> Step<T> for Result<T, E> {
 
 fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static str, io::Error)> {
     begun.step("the kernel's file systems")?;
+    let log = Log::open().step("the kernel's log")?;
     stages.mark("base");
     root::image().step("the image")?;
     stages.mark("image");
@@ -61,7 +63,7 @@ fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static s
     let network = Network::new().step("the network")?;
     stages.mark("network");
     let line = Line::new(channel, Role::Guest).step("the channel")?;
-    let agent = Agent::new(network, stages, &line).step("the agent")?;
+    let agent = Agent::new(network, log, stages, &line).step("the agent")?;
     match Pump::new(line, agent).run() {
         Ok(()) => Ok(()),
         Err(fault) => Err(("the channel", io::Error::other(fault.to_string()))),

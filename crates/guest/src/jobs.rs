@@ -3,24 +3,29 @@
 //! Decision: an end is told behind everything that was said before it. The channel keeps its order, so
 //! that whoever hears of the end has heard all the rest.
 
-use crate::bounds::{Held, starved};
+use crate::bounds::Held;
+use crate::reached::{Processes, starved};
 use crate::terminal;
 use crate::wires::{Wire, wire};
 use bailiwick_channel::Line;
-use bailiwick_channel::schema::{Attach, Bounds, Exec, Size, Stream, ToHost};
-use bailiwick_process::guest::{NotStarted, Program, code_of};
+use bailiwick_channel::schema::{Attach, Bounds, Exec, Modes, Size, Stream, ToHost};
+use bailiwick_process::guest::{Led, NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{
-    Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process_group, setsid, wait,
+    Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, setpgid, setsid, wait,
 };
+use rustix::termios::tcsetpgrp;
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 
 /// The number of the machine's own command, whose end is that of all others.
 const OWN: u32 = 0;
+
+/// How a shell reports that a command was ended by SIGKILL.
+const KILLED: u8 = 128 + 9;
 
 /// Capabilities that programs keep (capability.h): those with which root manages its own files,
 /// processes and users. None with which it could change the machine's network, mounts, devices, clock
@@ -31,10 +36,15 @@ const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 #[derive(Debug)]
 struct Job {
     number: u32,
+    /// The process whose end is the command's.
     pid: i32,
     wires: Vec<Wire>,
+    /// The process group that gets its signals; not that of `pid` where another leads its session.
+    group: i32,
     /// Its terminal.
     master: Option<OwnedFd>,
+    /// Whether it was told to read single keys; none where whoever types there does so anyway.
+    keys: Option<bool>,
     /// How it ended.
     code: Option<u8>,
 }
@@ -44,6 +54,8 @@ struct Job {
 pub(crate) struct Jobs {
     running: Vec<Job>,
     held: Held,
+    /// Processes that were ended for want of memory and told of.
+    starved: u64,
     /// Of the host's files.
     share: Option<OwnedFd>,
     null: Option<OwnedFd>,
@@ -89,30 +101,52 @@ impl Jobs {
         )
         .map_err(failed)?;
         let umask = Mode::from_raw_mode(exec.umask);
+        let keys = (exec.streams[0] != Stream::Terminal).then_some(false);
         let streams = wired
             .inside
             .each_ref()
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
         let terminal = wired.slave.as_ref().map(AsFd::as_fd);
         let held = &self.held;
-        let pid = program.start(&mut || become_ready(streams, terminal, umask, held))?;
+        let mut ready = || become_ready(streams, terminal, umask, held);
+        let (pid, group) = match terminal {
+            Some(terminal) => {
+                let Led { leader, command } = program.start_at(terminal, &mut ready)?;
+                (leader, command)
+            }
+            None => {
+                let pid = program.start(&mut ready)?;
+                (pid, pid)
+            }
+        };
         for wire in &wired.wires {
             wire.attach(line).map_err(failed)?;
         }
         self.running.push(Job {
             number: exec.job,
             pid,
+            group,
             wires: wired.wires,
             master: wired.master,
+            keys,
             code: None,
         });
         Ok(())
     }
 
-    /// Holds the commands to come to bounds.
-    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<()> {
+    /// Holds the commands to come to bounds; returns what tells that there are too many processes.
+    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<Option<Processes>> {
         self.held = Held::new(bounds)?;
-        Ok(())
+        self.held.events().map(Processes::watch).transpose()
+    }
+
+    /// Tells of processes that were ended for want of memory.
+    pub(crate) fn tell_of_memory(&mut self, line: &mut Line) {
+        let starved = starved();
+        let before = std::mem::replace(&mut self.starved, starved);
+        if starved > before {
+            line.send(&ToHost::OutOfMemory(starved - before));
+        }
     }
 
     /// What the own command writes to the host's files is to have arrived before its end is told.
@@ -126,11 +160,34 @@ impl Jobs {
             .running
             .iter()
             .find(|job| job.number == number && job.code.is_none());
-        let pid = job.and_then(|job| Pid::from_raw(job.pid));
+        let Some(job) = job else { return };
+        let is_led = job.group != job.pid;
+        // To the kernel this process's children are orphans, which it stops for nothing less.
+        let signal = match signal {
+            libc::SIGTSTP if !is_led => libc::SIGSTOP,
+            other => other,
+        };
         // SAFETY: the kernel refuses a number that is no signal, and the type is only a number.
         let signal = unsafe { Signal::from_raw_unchecked(signal) };
-        if let Some(pid) = pid {
-            let _ = kill_process_group(pid, signal);
+        if let Some(group) = Pid::from_raw(job.group) {
+            let _ = kill_process_group(group, signal);
+        }
+        if let Some(leader) = Pid::from_raw(job.pid).filter(|_| is_led && signal == Signal::CONT) {
+            let _ = kill_process(leader, signal);
+        }
+    }
+
+    /// Tells whether commands read single keys, where that has changed. What is said behind that is read
+    /// later, so that it is heard of first.
+    pub(crate) fn tell_of_keys(&mut self, line: &mut Line) {
+        for job in &mut self.running {
+            if let (Some(told), Some(master)) = (&mut job.keys, &job.master) {
+                let wanted = terminal::wants_keys(master);
+                if std::mem::replace(told, wanted) != wanted {
+                    let job = job.number;
+                    line.send(&ToHost::Keys { job, wanted });
+                }
+            }
         }
     }
 
@@ -139,6 +196,14 @@ impl Jobs {
         let job = self.running.iter().find(|job| job.number == number);
         if let Some(master) = job.and_then(|job| job.master.as_ref()) {
             let _ = terminal::resize(master, size);
+        }
+    }
+
+    /// Gives a command's terminal other modes.
+    pub(crate) fn change(&self, number: u32, modes: &Modes) {
+        let job = self.running.iter().find(|job| job.number == number);
+        if let Some(master) = job.and_then(|job| job.master.as_ref()) {
+            let _ = terminal::change(master, modes);
         }
     }
 
@@ -158,16 +223,15 @@ impl Jobs {
                 });
                 continue;
             }
-            job.code = Some(code_of(status));
+            let code = code_of(status);
+            job.code = Some(code);
             if number == OWN {
                 // Nothing is left when the end is told, and nobody holds a pipe open.
                 end_all();
             }
-            if status.terminating_signal() == Some(libc::SIGKILL) {
-                match starved() {
-                    0 => {}
-                    ended => line.send(&ToHost::OutOfMemory(ended)),
-                }
+            if code == KILLED {
+                // Before the end is told, whatever the kernel's log says first.
+                self.tell_of_memory(line);
             }
         }
         self.tell(line);
@@ -269,12 +333,18 @@ fn become_ready(
     umask: Mode,
     held: &Held,
 ) -> Result<(), Errno> {
-    // This process does without it, and an execution keeps that.
-    // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    setsid()?;
-    if let Some(terminal) = terminal {
-        ioctl_tiocsctty(terminal)?;
+    match terminal {
+        // Another leads the session, and ignores that a group that has not got the terminal takes it.
+        Some(terminal) => {
+            setpgid(None, None)?;
+            tcsetpgrp(terminal, getpid())?;
+        }
+        None => drop(setsid()?),
+    }
+    // This process does without them, and an execution keeps that.
+    for signal in [libc::SIGPIPE, libc::SIGTTOU] {
+        // SAFETY: SIG_DFL is an action of every signal, and no handler runs.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let [stdin, stdout, stderr] = streams;
     if let Some(stdin) = stdin {

@@ -7,6 +7,7 @@
 mod agent;
 mod audit;
 mod bounds;
+mod callers;
 mod clock;
 mod datagrams;
 mod disk;
@@ -16,6 +17,7 @@ mod init;
 mod jobs;
 mod network;
 mod power;
+mod reached;
 mod root;
 mod settle;
 mod stages;

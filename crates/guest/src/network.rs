@@ -6,7 +6,7 @@ use bailiwick_channel::{Ends, Line};
 use bailiwick_process::guest::{Listeners, capture};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::{SocketFlags, accept_with, getsockname, sockopt};
+use rustix::net::{SocketFlags, acceptfrom_with, getsockname, sockopt};
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 
@@ -48,27 +48,34 @@ impl Network {
         self.listeners.tcp.iter()
     }
 
-    /// Passes one connection on.
-    pub(crate) fn accept(&self, number: usize, line: &mut Line) -> io::Result<()> {
+    /// Passes one connection on; where it came from and where it leads.
+    pub(crate) fn accept(
+        &self,
+        number: usize,
+        line: &mut Line,
+    ) -> io::Result<Option<(SocketAddrV4, SocketAddrV4)>> {
         let Some(listener) = self.listeners.tcp.get(number) else {
-            return Ok(());
+            return Ok(None);
         };
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let socket = match accept_with(listener, flags) {
-            Ok(socket) => socket,
+        let (socket, from) = match acceptfrom_with(listener, flags) {
+            Ok(accepted) => accepted,
             // It is gone already, or there is no descriptor for it now.
-            Err(Errno::AGAIN | Errno::CONNABORTED | Errno::MFILE | Errno::NFILE) => return Ok(()),
+            Err(Errno::AGAIN | Errno::CONNABORTED | Errno::MFILE | Errno::NFILE) => {
+                return Ok(None);
+            }
             Err(error) => return Err(error.into()),
         };
         if line.streams() >= MOST {
-            return Ok(());
+            return Ok(None);
         }
         let Some(to) = destination(&socket) else {
-            return Ok(());
+            return Ok(None);
         };
         let _ = sockopt::set_tcp_nodelay(&socket, true);
-        line.open(&Open::Outward { to, by: None }, Ends::both(socket)?);
-        Ok(())
+        line.open(&Open::Outward { to }, Ends::both(socket)?);
+        let from = from.and_then(|from| SocketAddrV4::try_from(from).ok());
+        Ok(from.map(|from| (from, to)))
     }
 }
 

@@ -88,10 +88,18 @@ pub(crate) fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
         wired.master = Some(terminal.master);
         wired.slave = Some(terminal.slave);
     }
-    for (number, (stream, inside)) in exec.streams.iter().zip(&mut wired.inside).enumerate() {
-        *inside = Some(match (stream, &wired.slave) {
+    for (number, stream) in exec.streams.iter().enumerate() {
+        let stdout = wired.inside[1].as_ref();
+        // Two streams that are one keep their order.
+        let stdout = stdout.filter(|_| number == 2 && *stream == exec.streams[1]);
+        let inside = match (stream, &wired.slave) {
             (Stream::Terminal, Some(slave)) => slave.try_clone()?,
             (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
+            (Stream::Pipe(_), _) if stdout.is_some() => {
+                let stdout = stdout.map(OwnedFd::try_clone).transpose()?;
+                wired.inside[2] = stdout;
+                continue;
+            }
             (Stream::Pipe(id), _) => {
                 let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
                 // Larger pipes are fewer turns between the program and this process; but what a program
@@ -108,7 +116,8 @@ pub(crate) fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
                     .push(Wire::new(*id, Which::Pipe(number), outside));
                 inside
             }
-        });
+        };
+        wired.inside[number] = Some(inside);
     }
     Ok(wired)
 }

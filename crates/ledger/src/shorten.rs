@@ -64,6 +64,10 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
             }
         }
         Act::Connect { host, .. } => text(host, limit),
+        Act::Caller { program, host, .. } => {
+            text(program, limit);
+            text(host, limit);
+        }
         Act::Resolved {
             host, addresses, ..
         } => {

@@ -1,17 +1,20 @@
 //! What pid 1 of a guest does as pid 1 of a sandbox does it: the network that leads to the gate, and
 //! starting a program without a copy of its own memory.
 
+use crate::command::die_with;
 use crate::image::Image;
 use crate::kernel;
+pub use crate::leader::Led;
+use crate::leader::led;
 use crate::message::Carried;
 use crate::network;
 use crate::plan::Plan;
 use crate::setup::Command;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
-use rustix::fd::OwnedFd;
+use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::io::Errno;
-use rustix::process::chdir;
+use rustix::process::{chdir, getpid};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -118,6 +121,26 @@ impl Program {
         let pid = rustix::process::Pid::from_raw(pid);
         let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::empty());
         Err(why)
+    }
+
+    /// Starts it in a session of its own at this terminal, where it can be stopped by what is typed: a
+    /// process of ours leads the session, and the program dies with it. `prepare` makes the program's
+    /// process group the terminal's.
+    ///
+    /// # Errors
+    /// [`NotStarted`]; there is no process then.
+    pub fn start_at(
+        &self,
+        terminal: BorrowedFd<'_>,
+        prepare: &mut dyn FnMut() -> Result<(), Errno>,
+    ) -> Result<Led, NotStarted> {
+        led(terminal, &mut || {
+            let leader = getpid();
+            self.start(&mut || {
+                die_with(leader)?;
+                prepare()
+            })
+        })
     }
 }
 

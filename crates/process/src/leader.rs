@@ -4,12 +4,17 @@
 //! that for its jobs, pid 1 for the sandbox's own command, and this process for one that entered.
 
 use crate::command::{Streams, Surroundings, become_command, die_with};
+use crate::guest::NotStarted;
 use crate::image::Image;
 use crate::kernel;
 use crate::live::shell_code;
 use crate::message::{Report, tell};
-use rustix::fd::{AsFd, BorrowedFd};
-use rustix::process::{Pid, WaitOptions, getpid, ioctl_tiocsctty, setsid, waitpid};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::io::{Errno, read, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Pid, Signal, WaitOptions, getpid, ioctl_tiocsctty, kill_process, setsid, waitpid,
+};
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -72,15 +77,107 @@ fn begin(
 
 /// Waits for the command's end; tells of its stops.
 fn watch(pid: i32, job: u32, control: BorrowedFd<'_>) -> u8 {
+    wait_for(pid, |signal| {
+        let _ = tell(control, &Report::Stopped { job, signal });
+    })
+}
+
+/// Waits for a command's end, as a shell reports it; hears of its stops.
+fn wait_for(pid: i32, mut stopped: impl FnMut(i32)) -> u8 {
     loop {
         let Ok(Some((_, status))) = waitpid(Pid::from_raw(pid), WaitOptions::UNTRACED) else {
             return 125;
         };
         match status.stopping_signal() {
-            Some(signal) => drop(tell(control, &Report::Stopped { job, signal })),
+            Some(signal) => stopped(signal),
             None => return shell_code(status),
         }
     }
+}
+
+/// A command of a guest, and the process that leads its session: that one stops when the command does,
+/// goes on when it is told to, and ends as the command ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Led {
+    /// The process that pid 1 waits for.
+    pub leader: i32,
+    /// The command, and its process group.
+    pub command: i32,
+}
+
+/// What pid 1 is told: which of three it is, and the number of the process or the error.
+type Word = [i32; 2];
+
+/// Has a process lead a session at this terminal, and start the command in it. Pid 1 of a guest watches
+/// over nothing itself: to the kernel its children are orphans, wherever they belong.
+pub(crate) fn led(
+    terminal: BorrowedFd<'_>,
+    start: &mut dyn FnMut() -> Result<i32, NotStarted>,
+) -> Result<Led, NotStarted> {
+    let (hear, say) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+    let leader = match kernel::fork() {
+        Ok(0) => stand_in(terminal, start, say),
+        Ok(pid) => pid,
+        Err(error) => return Err(failed(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))),
+    };
+    drop(say);
+    let error = match word(&hear) {
+        [0, command] => return Ok(Led { leader, command }),
+        [1, errno] => NotStarted::Folder(errno),
+        [_, errno] => NotStarted::Exec(errno),
+    };
+    let _ = waitpid(Pid::from_raw(leader), WaitOptions::empty());
+    Err(error)
+}
+
+fn failed(errno: Errno) -> NotStarted {
+    NotStarted::Exec(errno.raw_os_error())
+}
+
+/// The word of a leader; one that has ended without a word has started nothing.
+fn word(hear: &OwnedFd) -> Word {
+    let mut bytes = [0; size_of::<Word>()];
+    loop {
+        match read(hear, &mut bytes) {
+            // A pipe passes so few bytes whole.
+            Ok(length) if length == bytes.len() => break,
+            Err(Errno::INTR) => {}
+            _ => return [2, Errno::IO.raw_os_error()],
+        }
+    }
+    let number = |at: usize| {
+        let bytes = bytes.get(at..at + 4).and_then(|b| b.try_into().ok());
+        bytes.map_or(libc::EIO, i32::from_ne_bytes)
+    };
+    [number(0), number(4)]
+}
+
+/// Leads the session, in a copy of pid 1.
+fn stand_in(
+    terminal: BorrowedFd<'_>,
+    start: &mut dyn FnMut() -> Result<i32, NotStarted>,
+    say: OwnedFd,
+) -> ! {
+    // The command takes the terminal for its own group from a group that has not got it.
+    kernel::ignore_signal(libc::SIGTTOU);
+    let session = setsid().and_then(|_| ioctl_tiocsctty(terminal));
+    let started = session.map_err(failed).and_then(|()| start());
+    let word: Word = match started {
+        Ok(pid) => [0, pid],
+        Err(NotStarted::Folder(errno)) => [1, errno],
+        Err(NotStarted::Exec(errno)) => [2, errno],
+    };
+    let bytes: Vec<u8> = word.iter().flat_map(|n| n.to_ne_bytes()).collect();
+    let _ = write(&say, &bytes);
+    // Neither the channel nor another command's pipe stays open because of this process.
+    kernel::close_all_but([]);
+    let Ok(pid) = started else {
+        kernel::exit_now(127)
+    };
+    let code = wait_for(pid, |_| {
+        let _ = kill_process(getpid(), Signal::STOP);
+    });
+    kernel::exit_now(code.into())
 }
 
 impl<'a> Streams<'a> {

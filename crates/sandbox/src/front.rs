@@ -49,6 +49,10 @@ impl Front {
         if let Some(terminal) = &mut self.terminal {
             let input = ready.len() > 1 && ready.last() == Some(&true);
             terminal.pump(input);
+            if terminal.has_changed() {
+                // As where its size has changed: another kernel hears of neither.
+                let _ = tell(SIGWINCH);
+            }
         }
     }
 

@@ -100,11 +100,6 @@ impl Supervisor {
                 self.writing = true;
                 self.guard.ledger().start_writer()?;
             }
-            if wall.is_some_and(|wall| elapsed >= wall) && !self.reached {
-                self.reached = true;
-                self.limit(LimitKind::Wall, nanoseconds(elapsed));
-                self.running.kill();
-            }
             let next = match (self.writing, wall) {
                 (false, Some(wall)) => Some(wall.min(SHORT).saturating_sub(elapsed)),
                 (false, None) => Some(SHORT.saturating_sub(elapsed)),
@@ -115,6 +110,13 @@ impl Supervisor {
             let asking = self.asks.as_ref().and_then(Asks::patience);
             let next = next.into_iter().chain(patience).chain(asking).min();
             let ready = self.wait(next)?;
+            // Before the news: whoever keeps the time for a supervisor that was stopped has ended the run.
+            let elapsed = self.started.elapsed();
+            if wall.is_some_and(|wall| elapsed >= wall) && !self.reached {
+                self.reached = true;
+                self.limit(LimitKind::Wall, nanoseconds(elapsed));
+                self.running.kill();
+            }
             if let Some(front) = &mut self.front {
                 let running = &mut self.running;
                 front.serve(&ready.front, |signal| running.signal(OWN, signal));
@@ -244,7 +246,14 @@ impl Supervisor {
                 self.reached |= matches!(kind, LimitKind::Memory | LimitKind::Disk);
                 self.limit(kind, observed);
             }
-            News::Seen(act) => self.guard.note(*act, happened()),
+            News::Seen(mut act) => {
+                if let Act::Caller { host, address, .. } = &mut *act
+                    && let Some(gate) = &self.gate
+                {
+                    *host = Text::from(&gate.host_of(*address));
+                }
+                self.guard.note(*act, happened());
+            }
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
         }
@@ -266,7 +275,8 @@ impl Supervisor {
         };
         self.guard.submit(Act::Limit {
             kind,
-            limit: limit.unwrap_or(0),
+            // A machine has its memory, whether the policy says how much or not.
+            limit: limit.unwrap_or(observed),
             observed,
         });
     }

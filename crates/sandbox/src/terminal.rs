@@ -56,6 +56,8 @@ pub(crate) struct Terminal {
     carrying: bool,
     /// Whether the run was started in the background and has not been in the foreground yet.
     background: bool,
+    /// Whether the sandbox's terminal was given other modes, which nobody was told yet.
+    changed: bool,
     /// Whether input is carried over from the start (stdin is the terminal) or only once a
     /// program inside asks for single keys (a pager at the end of a pipe).
     eager: bool,
@@ -95,6 +97,7 @@ impl Terminal {
             outer,
             carrying: false,
             background: !shape.foreground,
+            changed: false,
             eager: shape.streams[0],
             shared: shape.streams.contains(&false),
             pending: Vec::new(),
@@ -119,7 +122,7 @@ impl Terminal {
             if std::mem::take(&mut self.background) && self.eager {
                 // At the start the modes may have been those of the shell's own prompt.
                 let inside = modes_inside(modes.clone(), self.shared);
-                let _ = tcsetattr(&self.master, OptionalActions::Now, &inside);
+                self.changed = tcsetattr(&self.master, OptionalActions::Now, &inside).is_ok();
             }
             self.saved = modes;
         }
@@ -146,6 +149,11 @@ impl Terminal {
             self.carry();
         }
         self.resize();
+    }
+
+    /// Whether the sandbox's terminal was given other modes since the last call.
+    pub(crate) fn has_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
     }
 
     /// Whether a program inside reads single keys.
@@ -209,6 +217,10 @@ impl Terminal {
         }
         if self.keys.is_none() {
             self.show(64 * 1024);
+            // Where the programs are another kernel's, their wish may come behind what they show.
+            if !self.carrying && !self.eager && self.open && self.wants_keys() {
+                self.carry();
+            }
         }
     }
 
@@ -269,9 +281,6 @@ impl Terminal {
                 // EIO: pid 1, which keeps the other side open, is gone.
                 Err(_) => self.open = false,
             }
-        }
-        if shown > 0 && !self.carrying && !self.eager && self.wants_keys() {
-            self.carry();
         }
     }
 

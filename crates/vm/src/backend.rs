@@ -14,7 +14,7 @@ use crate::setting::{self, Place};
 use crate::shape::MachineShape;
 use crate::source::{STARTED_ANEW, Source};
 use crate::start::{Behind, Start, Wires};
-use crate::stdio::{self, Between};
+use crate::stdio::{Between, Streams};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Modes, Setting, Share};
@@ -134,7 +134,7 @@ impl Prepared for Waiting {
             rustix::process::umask(umask);
             exec(OWN, command, umask.bits())
         });
-        let streams = streams_of(launch, self.terminal.as_ref()).map_err(fault("the streams"))?;
+        let streams = streams_of(launch, self.terminal.as_ref());
         Ok(Box::new(Pending {
             monitor,
             wires,
@@ -179,10 +179,7 @@ impl Waiting {
 }
 
 /// The files of the command's streams.
-fn streams_of(
-    launch: &Launch<'_>,
-    terminal: Option<&TerminalShape>,
-) -> io::Result<[Option<Ends>; 3]> {
+fn streams_of(launch: &Launch<'_>, terminal: Option<&TerminalShape>) -> Streams {
     let own = [
         rustix::stdio::stdin(),
         rustix::stdio::stdout(),
@@ -196,7 +193,7 @@ fn streams_of(
             false => given.or(*stream),
         };
     }
-    stdio::ends(streams)
+    Streams::of(streams)
 }
 
 struct Pending {
@@ -285,7 +282,7 @@ struct Session {
     between: Option<Between>,
     terminal: Option<TerminalShape>,
     command: Option<Exec>,
-    streams: [Option<Ends>; 3],
+    streams: Streams,
 }
 
 impl Session {
@@ -308,6 +305,7 @@ impl Session {
         } = started;
         let memory = start.machine.memory;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
+        vm.processes = self.setting.bounds.processes.unwrap_or_default();
         host::serve(wires.channel, counter, inside, Some(self.setting))
             .map_err(fault("the channel"))?;
         vm.hold = Some(hold);
@@ -331,7 +329,7 @@ impl Session {
         let streams = self.streams;
         let order = match self.command {
             _ if again => Some(Order::Attach {
-                streams,
+                streams: streams.apart(),
                 terminal: at_terminal.map(|(ends, of)| (ends, of.size.into(), of.streams)),
             }),
             Some(mut exec) => {

@@ -97,7 +97,7 @@ impl DiskMachine {
         };
         let order = Order::Exec {
             exec: Box::new(exec(job, &command, 0o022)),
-            streams: [Some(Ends::source(stdin)), Some(Ends::sink(stdout)), None],
+            streams: [Some(Ends::source(stdin)), Some(Ends::sink(stdout)), None].into(),
             terminal: None,
         };
         let given = self.vm.desk.order(order);

@@ -5,6 +5,7 @@
 use crate::orders::{Counter, Order, Told, hear};
 use crate::relay::Datagrams;
 use crate::setting::now;
+use crate::stdio::{Streams, make_plain};
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{
     Attach, Exec, Executed, Open, Setting, Size, Stream, ToGuest, ToHost,
@@ -28,6 +29,8 @@ const DATAGRAMS: u32 = 1 << 16;
 const WORDS: usize = 256;
 /// See [`WORDS`]; in bytes.
 const BYTES: usize = 16 * 1024;
+/// What is kept of a program's name, in bytes: as long as the kernel's are.
+const NAME: usize = 15;
 /// What is kept of a text that is shown, in characters.
 const SHOWN: usize = 256;
 /// Stages of a start.
@@ -48,12 +51,15 @@ struct Host {
     datagrams: Datagrams,
     /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
-    /// What it may still say once: that it waits, that it is complete, that something was not written.
-    awaited: [bool; 3],
+    /// What it may still say once: that it waits, that it is complete, that something was not written,
+    /// that there are too many processes.
+    awaited: [bool; 4],
     /// Whether it was told to fall silent.
     holding: bool,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
+    /// The guest's side of the terminals of commands whose stdin is something else.
+    sides: HashMap<u32, OwnedFd>,
     /// Ends that wait until everything before them has been passed on.
     ended: Vec<(u32, u8)>,
     done: bool,
@@ -72,10 +78,11 @@ impl Host {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
-            awaited: [true, setting.is_some(), true],
+            awaited: [true, setting.is_some(), true, true],
             setting: setting.map(Box::new),
             holding: false,
             streams: HashMap::new(),
+            sides: HashMap::new(),
             ended: Vec::new(),
             done: false,
         })
@@ -123,17 +130,16 @@ impl Host {
     /// Opens the streams of a command: what the guest is told of them, and the files to give them when it
     /// knows.
     fn open(
-        streams: [Option<Ends>; 3],
+        &mut self,
+        job: u32,
+        streams: Streams,
         terminal: Option<(Ends, [bool; 3])>,
         line: &mut Line,
     ) -> Opened {
         let mut opened = Opened::default();
         let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
-        for ((ends, is_terminal), stream) in streams
-            .into_iter()
-            .zip(at_terminal)
-            .zip(&mut opened.streams)
-        {
+        let files = streams.ends.into_iter().zip(at_terminal);
+        for ((ends, is_terminal), stream) in files.zip(&mut opened.streams) {
             *stream = match ends {
                 _ if is_terminal => Stream::Terminal,
                 None => Stream::Null,
@@ -146,9 +152,16 @@ impl Host {
                 },
             };
         }
+        if streams.joined && !at_terminal[2] {
+            opened.streams[2] = opened.streams[1];
+        }
         if let Some((ends, _)) = terminal
             && let Some(id) = line.open_later(&Open::Stdio)
         {
+            let side = ends.sink.as_ref().map(OwnedFd::try_clone);
+            if let Some(Ok(side)) = side.filter(|_| !at_terminal[0]) {
+                self.sides.insert(job, side);
+            }
             opened.attached.push((id, ends));
             opened.terminal = Some(id);
         }
@@ -168,28 +181,28 @@ impl Host {
     fn start(
         &mut self,
         mut exec: Exec,
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         terminal: Option<(Ends, [bool; 3])>,
         line: &mut Line,
     ) {
-        let opened = Self::open(streams, terminal, line);
+        let job = exec.job;
+        let opened = self.open(job, streams, terminal, line);
         exec.streams = opened.streams;
         if let Some(id) = opened.terminal {
             exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
         }
-        let job = exec.job;
         self.tell(job, &ToGuest::Exec(Box::new(exec)), opened.attached, line);
     }
 
     fn attach(
         &mut self,
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         terminal: Option<(Ends, Size, [bool; 3])>,
         line: &mut Line,
     ) {
         let size = terminal.as_ref().map(|(_, size, _)| *size);
         let terminal = terminal.map(|(ends, _, of)| (ends, of));
-        let opened = Self::open(streams, terminal, line);
+        let opened = self.open(OWN, streams, terminal, line);
         let to = Attach {
             job: OWN,
             streams: opened.streams,
@@ -198,9 +211,14 @@ impl Host {
         self.tell(OWN, &ToGuest::Attach(to), opened.attached, line);
     }
 
+    fn forget(&mut self, job: u32) {
+        self.streams.remove(&job);
+        self.sides.remove(&job);
+    }
+
     /// Tells of the ends of commands whose last words have been passed on.
     fn tell_of_ends(&mut self, line: &Line) {
-        let streams = &mut self.streams;
+        let (streams, sides) = (&mut self.streams, &mut self.sides);
         let counter = &self.counter;
         self.ended.retain(|(job, code)| {
             let own = streams.get(job).map(Vec::as_slice).unwrap_or_default();
@@ -208,6 +226,7 @@ impl Host {
                 return true;
             }
             streams.remove(job);
+            sides.remove(job);
             counter.tell(Told::Ended {
                 job: *job,
                 code: *code,
@@ -269,6 +288,15 @@ impl Handler for Host {
             ToHost::Held if take(&mut self.holding) => Told::Held,
             ToHost::Held => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
+            ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,
+            ToHost::TooManyProcesses => return turn(),
+            // Before what was said behind it is shown, and whoever shows it looks.
+            ToHost::Keys { job, wanted } => {
+                if let Some(side) = self.sides.get(&job) {
+                    make_plain(side, wanted)?;
+                }
+                Told::Keys
+            }
             ToHost::Pong(_) => return Ok(()),
             // What is not there can neither fail to start nor stop nor end.
             ToHost::NoFolder { job, .. }
@@ -280,11 +308,11 @@ impl Handler for Host {
                 return turn();
             }
             ToHost::NoFolder { job, errno } => {
-                self.streams.remove(&job);
+                self.forget(job);
                 Told::NoFolder { job, errno }
             }
             ToHost::ExecFailed { job, errno } => {
-                self.streams.remove(&job);
+                self.forget(job);
                 Told::ExecFailed { job, errno }
             }
             ToHost::Stopped { job, signal } => Told::Stopped { job, signal },
@@ -297,6 +325,11 @@ impl Handler for Host {
             ToHost::Executed(mut executed) => {
                 cut(&mut executed);
                 Told::Executed(executed)
+            }
+            ToHost::Called { mut by, to } => {
+                by.name.truncate(NAME);
+                by.name.shrink_to_fit();
+                Told::Called(by, to)
             }
             ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
             ToHost::Unwritten { .. } => return turn(),
@@ -317,7 +350,7 @@ impl Handler for Host {
     }
 
     fn opened(&mut self, _: u32, open: &[u8], _: &mut Line) -> Result<Opening, Fault> {
-        let Open::Outward { to, .. } = Mux::decode(open, Kind::Open)? else {
+        let Open::Outward { to } = Mux::decode(open, Kind::Open)? else {
             return Ok(Opening::Refused);
         };
         let socket = self.inside.connect_to(SocketAddr::V4(to));

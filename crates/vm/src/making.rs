@@ -11,6 +11,7 @@ use crate::orders::{Order, Told};
 use crate::running::{Vm, exec};
 use crate::shape::MachineShape;
 use crate::start::{Behind, Start};
+use crate::stdio::Streams;
 use crate::template::Template;
 use bailiwick_channel::schema::ToGuest;
 use bailiwick_event::Failure;
@@ -100,7 +101,7 @@ fn keep(start: &Start, template: &Template, state: &File) -> Result<(), Failure>
         };
         let order = Order::Exec {
             exec: Box::new(exec(job, &command, 0o022)),
-            streams: [const { None }; 3],
+            streams: Streams::default(),
             terminal: None,
         };
         vm.desk.order(order).map_err(channel)?;

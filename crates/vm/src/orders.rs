@@ -1,11 +1,13 @@
 //! What passes between the supervisor and the thread that serves a machine's channel: orders one way,
 //! what became of them the other. Each way has a descriptor that is readable when there is something.
 
+use crate::stdio::Streams;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Size, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Program, Size, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -21,7 +23,7 @@ pub(crate) enum Order {
     /// Start a command with these files as its streams; none is `/dev/null`.
     Exec {
         exec: Box<Exec>,
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         /// The command's terminal outside, and which of the streams it is.
         terminal: Option<(Ends, [bool; 3])>,
     },
@@ -29,7 +31,7 @@ pub(crate) enum Order {
     Send(ToGuest),
     /// Have the streams of the session's own command, which runs, lead here.
     Attach {
-        streams: [Option<Ends>; 3],
+        streams: Streams,
         /// Its terminal, the size of that, and which of the streams it is.
         terminal: Option<(Ends, Size, [bool; 3])>,
     },
@@ -79,10 +81,16 @@ pub(crate) enum Told {
     Unwritten(i32),
     /// A program was executed.
     Executed(Box<Executed>),
+    /// A program opened a connection.
+    Called(Program, SocketAddrV4),
     /// So many executions were not told.
     Lost(u64),
     /// The guest's kernel has ended a command because memory ran out.
     OutOfMemory,
+    /// There are as many processes in the guest as there may be.
+    TooManyProcesses,
+    /// Whether a command reads single keys is another than before.
+    Keys,
     /// The channel is over.
     Over(String),
 }

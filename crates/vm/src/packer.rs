@@ -222,7 +222,8 @@ impl Packer {
                 Some(Ends::source(self.packed)),
                 None,
                 Some(Ends::sink(error)),
-            ],
+            ]
+            .into(),
             terminal: None,
         };
         let channel = |error| Failure::fault(format!("the channel: {error}"));

@@ -6,9 +6,9 @@ use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::save::Savable;
-use crate::stdio::{ends, make_plain, size_of};
+use crate::stdio::{Streams, make_plain, modes_given, size_of};
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Modes, Stream, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Modes, Program, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_process::guest::open_terminal;
@@ -22,7 +22,7 @@ use signal_hook::consts::signal::{SIGKILL, SIGWINCH};
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,8 @@ pub(crate) struct Vm {
     pub(crate) terminals: HashMap<u32, OwnedFd>,
     /// The machine's memory, in bytes.
     pub(crate) memory: u64,
+    /// The processes that its commands may have.
+    pub(crate) processes: u64,
     /// How the machine's own command ended.
     pub(crate) code: Option<u8>,
     /// Why not all that was written to the host's files arrived there.
@@ -145,6 +147,7 @@ impl Vm {
             both,
             terminals: HashMap::new(),
             memory,
+            processes: 0,
             code: None,
             unwritten: None,
             killed: false,
@@ -193,7 +196,7 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) => News::Quiet,
+            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => News::Quiet,
             Told::NoFolder { job, errno } => News::NoFolder { job, errno },
             Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
             Told::Stopped { job, signal } => News::Stopped { job, signal },
@@ -209,13 +212,19 @@ impl Vm {
                 News::Ended { job, code }
             }
             Told::Executed(executed) => News::Seen(Box::new(seen(*executed))),
+            Told::Called(by, to) => News::Seen(Box::new(called(by, to))),
             Told::Lost(lost) => News::Lost(lost),
             Told::Unwritten(errno) => {
                 self.unwritten = Some(errno);
                 News::Quiet
             }
             // What was seen is all that there is.
-            Told::OutOfMemory => News::Limit(LimitKind::Memory, self.memory),
+            Told::OutOfMemory if self.killed => News::Quiet,
+            Told::OutOfMemory => {
+                self.kill();
+                News::Limit(LimitKind::Memory, self.memory)
+            }
+            Told::TooManyProcesses => News::Limit(LimitKind::Processes, self.processes),
             Told::Over(_) if self.killed => News::Quiet,
             Told::Over(why) => self.over(&why),
             Told::Failed { what, errno } => {
@@ -247,6 +256,17 @@ fn seen(executed: Executed) -> Act {
         executable: text(executed.path),
         argv: executed.argv.into_iter().map(text).collect(),
         cwd: text(executed.cwd),
+    }
+}
+
+/// What the guest says of a connection's program, as a row.
+fn called(by: Program, to: SocketAddrV4) -> Act {
+    Act::Caller {
+        pid: by.pid,
+        program: Text::from(OsString::from_vec(by.name).as_os_str()),
+        host: Text::from(to.ip().to_string()),
+        address: (*to.ip()).into(),
+        port: to.port(),
     }
 }
 
@@ -297,7 +317,7 @@ impl Running for Vm {
 
     fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         let mut told = exec(entry.job, &entry.command, entry.umask);
-        let mut streams = ends(entry.streams.map(Some))?;
+        let mut streams = Streams::of(entry.streams.map(Some));
         let mut terminal = None;
         let of = entry.streams.map(|stream| entry.terminal && isatty(stream));
         if let Some(at) = of.iter().position(|is| *is) {
@@ -310,7 +330,7 @@ impl Running for Vm {
             ));
             make_plain(&slave, of[0])?;
             self.terminals.insert(entry.job, slave.try_clone()?);
-            for (stream, is) in streams.iter_mut().zip(of) {
+            for (stream, is) in streams.ends.iter_mut().zip(of) {
                 if is {
                     *stream = None;
                 }
@@ -330,6 +350,10 @@ impl Running for Vm {
 
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {
         if signal == SIGWINCH {
+            if let Some(modes) = self.terminals.get(&job).and_then(modes_given) {
+                self.desk
+                    .order(Order::Send(ToGuest::Modes { job, modes }))?;
+            }
             let size = self.terminals.get(&job).and_then(size_of);
             let resize = size.map(|size| ToGuest::Resize { job, size });
             return resize.map_or(Ok(()), |resize| self.desk.order(Order::Send(resize)));

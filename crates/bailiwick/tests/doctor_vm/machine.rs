@@ -1,10 +1,9 @@
 //! Machines of tests.
 
 use crate::row::{Row, only};
-use crate::support::{Sandbox, binary};
+use crate::support::{Backend, Sandbox, binary};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// The guest's binary, where a machine has it.
@@ -25,31 +24,11 @@ pub(crate) fn guest() -> PathBuf {
         .unwrap_or_default()
 }
 
-/// Whether machines can be started here.
-pub(crate) fn are_here() -> bool {
-    let listed = Command::new(binary())
-        .args(["image", "list", "--json"])
-        .output();
-    let has_image = listed.is_ok_and(|listed| {
-        String::from_utf8_lossy(&listed.stdout)
-            .lines()
-            .any(|line| line.contains("\"name\":\"code\""))
-    });
-    has_image && guest().is_file() && Path::new("/usr/bin/qemu-system-x86_64").exists()
-}
-
 /// A machine to be, under this policy.
 pub(crate) fn machine(policy: &str) -> Sandbox {
-    let sandbox = Sandbox::new()
+    Sandbox::on(Backend::Vm)
         .policy(&format!("extends = [\"default\"]\n{policy}"))
-        .option("--backend")
-        .option("vm")
-        .host_env("PATH", "/usr/local/bin:/usr/bin:/bin")
-        .within(Duration::from_secs(240));
-    match std::env::var_os("BAILIWICK_GUEST") {
-        Some(given) => sandbox.host_env("BAILIWICK_GUEST", given),
-        None => sandbox,
-    }
+        .within(Duration::from_secs(240))
 }
 
 /// Runs a line of shell in a machine, in which `$CHECK` runs this check; what the check found.

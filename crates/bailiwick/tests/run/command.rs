@@ -17,6 +17,35 @@ on_every_backend! {
     the_last_line_can_be_json,
     streams_can_be_opened_again_by_name,
     a_stream_that_is_in_no_file_system_is_a_stream,
+    two_streams_that_are_one_keep_their_order,
+}
+
+fn two_streams_that_are_one_keep_their_order(on: Backend) {
+    let script = "say='for n in $(seq 100); do echo out $n; echo aside $n >&2; done'
+        \"$B\" run -c \"$say\" > both 2>&1
+        \"$B\" run -c \"$say\" 2>&1 | cat > piped
+        echo before > added
+        \"$B\" run -c \"$say\" >> added 2>&1
+        \"$B\" run --name box -c 'echo up; cat' < keep > said &
+        exec 3> keep
+        while ! grep -q up said; do sleep 0.05; done
+        \"$B\" exec box -c \"$say\" > entered 2>&1
+        exec 3>&-; wait; rm keep said";
+    let sandbox = Sandbox::on(on);
+    sandbox.host("mkfifo keep");
+    let shell = sandbox.shell(script).output().unwrap();
+    let complaints = String::from_utf8_lossy(&shell.stderr);
+    let line = |n| format!("out {n}\naside {n}\n");
+    let expected: String = (1..=100).map(line).collect();
+    for (name, before) in [
+        ("both", ""),
+        ("piped", ""),
+        ("added", "before\n"),
+        ("entered", ""),
+    ] {
+        let said = std::fs::read_to_string(sandbox.workspace().join(name)).unwrap();
+        assert_eq!(said, format!("{before}{expected}"), "{name}: {complaints}");
+    }
 }
 
 fn the_exit_code_is_the_commands_own(on: Backend) {

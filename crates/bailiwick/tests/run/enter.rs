@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 on_every_backend! {
     a_command_enters_with_its_streams_folder_and_exit_code,
-    a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits: "what is over a machine's memory ends one process there, and not the run",
+    a_program_that_stops_everything_neither_holds_the_sandbox_nor_gets_round_its_limits: "pid 1 of a guest waits for a command that is stopped before it is executed",
     a_stream_that_the_caller_closed_is_the_null_device,
     both_see_the_same_processes_files_and_network,
     what_the_policy_refuses_is_refused_recorded_and_said,

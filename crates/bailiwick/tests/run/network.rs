@@ -21,6 +21,7 @@ on_every_backend! {
     a_public_name_with_a_private_address_is_refused,
     a_client_that_does_not_connect_its_udp_socket_gets_its_answers,
     the_name_of_a_tls_server_cannot_be_sent_late,
+    a_port_that_nobody_listens_at_breaks_the_connection_off,
 }
 
 /// A server of the host: answers every connection with a fixed HTTP response, and remembers what
@@ -395,6 +396,25 @@ for server in ['198.18.0.1', '8.8.8.8', 'OTHER']:
         .exec(["python3", "-c", &script.replace("OTHER", other)])
         .success()
         .stdout_is("1234 True 53\n".repeat(3).as_str());
+}
+
+fn a_port_that_nobody_listens_at_breaks_the_connection_off(on: Backend) {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let hosts = format!("\"closed.test\" = \"127.0.0.1:{port}\"");
+    // Every address answers; that a server does not is known behind that.
+    let script = "
+import socket
+s = socket.create_connection(('closed.test', 80), 10)
+try: print('said', s.recv(10))
+except ConnectionResetError: print('reset')
+";
+    Sandbox::on(on)
+        .policy(&policy("", &hosts))
+        .exec(["python3", "-c", script])
+        .success()
+        .stdout_is("reset\n");
 }
 
 fn the_name_of_a_tls_server_cannot_be_sent_late(on: Backend) {

@@ -7,8 +7,8 @@ on_every_backend! {
     no_file_leads_git_to_an_unprotected_repository,
     no_folder_becomes_a_repository_with_a_harmful_configuration,
     hooks_are_kept_out_of_every_repository,
-    a_submodule_is_added_as_outside: "a file that the broker holds back is not there when 9p sets its owner by its name",
-    a_repository_is_copied_and_a_harmful_one_is_told: "a file that the broker holds back is not there when 9p sets its owner by its name",
+    a_submodule_is_added_as_outside,
+    a_repository_is_copied_and_a_harmful_one_is_told,
     a_call_that_had_to_wait_is_decided_when_it_is_done,
 }
 

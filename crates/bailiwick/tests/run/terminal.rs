@@ -13,20 +13,21 @@ use std::time::{Duration, Instant};
 on_every_backend! {
     an_interactive_shell_has_job_control_and_its_exit_code_comes_out,
     a_shell_that_enters_a_run_has_job_control,
-    a_command_that_entered_is_stopped_and_goes_on_with_its_client: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
-    a_sandbox_that_used_up_its_terminals_does_not_get_the_callers: "the guest's programs may open as many terminals as there is memory for",
+    a_command_that_entered_is_stopped_and_goes_on_with_its_client,
+    a_sandbox_that_used_up_its_terminals_does_not_get_the_callers: "that there is no terminal left is told as a command that cannot be executed",
     a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_terminal,
     ctrl_c_reaches_the_command,
-    ctrl_z_stops_the_run_and_fg_goes_on: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
+    ctrl_z_stops_the_run_and_fg_goes_on,
     a_new_window_size_reaches_the_command,
     the_python_prompt_edits_lines,
     vim_edits_a_file_and_the_screen_is_restored: "the image has no vim",
-    a_pager_at_the_end_of_a_pipe_takes_keys: "the modes of the guest's terminal are not told to the caller's",
+    a_pager_at_the_end_of_a_pipe_takes_keys,
+    a_pager_that_enters_a_run_takes_keys,
     what_a_terminal_shows_counts_as_output,
     a_stream_that_is_no_terminal_stays_none,
-    without_a_terminal_stream_there_is_no_terminal_at_all: "a stop that is typed is ignored: in the guest the command's process group is an orphan",
+    without_a_terminal_stream_there_is_no_terminal_at_all,
     no_descriptor_of_the_callers_terminal_is_inside,
-    a_run_that_is_brought_to_the_foreground_gets_the_keys: "where the machine is up before that, the terminal stays as it was",
+    a_run_that_is_brought_to_the_foreground_gets_the_keys,
 }
 
 /// A shell at a terminal, with somebody who types and reads.
@@ -105,7 +106,7 @@ impl Person {
     /// Waits until this text comes, behind what was waited for before.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             let seen = self.seen.lock().unwrap().clone();
             if let Some(at) = seen[self.read..].find(text) {
@@ -245,10 +246,10 @@ fn a_caller_whose_process_group_lies_outside_of_its_pid_namespace_has_the_termin
         false => "--user --map-current-user",
     };
     person.types(&format!(
-        "unshare {user} --pid --fork --mount-proc $B run -c 'echo up $PPID; read a; echo got-$a'\n"
+        "unshare {user} --pid --fork --mount-proc $B run -c 'echo u\"\"p; read a; echo got-$a'\n"
     ));
     person
-        .sees("up 1")
+        .sees("up\r\n")
         .types("keys\n")
         .sees("got-keys")
         .sees("outer> ");
@@ -323,6 +324,22 @@ fn vim_edits_a_file_and_the_screen_is_restored(on: Backend) {
 fn a_pager_at_the_end_of_a_pipe_takes_keys(on: Backend) {
     let mut person = Person::sits_down(Sandbox::on(on));
     person.types("seq 1000 | $B run -- less\n").sees("23");
+    person.types(" ").sees("45");
+    person.types("q").sees("outer> ");
+    // Inside, and in a run that is entered.
+    person
+        .types("$B run -- sh -c 'seq 1000 | less'\n")
+        .sees("23");
+    person.types(" ").sees("45");
+    person.types("q").sees("outer> ");
+}
+
+fn a_pager_that_enters_a_run_takes_keys(on: Backend) {
+    let sandbox = Sandbox::on(on);
+    let words = ["run", "--name", "box", "-c", "echo up; cat"];
+    let _run = Background::start(&sandbox, words, "up");
+    let mut person = Person::sits_down(sandbox);
+    person.types("seq 1000 | $B exec box -- less\n").sees("23");
     person.types(" ").sees("45");
     person.types("q").sees("outer> ");
 }

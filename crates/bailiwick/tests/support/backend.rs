@@ -5,6 +5,7 @@ use super::Scratch;
 use std::ffi::OsString;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// How the sandboxes of a test are isolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,14 @@ esac
 const SYSTEM: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 impl Backend {
+    /// How long a run may take at the most: a machine that is translated beside others takes its time.
+    pub(super) fn patience(self) -> Duration {
+        match self {
+            Self::Process => Duration::from_secs(60),
+            Self::Vm => Duration::from_secs(180),
+        }
+    }
+
     /// The program that a test calls.
     pub(super) fn binary(self, scratch: &Scratch) -> OsString {
         match self {

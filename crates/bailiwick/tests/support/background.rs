@@ -63,7 +63,7 @@ impl Background {
     #[track_caller]
     pub(crate) fn ends(&mut self) -> Option<i32> {
         self.input = None;
-        let deadline = Instant::now() + Duration::from_secs(20);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while Instant::now() < deadline {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.code();

@@ -28,6 +28,7 @@ mod scratch;
 mod server;
 mod stopping;
 mod traces;
+mod trial;
 
 pub(crate) use authority::Authority;
 pub(crate) use backend::{Backend, Shared};
@@ -41,6 +42,7 @@ pub(crate) use scratch::Scratch;
 pub(crate) use server::Server;
 pub(crate) use stopping::{Stopped, children, kill_children, places, places_in};
 pub(crate) use traces::Traces;
+pub(crate) use trial::trial;
 
 /// The binary under test: the one that was built with the tests, or a copy of it that another
 /// user can reach.

@@ -44,7 +44,7 @@ impl Sandbox {
             environment: Vec::new(),
             home: None,
             stdin: Vec::new(),
-            limit: Duration::from_secs(60),
+            limit: backend.patience(),
             bare: false,
         }
     }

@@ -30,6 +30,7 @@ mod installing;
 mod npm;
 #[path = "../clients/pip.rs"]
 mod pip;
+mod reports;
 
 #[path = "../run/bodies.rs"]
 mod bodies;
@@ -64,18 +65,20 @@ mod terminal;
 #[path = "../run/within_tls.rs"]
 mod within_tls;
 
-use libtest_mimic::{Arguments, Failed, Trial};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use support::{Backend, Shared};
+use libtest_mimic::{Arguments, Trial};
+use support::{Backend, Shared, trial};
 
-/// Every promise that is tried here.
-const ALL: [(&str, &[Shared]); 21] = [
+/// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
+/// at the end.
+const ALL: [(&str, &[Shared]); 22] = [
+    ("within_tls", within_tls::SHARED),
+    ("npm", npm::SHARED),
+    ("pip", pip::SHARED),
+    ("network", network::SHARED),
+    ("repositories", repositories::SHARED),
     ("apt", apt::SHARED),
     ("git", git::SHARED),
     ("installing", installing::SHARED),
-    ("npm", npm::SHARED),
-    ("pip", pip::SHARED),
     ("bodies", bodies::SHARED),
     ("command", command::SHARED),
     ("dns", dns::SHARED),
@@ -84,14 +87,12 @@ const ALL: [(&str, &[Shared]); 21] = [
     ("inspect", inspect::SHARED),
     ("limits", limits::SHARED),
     ("models", models::SHARED),
-    ("network", network::SHARED),
     ("record", record::SHARED),
-    ("repositories", repositories::SHARED),
+    ("reports", reports::SHARED),
     ("rules_held", rules_held::SHARED),
     ("rules_live", rules_live::SHARED),
     ("secrets", secrets::SHARED),
     ("terminal", terminal::SHARED),
-    ("within_tls", within_tls::SHARED),
 ];
 
 /// Machines at one time: each translates for a processor of the host.
@@ -102,24 +103,15 @@ fn main() {
     arguments.test_threads = arguments.test_threads.or(Some(AT_ONCE));
     let trials = ALL
         .iter()
-        .flat_map(|(module, tests)| tests.iter().map(move |test| trial(module, test)))
+        .flat_map(|(module, tests)| tests.iter().map(move |test| shared(module, test)))
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
 }
 
-fn trial(module: &str, shared: &'static Shared) -> Trial {
-    let trial = Trial::test(format!("{module}::{}", shared.name), || {
-        let test = AssertUnwindSafe(|| (shared.test)(Backend::Vm));
-        catch_unwind(test).map_err(|panic| Failed::from(said(&*panic)))
-    });
-    trial
-        .with_ignored_flag(shared.gap.is_some())
-        .with_kind(shared.gap.unwrap_or_default())
-}
-
-/// What a test that failed said.
-fn said(panic: &(dyn Any + Send)) -> String {
-    let owned = panic.downcast_ref::<String>().cloned();
-    let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
-    owned.or_else(literal).unwrap_or_default()
+fn shared(module: &str, shared: &'static Shared) -> Trial {
+    trial(format!("{module}::{}", shared.name), || {
+        (shared.test)(Backend::Vm);
+    })
+    .with_ignored_flag(shared.gap.is_some())
+    .with_kind(shared.gap.unwrap_or_default())
 }

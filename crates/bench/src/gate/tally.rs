@@ -61,6 +61,7 @@ impl Tally {
             | Act::Executed { .. }
             | Act::Saved { .. }
             | Act::GoesOn { .. }
+            | Act::Caller { .. }
             | Act::ExecExit { .. } => return,
             Act::Http { .. } if refused => requests_refused(rule),
             Act::Http { .. } => REQUESTS.to_owned(),

@@ -78,6 +78,7 @@ impl<'a> Projection<'a> {
             | Act::SessionEnd { .. }
             | Act::Overflow { .. }
             | Act::ExecExit { .. }
+            | Act::Caller { .. }
             | Act::Leave { .. }
             | Act::Saved { .. }
             | Act::GoesOn { .. }

@@ -1,5 +1,9 @@
 //! Files whose name is decided by what they say. The program gets an anonymous file to write to;
 //! when that says what is harmless, the real file is made from a copy of it.
+//!
+//! A monitor needs the name at once: what it is asked to make it looks at again by its name, sets its
+//! mode, and fails where it is not there. It gets an empty file, which says nothing harmful either, until
+//! there is the real one; if there never is, it is taken away.
 
 use super::act::Refused;
 use super::git;
@@ -7,7 +11,9 @@ use super::rename::replace;
 use super::repository::{Leads, leads_well};
 use super::rules::folder_of_module;
 use rustix::fd::OwnedFd;
-use rustix::fs::{MemfdFlags, Mode, memfd_create};
+use rustix::fs::{
+    AtFlags, MemfdFlags, Mode, OFlags, fstat, memfd_create, openat, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::ffi::OsString;
 use std::fs::File;
@@ -36,6 +42,8 @@ pub(super) struct Deferred {
     content: File,
     written: Option<Vec<u8>>,
     since: Instant,
+    /// The device and number of the empty file that has the name meanwhile.
+    stand_in: Option<(u64, u64)>,
 }
 
 /// What became of it.
@@ -55,6 +63,8 @@ pub(super) struct Wanted {
     pub(super) mode: Mode,
     pub(super) kind: Kind,
     pub(super) rule: u32,
+    /// Whether something must have the name at once.
+    pub(super) named: bool,
     /// The program that writes it.
     pub(super) process: u32,
 }
@@ -62,6 +72,10 @@ pub(super) struct Wanted {
 impl Deferred {
     /// A file to be, and what the program writes to.
     pub(super) fn new(wanted: Wanted) -> Result<(Self, OwnedFd), Errno> {
+        let stand_in = match wanted.named {
+            true => stand_in(&wanted)?,
+            false => None,
+        };
         let content = memfd_create("deferred", MemfdFlags::CLOEXEC)?;
         let given = rustix::io::fcntl_dupfd_cloexec(&content, 3)?;
         let deferred = Self {
@@ -69,8 +83,30 @@ impl Deferred {
             content: content.into(),
             written: None,
             since: Instant::now(),
+            stand_in,
         };
         Ok((deferred, given))
+    }
+
+    /// How long to wait before it is looked at again. Whoever reads the empty file would read something
+    /// else a moment later.
+    pub(super) fn patience(&self) -> Duration {
+        match self.stand_in.is_some() && self.written.is_none() {
+            true => Duration::from_millis(1),
+            false => super::PATIENCE,
+        }
+    }
+
+    /// Takes the empty file away that has the name of one that is not made.
+    fn withdraw(&self) {
+        let Wanted { folder, name, .. } = &self.wanted;
+        let stands = || {
+            let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            Some((found.st_dev, found.st_ino))
+        };
+        if self.written.is_none() && self.stand_in.is_some() && stands() == self.stand_in {
+            let _ = unlinkat(folder, name, AtFlags::empty());
+        }
     }
 
     /// Makes the real file, or makes it anew, from what is known by now. `root` is where the policy's
@@ -104,8 +140,12 @@ impl Deferred {
             Some(_) if !over && (!complete || self.wanted.kind == Kind::Configuration) => {
                 Progress::Waits(self)
             }
-            Some(_) if content.is_empty() => Progress::Done,
+            Some(_) if content.is_empty() => {
+                self.withdraw();
+                Progress::Done
+            }
             Some(reason) => {
+                self.withdraw();
                 let refused = Refused::by(self.wanted.rule, &self.wanted.path, reason);
                 Progress::Refused(refused)
             }
@@ -122,6 +162,16 @@ impl Deferred {
                 .err()
                 .map(|objection| objection.to_string()),
         }
+    }
+}
+
+/// Makes the empty file; none where there is something else by now.
+fn stand_in(wanted: &Wanted) -> Result<Option<(u64, u64)>, Errno> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    match openat(&wanted.folder, &wanted.name, flags, wanted.mode) {
+        Ok(file) => fstat(&file).map(|found| Some((found.st_dev, found.st_ino))),
+        Err(Errno::EXIST) => Ok(None),
+        Err(errno) => Err(errno),
     }
 }
 

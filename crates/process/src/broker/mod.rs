@@ -101,7 +101,8 @@ impl Broker {
         let waiting = u32::try_from(self.pending.len()).unwrap_or(u32::MAX);
         // Whoever makes many wait waits longer.
         let pending = (waiting > 0).then(|| PATIENCE.max(PATIENCE * (waiting / 8)));
-        pending.or((!self.deferred.is_empty()).then_some(PATIENCE))
+        let deferred = self.deferred.iter().map(Deferred::patience).min();
+        pending.or(deferred)
     }
 
     /// Tries again what had to wait.

@@ -10,7 +10,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files of a program's own folder of /proc that it may write, all of which the kernel checks
 /// again when they are written.
@@ -101,18 +101,22 @@ pub(super) fn open(
                         return Err(Errno::EXIST.into());
                     }
                     gate @ (Gate::Leads(_, rule) | Gate::Configuration(rule)) => {
+                        let mode = match &found {
+                            // What is there keeps its own.
+                            Some(found) => Mode::from_raw_mode(fstat(found)?.st_mode),
+                            None => mode & !context.tracee.status()?.umask,
+                        };
                         let (file, given) = Deferred::new(Wanted {
                             folder,
                             name,
                             path: absolute,
-                            mode: mode
-                                & !context.tracee.status()?.umask
-                                & Mode::from_raw_mode(0o777),
+                            mode: mode & Mode::from_raw_mode(0o777),
                             kind: match gate {
                                 Gate::Leads(kind, _) => Kind::Leads(kind),
                                 _ => Kind::Configuration,
                             },
                             rule,
+                            named: context.rules.root() != Path::new("/"),
                             process: context.tracee.status()?.process,
                         })?;
                         let close = wanted & libc::O_CLOEXEC != 0;

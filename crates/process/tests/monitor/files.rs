@@ -2,6 +2,7 @@
 
 use crate::world::{Ended, World};
 use bailiwick_sandbox::OwnAccess;
+use std::os::unix::fs::PermissionsExt as _;
 
 crate::tests![
     it_sees_the_policys_files_below_the_share_and_nothing_else,
@@ -12,6 +13,7 @@ crate::tests![
     protected_names_are_refused_and_told_by_the_hosts_path,
     gits_configuration_is_filtered_below_the_share,
     where_a_file_of_git_leads_is_seen_from_the_share,
+    what_is_held_back_has_its_name_at_once_and_keeps_its_mode,
     private_folders_appear_below_the_share,
     a_template_is_read_although_it_is_opened_for_writing,
     a_template_needs_no_names_that_are_kept,
@@ -298,6 +300,56 @@ tried('end', lambda: os.mkdir('end', dir_fd=ws))
         ended.refused_below(&world.top()),
         ["ws/bad/.git", "ws/far/.git"]
     );
+}
+
+/// A 9P server looks at what it has made by its name, and opens what is there without a mode.
+fn what_is_held_back_has_its_name_at_once_and_keeps_its_mode() {
+    let config = "[core]\n\tbare = false\n";
+    let world = World::new(&[
+        ("ws/.git/config", config),
+        ("ws/.git/HEAD", "ref: refs/heads/x\n"),
+        ("ws/.git/worktrees/tree/HEAD", ""),
+    ])
+    .protect("ws/.git/config")
+    .protect("ws/.git/hooks");
+    let ended = run(
+        &world,
+        "import time
+ws = os.open(SHARED + '/ws', PATH)
+def say(name, text, flags, mode):
+    f = os.open(name, os.O_WRONLY | flags, mode, dir_fd=ws)
+    found = os.stat(name, dir_fd=ws)
+    os.write(f, text.encode())
+    os.close(f)
+    print(name, found.st_size, oct(found.st_mode & 0o777))
+new = os.O_CREAT | os.O_EXCL
+for name in ('good', 'evil'):
+    os.makedirs(SHARED + '/ws/' + name + '/.git')
+say('good/.git/config', '[core]\\n\\tbare = false\\n', new, 0o640)
+say('evil/.git/config', '[core]\\n\\tpager = evil\\n', new, 0o640)
+lead = 'gitdir: ' + TOP + '/ws/.git/worktrees/tree\\n'
+os.mkdir('tree', dir_fd=ws)
+say('tree/.git', lead, new, 0o640)
+while os.stat('tree/.git', dir_fd=ws).st_size == 0: time.sleep(0.01)
+say('tree/.git', lead, os.O_TRUNC, 0)
+",
+    );
+    let lead = format!("gitdir: {}/ws/.git/worktrees/tree\n", world.top().display());
+    let said = format!(
+        "good/.git/config 0 0o640\nevil/.git/config 0 0o640\ntree/.git 0 0o640\n\
+         tree/.git {} 0o640\n",
+        lead.len()
+    );
+    assert_eq!(ended.said(), said);
+    let ws = world.top().join("ws");
+    for (name, text) in [("good/.git/config", config), ("tree/.git", &lead)] {
+        let path = ws.join(name);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+        let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640, "{name}");
+    }
+    assert!(!ws.join("evil/.git/config").exists());
+    assert_eq!(ended.refused_below(&world.top()), ["ws/evil/.git/config"]);
 }
 
 fn private_folders_appear_below_the_share() {
