@@ -1,10 +1,15 @@
 //! `bailiwick bench`.
 
+mod machine;
+
+pub(crate) use machine::MachineBench;
+
 use crate::Done;
 use crate::cli::{BenchArguments, BenchCommand, EnforceWhat};
 use crate::output;
 use bailiwick_bench::{
-    EnforceOptions, Enforced, GateOptions, Outcome, OverheadOptions, RowVerdict, Verdict,
+    EnforceOptions, Enforced, GateOptions, MachineSuite, Outcome, OverheadOptions, RowVerdict,
+    Verdict,
 };
 use bailiwick_event::Failure;
 use std::io::Write;
@@ -95,6 +100,7 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             };
             show(&bailiwick_bench::enforce(&options, &mut tell)?)
         }
+        BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
             Ok(0)

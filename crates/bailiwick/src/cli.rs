@@ -2,6 +2,7 @@
 //! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
 //! [`crate::rules`] and [`crate::image`].
 
+use crate::bench::MachineBench;
 use crate::boot::BootArguments;
 use crate::image::ImageArguments;
 use crate::machine::MachineArguments;
@@ -439,6 +440,11 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value = "./benchmarks")]
         out: PathBuf,
     },
+    /// Measure starts of machines beside the bare kernel's
+    ///
+    /// A bare machine has the same QEMU, board and kernel, no device, and a first program that says a
+    /// word. Exit codes: as those of `bench overhead`.
+    Boot(MachineBench),
     /// Compare two evidence files
     Compare {
         /// The first

@@ -9,6 +9,7 @@
 mod accelerator;
 mod again;
 mod backend;
+mod bare;
 mod boot;
 mod booted;
 mod control;
@@ -31,6 +32,7 @@ mod warm;
 
 pub use accelerator::{Accelerator, Found};
 pub use backend::VmBackend;
+pub use bare::{Bare, BareMachine};
 pub use boot::{Boot, BootStage, Side, boot, kernel_words};
 pub use initrd::guest_binary;
 pub use making::{make_template, probe};

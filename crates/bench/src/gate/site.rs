@@ -8,6 +8,7 @@ use crate::fixture::Fixture;
 use crate::load::job::{Job, Report, Target};
 use crate::measure;
 use crate::overhead::at;
+use crate::trial::Trial;
 use bailiwick_event::Failure;
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -39,14 +40,9 @@ pub(crate) struct Site {
 
 impl Site {
     /// Starts the origin and writes everything that a run needs; `rules` stand in the policy.
-    pub(crate) fn prepare(
-        binary: PathBuf,
-        fixture: Fixture,
-        helper: &Path,
-        log: &Path,
-        quick: bool,
-        rules: &str,
-    ) -> Result<Self, Failure> {
+    pub(crate) fn prepare(trial: &Trial, fixture: Fixture, rules: &str) -> Result<Self, Failure> {
+        let (binary, helper) = (trial.binary.clone(), &trial.conditions.helper);
+        let (log, quick) = (trial.log(), trial.quick);
         std::fs::copy(helper, fixture.helper()).map_err(|error| at(helper, &error))?;
         let authority = TestAuthority::make()?;
         let origin = Origin::start(&authority)
@@ -69,7 +65,7 @@ impl Site {
             origin.address()
         );
         write(policy(&fixture), &text)?;
-        let file = File::create_new(log).map_err(|error| at(log, &error))?;
+        let file = File::create_new(&log).map_err(|error| at(&log, &error))?;
         Ok(Self {
             binary,
             gate: subject(&gate)?,

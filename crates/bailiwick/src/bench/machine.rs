@@ -1,0 +1,54 @@
+//! The suites of `bailiwick bench` that are about machines.
+
+use super::{measured, show, tell};
+use crate::Done;
+use crate::machine::{Kind, MachineArguments};
+use bailiwick_bench::{MachineOptions, MachineSuite};
+use clap::Args;
+use std::path::PathBuf;
+
+/// What all of them are told.
+#[derive(Args)]
+pub(crate) struct MachineBench {
+    #[command(flatten)]
+    machine: MachineArguments,
+    /// The binary to measure [default: this one]
+    #[arg(long, value_name = "PATH")]
+    binary: Option<PathBuf>,
+    /// Samples of what takes less than a second; longer ones have fewer
+    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    runs: u32,
+    /// Few and small samples, for a first look; never for publication
+    #[arg(long)]
+    quick: bool,
+    /// Where the evidence goes
+    #[arg(long, default_value = "./benchmarks")]
+    out: PathBuf,
+    /// Only rows with this in their name; may be given again [default: all]
+    #[arg(long, value_name = "NAME")]
+    row: Vec<String>,
+}
+
+/// Runs one.
+pub(super) fn bench(suite: MachineSuite, arguments: MachineBench) -> Done {
+    let MachineBench {
+        machine,
+        binary,
+        runs,
+        quick,
+        out,
+        row,
+    } = arguments;
+    // Says what does not belong to a process sandbox.
+    drop(machine.backend(false)?);
+    let options = MachineOptions {
+        suite,
+        binary: measured(binary)?,
+        machine: (machine.backend == Kind::Vm).then(|| machine.shape(false)),
+        runs,
+        quick,
+        out,
+        rows: row,
+    };
+    show(&bailiwick_bench::machine(&options, &mut tell)?)
+}

@@ -1,0 +1,14 @@
+//! `bench boot`, `lifecycle`, `disk`, …: what a machine costs, beside the same work natively and in a
+//! process sandbox. Decision: limits are ratios to the least that the same QEMU and kernel can do here
+//! (a bare machine, bare 9P, virtiofsd) in the same run wherever the host decides a time; what is done
+//! inside is done by one program, the guest's binary, on every side.
+
+mod boot;
+mod ground;
+mod record;
+mod row;
+mod suite;
+mod worker;
+
+pub(crate) use record::MachineRecord;
+pub use suite::{MachineOptions, MachineSuite, machine};
