@@ -101,6 +101,7 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             show(&bailiwick_bench::enforce(&options, &mut tell)?)
         }
         BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
+        BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
             Ok(0)

@@ -445,6 +445,10 @@ pub(crate) enum BenchCommand {
     /// A bare machine has the same QEMU, board and kernel, no device, and a first program that says a
     /// word. Exit codes: as those of `bench overhead`.
     Boot(MachineBench),
+    /// Measure a session's life: provision, first command, exec, delete, memory, copies of a template
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Lifecycle(MachineBench),
     /// Compare two evidence files
     Compare {
         /// The first

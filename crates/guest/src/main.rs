@@ -1,11 +1,12 @@
-//! The one static binary of a Linux guest: PID 1 and its agent, and what `bailiwick doctor` runs in a
-//! machine.
+//! The one static binary of a Linux guest: PID 1 and its agent, and what `bailiwick doctor` and
+//! `bailiwick bench` run in a machine.
 //!
 //! Decision: nothing is started on the way to the first command, no shell, no tool, no poll: every
 //! step of the start is a system call of this process, and each is timed by the guest's own clock.
 
 mod agent;
 mod audit;
+mod bench;
 mod bounds;
 mod clock;
 mod datagrams;
@@ -30,10 +31,11 @@ fn main() -> ExitCode {
     match words.next().as_deref() {
         Some("doctor") => doctor::run(words),
         Some("stream") => doctor::stream(words),
+        Some("bench") => bench::run(words),
         _ => {
             eprintln!(
                 "bailiwick-guest: this is the first program of a virtual machine; besides, it can be \
-                 asked for `doctor` and `stream`"
+                 asked for `doctor`, `stream` and `bench`"
             );
             ExitCode::from(2)
         }

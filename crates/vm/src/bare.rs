@@ -83,31 +83,21 @@ impl Bare {
         Some(size.parse::<u64>().ok()? << 20)
     }
 
-    /// QEMU with these devices, this first file system, and these words for its first program; the
-    /// guest's console is its stdout.
+    /// QEMU and its words, with these devices, this first file system, and these words for its first
+    /// program; the guest's console is stdin and stdout.
     #[must_use]
-    pub fn command(&self, initrd: &Path, devices: &[String], first: &str) -> Command {
+    pub fn words(&self, initrd: &Path, devices: &[String], first: &str) -> Vec<OsString> {
         let mut append = append(self.accelerator);
         if !first.is_empty() {
             append = format!("{append} -- {first}");
         }
-        let (program, board) = match self.board.split_first() {
-            Some((program, board)) => (program.as_os_str(), board),
-            None => (self.qemu.as_os_str(), [].as_slice()),
-        };
-        let mut command = Command::new(program);
-        command
-            .args(board)
-            .args(["-serial", "stdio"])
-            .args(devices)
-            .arg("-kernel")
-            .arg(&self.image.kernel)
-            .arg("-initrd")
-            .arg(initrd)
-            .args(["-append", &append])
-            .stdin(Stdio::null())
-            .stderr(Stdio::null());
-        command
+        let mut words = self.board.clone();
+        words.extend(["-serial", "stdio"].map(OsString::from));
+        words.extend(devices.iter().map(OsString::from));
+        words.extend(["-kernel".into(), self.image.kernel.clone().into()]);
+        words.extend(["-initrd".into(), initrd.into()]);
+        words.extend(["-append".into(), append.into()]);
+        words
     }
 
     /// Starts a machine and waits for its first program's word: the time from before QEMU is started.
@@ -120,7 +110,9 @@ impl Bare {
         if !initrd.exists() {
             std::fs::write(&initrd, archive(&first_program()))?;
         }
-        let mut command = self.command(&initrd, &[], "");
+        let words = self.words(&initrd, &[], "");
+        let mut command = Command::new(words.first().unwrap_or(&OsString::new()));
+        command.args(words.iter().skip(1));
         let began = Instant::now();
         let mut machine = BareMachine::start(&mut command)?;
         machine.wait_for(HELLO, PATIENCE)?;
@@ -134,7 +126,11 @@ impl BareMachine {
     /// # Errors
     /// QEMU cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
-        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
         let console = child.stdout.take().ok_or(io::ErrorKind::NotFound)?;
         Ok(Self {
             child,

@@ -6,7 +6,7 @@ fn the_first_program_is_one_that_linux_runs_and_says_its_word() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("init");
     std::fs::write(&program, first_program()).unwrap();
-    std::fs::set_permissions(&program, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
     // It ends by nothing but its machine's end.
     let mut running = BareMachine::start(&mut Command::new(&program)).unwrap();
     running.wait_for(HELLO, PATIENCE).unwrap();

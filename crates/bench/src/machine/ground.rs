@@ -154,6 +154,17 @@ impl<'a> Ground<'a> {
 
     /// A whole run of the command, with these words for the run; natively just the command.
     pub(crate) fn run(&self, way: Way, words: &[&str], command: &[OsString]) -> Vec<OsString> {
+        self.sized(way, None, words, command)
+    }
+
+    /// The same, of machines with so many bytes of memory.
+    fn sized(
+        &self,
+        way: Way,
+        memory: Option<u64>,
+        words: &[&str],
+        command: &[OsString],
+    ) -> Vec<OsString> {
         let mut argv: Vec<OsString> = Vec::new();
         if way != Way::Native {
             argv.extend([self.binary.clone().into(), "run".into()]);
@@ -161,7 +172,7 @@ impl<'a> Ground<'a> {
             argv.extend(["--workspace".into(), self.fixture.workspace().into()]);
             if way.is_machine() {
                 argv.extend(["--backend", "vm"].map(OsString::from));
-                argv.extend(self.machine(None));
+                argv.extend(self.machine(memory));
             }
             if way != Way::Warm {
                 argv.push("--cold".into());
@@ -201,8 +212,22 @@ impl<'a> Ground<'a> {
 
     /// The guest's binary, waiting for work in this way.
     pub(crate) fn worker(&self, way: Way, words: &[&str]) -> Result<Worker, Verdict> {
+        self.working(way, None, words)
+    }
+
+    /// The same, in a machine with so many bytes of memory.
+    pub(crate) fn sized_worker(
+        &self,
+        way: Way,
+        memory: u64,
+        words: &[&str],
+    ) -> Result<Worker, Verdict> {
+        self.working(way, Some(memory), words)
+    }
+
+    fn working(&self, way: Way, memory: Option<u64>, words: &[&str]) -> Result<Worker, Verdict> {
         let command = [self.workload(way), "bench".into()];
-        let argv = self.run(way, words, &command);
+        let argv = self.sized(way, memory, words, &command);
         Worker::start(way, &argv, &self.fixture.workspace(), &self.variables)
     }
 

@@ -5,6 +5,8 @@
 
 mod boot;
 mod ground;
+mod host_memory;
+mod lifecycle;
 mod record;
 mod row;
 mod suite;

@@ -1,9 +1,9 @@
 //! One run of a suite about machines.
 
-use super::boot;
 use super::ground::{Amounts, Ground, Way};
 use super::record::{MachineRecord, class};
 use super::row::Row;
+use super::{boot, lifecycle};
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
@@ -16,6 +16,8 @@ use std::path::PathBuf;
 pub enum MachineSuite {
     /// Starts of machines.
     Boot,
+    /// A session from its start to the end of its record.
+    Lifecycle,
 }
 
 /// What a suite about machines is to do.
@@ -44,24 +46,26 @@ impl MachineSuite {
     fn name(self) -> &'static str {
         match self {
             Self::Boot => "boot",
+            Self::Lifecycle => "lifecycle",
         }
     }
 
     /// Whether it says nothing where there is no machine.
     fn needs_machine(self) -> bool {
-        matches!(self, Self::Boot)
+        matches!(self, Self::Boot | Self::Lifecycle)
     }
 
     fn rows(self) -> Vec<Row> {
         match self {
             Self::Boot => boot::rows(),
+            Self::Lifecycle => lifecycle::rows(),
         }
     }
 
     /// What has to show first that it is what it is called.
     fn ways(self) -> &'static [Way] {
         match self {
-            Self::Boot => &[Way::Process, Way::Cold, Way::Warm],
+            Self::Boot | Self::Lifecycle => &[Way::Process, Way::Cold, Way::Warm],
         }
     }
 }

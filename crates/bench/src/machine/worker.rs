@@ -57,8 +57,13 @@ impl Worker {
     }
 
     /// Has it end, and waits for that.
-    pub(crate) fn end(self) {
-        drop(self.session);
+    ///
+    /// # Errors
+    /// A fail, where it does not end well.
+    pub(crate) fn end(self) -> Result<(), Verdict> {
+        let name = self.way.name();
+        let ended = self.session.finish(PATIENCE);
+        ended.map_err(|why| Verdict::Fail(format!("{name}: {why}")))
     }
 }
 

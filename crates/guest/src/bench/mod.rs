@@ -1,0 +1,78 @@
+//! `bailiwick-guest bench`: workloads of the benchmarks, done by the same program in a machine, in a
+//! process sandbox and on the host, so that nothing but what stands around it differs.
+//!
+//! Decision: it reads a piece of work from a line of stdin, does it, and answers with a line of JSON, so
+//! that many of them wait side by side and take turns. It times itself, by the clock of where it stands,
+//! and checks what it reads: a wrong byte is an error and no figure.
+
+mod about;
+mod answer;
+mod disk;
+mod known;
+
+use answer::{Answer, Done};
+use std::io::{self, BufRead as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+use std::str::FromStr;
+
+/// Does the work that stands on stdin, to its end.
+pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
+    let words: Vec<String> = words.collect();
+    if !words.is_empty() {
+        eprintln!("bailiwick-guest bench: it takes its work from stdin, and no words");
+        return ExitCode::from(2);
+    }
+    match serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("bailiwick-guest bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve() -> io::Result<()> {
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let words: Vec<&str> = line.split('\t').collect();
+        let answer = work(&words).unwrap_or_else(|why| Answer::error(&why));
+        let mut stdout = io::stdout().lock();
+        writeln!(stdout, "{}", answer.line())?;
+        stdout.flush()?;
+    }
+    Ok(())
+}
+
+/// One piece of work.
+fn work(words: &[&str]) -> Done {
+    match words {
+        ["about"] => about::about(),
+        ["disk-write", path, bytes] => disk::write(Path::new(path), number(bytes)?),
+        ["disk-forget", path, how] => disk::forget(Path::new(path), how),
+        ["disk-read", path, bytes] => disk::read(Path::new(path), number(bytes)?),
+        ["disk-random-read", path, bytes, count, seed] => disk::random_read(
+            Path::new(path),
+            number(bytes)?,
+            number(count)?,
+            number(seed)?,
+        ),
+        ["disk-random-write", path, bytes, count, seed] => disk::random_write(
+            Path::new(path),
+            number(bytes)?,
+            number(count)?,
+            number(seed)?,
+        ),
+        ["disk-check", path, bytes, count, seed] => disk::check(
+            Path::new(path),
+            number(bytes)?,
+            number(count)?,
+            number(seed)?,
+        ),
+        _ => Err(format!("there is no such work: {}", words.join(" "))),
+    }
+}
+
+fn number<T: FromStr>(word: &str) -> Result<T, String> {
+    word.parse().map_err(|_| format!("{word} is no number"))
+}
