@@ -102,6 +102,10 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
         }
         BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
         BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
+        BenchCommand::Disk { size, common } => {
+            let suite = MachineSuite::Disk(machine::size(size)?);
+            machine::bench(suite, common)
+        }
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
             Ok(0)

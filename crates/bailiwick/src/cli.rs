@@ -449,6 +449,17 @@ pub(crate) enum BenchCommand {
     ///
     /// Exit codes: as those of `bench overhead`.
     Lifecycle(MachineBench),
+    /// Measure files of the workspace: natively, in a process sandbox, in machines, beside bare 9P and
+    /// virtiofsd
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Disk {
+        /// The large file, in MiB [default: $BAILIWICK_BENCH_SIZE_MB, else 256]
+        #[arg(long = "size-mb", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+        size: Option<u64>,
+        #[command(flatten)]
+        common: MachineBench,
+    },
     /// Compare two evidence files
     Compare {
         /// The first

@@ -79,11 +79,27 @@ impl InsideSession {
     /// # Errors
     /// A text when the helper does not answer.
     pub(crate) fn ask(&mut self, line: &[u8], limit: Duration) -> Result<Vec<u8>, String> {
-        if let Some(stdin) = &mut self.stdin
-            && stdin.write_all(line).is_err()
-        {
-            return Err(self.ended_early());
+        self.say(line)?;
+        self.line(limit)
+    }
+
+    /// Says a line that has no answer.
+    ///
+    /// # Errors
+    /// A text when the helper is gone.
+    pub(crate) fn say(&mut self, line: &[u8]) -> Result<(), String> {
+        let said = self.stdin.as_mut().map(|stdin| stdin.write_all(line));
+        match said {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.ended_early()),
         }
+    }
+
+    /// The next line that the helper says, within `limit`.
+    ///
+    /// # Errors
+    /// A text when it says none.
+    pub(crate) fn hear(&mut self, limit: Duration) -> Result<Vec<u8>, String> {
         self.line(limit)
     }
 

@@ -23,11 +23,16 @@ mod terminal;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    if rustix::process::getpid().as_raw_nonzero().get() == 1 {
-        init::run()
-    }
     let words = std::env::args_os().skip(1);
     let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    if rustix::process::getpid().as_raw_nonzero().get() == 1 {
+        // The host gives the kernel its words. Those of a bare machine of the benchmarks have one for
+        // its first program, which has no other way to be told anything.
+        match words.next().as_deref() {
+            Some("bench") => bench::first(words),
+            _ => init::run(),
+        }
+    }
     match words.next().as_deref() {
         Some("doctor") => doctor::run(words),
         Some("stream") => doctor::stream(words),

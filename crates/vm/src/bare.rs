@@ -5,8 +5,8 @@
 //! first byte to the last, and the figure must have nothing in it that a user of QEMU would not have.
 
 use crate::accelerator::Accelerator;
-use crate::image::Image;
-use crate::initrd::archive;
+use crate::image::{Image, cache_folder};
+use crate::initrd::{archive, made};
 use crate::jail;
 use crate::machine::{Machine, append};
 use crate::shape::MachineShape;
@@ -81,6 +81,27 @@ impl Bare {
         let words = words.find(|word| word.contains("tb-size="))?;
         let size = words.split(',').find_map(|w| w.strip_prefix("tb-size="))?;
         Some(size.parse::<u64>().ok()? << 20)
+    }
+
+    /// The archive of the guest's binary, which is a first file system.
+    ///
+    /// # Errors
+    /// A [`Failure`] where there is no such binary.
+    pub fn guest(&self) -> Result<PathBuf, Failure> {
+        made(&cache_folder()?)
+    }
+
+    /// The same machine with memory that another process of the host can have as well.
+    #[must_use]
+    pub fn shared(&self) -> Self {
+        let share = |word: &OsString| {
+            let word = word.to_string_lossy().replace("share=off", "share=on");
+            OsString::from(word)
+        };
+        Self {
+            board: self.board.iter().map(share).collect(),
+            ..self.clone()
+        }
     }
 
     /// QEMU and its words, with these devices, this first file system, and these words for its first

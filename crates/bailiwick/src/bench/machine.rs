@@ -4,6 +4,7 @@ use super::{measured, show, tell};
 use crate::Done;
 use crate::machine::{Kind, MachineArguments};
 use bailiwick_bench::{MachineOptions, MachineSuite};
+use bailiwick_event::{Failure, Text};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -51,4 +52,29 @@ pub(super) fn bench(suite: MachineSuite, arguments: MachineBench) -> Done {
         rows: row,
     };
     show(&bailiwick_bench::machine(&options, &mut tell)?)
+}
+
+/// Where the size of the large file is taken from that no flag gives.
+const SIZE: &str = "BAILIWICK_BENCH_SIZE_MB";
+
+/// Bytes of the large file of `bench disk`.
+///
+/// # Errors
+/// [`Failure::Usage`] for a variable that is no such number.
+pub(super) fn size(given: Option<u64>) -> Result<u64, Failure> {
+    let mib = match (given, std::env::var(SIZE)) {
+        (Some(mib), _) => mib,
+        (None, Err(_)) => 256,
+        (None, Ok(text)) => text
+            .parse()
+            .ok()
+            .filter(|mib| (1..=65_536).contains(mib))
+            .ok_or_else(|| {
+                let text = Text::from(text.as_str()).truncated(40);
+                Failure::usage(format!(
+                    "{SIZE} is \"{text}\": it has to be a number of MiB from 1 to 65536"
+                ))
+            })?,
+    };
+    Ok(mib << 20)
 }

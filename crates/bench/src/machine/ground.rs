@@ -62,6 +62,8 @@ impl Way {
 pub(crate) struct Amounts {
     /// Samples, where one takes less than a second.
     pub runs: u32,
+    /// Bytes of the large file, where there is one.
+    pub size: u64,
     pub quick: bool,
 }
 

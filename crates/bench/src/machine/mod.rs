@@ -3,11 +3,19 @@
 //! (a bare machine, bare 9P, virtiofsd) in the same run wherever the host decides a time; what is done
 //! inside is done by one program, the guest's binary, on every side.
 
+mod backing;
 mod boot;
+mod disk;
 mod ground;
 mod host_memory;
+#[allow(dead_code, reason = "the guest's binary uses the rest")]
+#[path = "../../../guest/src/bench/known.rs"]
+mod known;
 mod lifecycle;
+mod peers;
 mod record;
+#[path = "../../../guest/src/bench/resident.rs"]
+mod resident;
 mod row;
 mod suite;
 mod worker;

@@ -3,7 +3,7 @@
 use super::ground::{Amounts, Ground, Way};
 use super::record::{MachineRecord, class};
 use super::row::Row;
-use super::{boot, lifecycle};
+use super::{boot, disk, lifecycle};
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
@@ -18,6 +18,8 @@ pub enum MachineSuite {
     Boot,
     /// A session from its start to the end of its record.
     Lifecycle,
+    /// The workspace, with a large file of so many bytes: a whole number of MiB.
+    Disk(u64),
 }
 
 /// What a suite about machines is to do.
@@ -41,12 +43,15 @@ pub struct MachineOptions {
 
 /// A quick run takes so many samples.
 const QUICK_RUNS: u32 = 2;
+/// The large file of a quick run, in bytes.
+const QUICK_SIZE: u64 = 8 << 20;
 
 impl MachineSuite {
     fn name(self) -> &'static str {
         match self {
             Self::Boot => "boot",
             Self::Lifecycle => "lifecycle",
+            Self::Disk(_) => "disk",
         }
     }
 
@@ -59,24 +64,31 @@ impl MachineSuite {
         match self {
             Self::Boot => boot::rows(),
             Self::Lifecycle => lifecycle::rows(),
+            Self::Disk(_) => disk::rows(),
         }
     }
 
     /// What has to show first that it is what it is called.
     fn ways(self) -> &'static [Way] {
         match self {
-            Self::Boot | Self::Lifecycle => &[Way::Process, Way::Cold, Way::Warm],
+            Self::Boot | Self::Lifecycle | Self::Disk(_) => &[Way::Process, Way::Cold, Way::Warm],
         }
     }
 }
 
 impl MachineOptions {
     fn amounts(&self) -> Amounts {
+        let size = match self.suite {
+            MachineSuite::Disk(size) => size,
+            _ => 0,
+        };
+        let (runs, size) = match self.quick {
+            true => (QUICK_RUNS, QUICK_SIZE.min(size)),
+            false => (self.runs, size),
+        };
         Amounts {
-            runs: match self.quick {
-                true => QUICK_RUNS,
-                false => self.runs,
-            },
+            runs,
+            size,
             quick: self.quick,
         }
     }

@@ -7,8 +7,10 @@
 
 mod about;
 mod answer;
+mod bare;
 mod disk;
 mod known;
+mod resident;
 
 use answer::{Answer, Done};
 use std::io::{self, BufRead as _, Write as _};
@@ -32,9 +34,19 @@ pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     }
 }
 
+/// The same, as the first program of a bare machine.
+pub(crate) fn first(words: impl Iterator<Item = String>) -> ! {
+    let words: Vec<String> = words.collect();
+    bare::run(&words)
+}
+
 fn serve() -> io::Result<()> {
     for line in io::stdin().lock().lines() {
         let line = line?;
+        // A console has no other end of its input.
+        if line == "end" {
+            break;
+        }
         let words: Vec<&str> = line.split('\t').collect();
         let answer = work(&words).unwrap_or_else(|why| Answer::error(&why));
         let mut stdout = io::stdout().lock();
