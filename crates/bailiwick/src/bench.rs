@@ -106,6 +106,8 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             let suite = MachineSuite::Disk(machine::size(size)?);
             machine::bench(suite, common)
         }
+        BenchCommand::Rootfs(arguments) => machine::bench(MachineSuite::Rootfs, arguments),
+        BenchCommand::Startup(arguments) => machine::bench(MachineSuite::Startup, arguments),
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
             Ok(0)

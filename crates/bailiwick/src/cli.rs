@@ -460,6 +460,15 @@ pub(crate) enum BenchCommand {
         #[command(flatten)]
         common: MachineBench,
     },
+    /// Measure the system's own files: natively, in a process sandbox, in a machine
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Rootfs(MachineBench),
+    /// Measure starts of python3, node, claude, gemini and codex: natively, in a process sandbox, in a
+    /// machine
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Startup(MachineBench),
     /// Compare two evidence files
     Compare {
         /// The first

@@ -16,7 +16,9 @@ mod peers;
 mod record;
 #[path = "../../../guest/src/bench/resident.rs"]
 mod resident;
+mod rootfs;
 mod row;
+mod startup;
 mod suite;
 mod worker;
 

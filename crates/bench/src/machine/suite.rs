@@ -3,7 +3,7 @@
 use super::ground::{Amounts, Ground, Way};
 use super::record::{MachineRecord, class};
 use super::row::Row;
-use super::{boot, disk, lifecycle};
+use super::{boot, disk, lifecycle, rootfs, startup};
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
@@ -20,6 +20,10 @@ pub enum MachineSuite {
     Lifecycle,
     /// The workspace, with a large file of so many bytes: a whole number of MiB.
     Disk(u64),
+    /// The files that a system has its programs from.
+    Rootfs,
+    /// Starts of programs.
+    Startup,
 }
 
 /// What a suite about machines is to do.
@@ -52,6 +56,8 @@ impl MachineSuite {
             Self::Boot => "boot",
             Self::Lifecycle => "lifecycle",
             Self::Disk(_) => "disk",
+            Self::Rootfs => "rootfs",
+            Self::Startup => "startup",
         }
     }
 
@@ -65,6 +71,8 @@ impl MachineSuite {
             Self::Boot => boot::rows(),
             Self::Lifecycle => lifecycle::rows(),
             Self::Disk(_) => disk::rows(),
+            Self::Rootfs => rootfs::rows(),
+            Self::Startup => startup::rows(),
         }
     }
 
@@ -72,6 +80,7 @@ impl MachineSuite {
     fn ways(self) -> &'static [Way] {
         match self {
             Self::Boot | Self::Lifecycle | Self::Disk(_) => &[Way::Process, Way::Cold, Way::Warm],
+            Self::Rootfs | Self::Startup => &[Way::Process, Way::Warm],
         }
     }
 }

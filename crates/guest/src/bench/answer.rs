@@ -28,12 +28,6 @@ impl Answer {
         self.member(name, &value.to_string())
     }
 
-    /// With a list of numbers.
-    pub(super) fn numbers(self, name: &str, values: &[u64]) -> Self {
-        let values: Vec<String> = values.iter().map(u64::to_string).collect();
-        self.member(name, &format!("[{}]", values.join(",")))
-    }
-
     /// With a text.
     pub(super) fn text(self, name: &str, value: &str) -> Self {
         self.member(name, &quoted(value))
@@ -58,9 +52,8 @@ mod tests {
     fn an_answer_is_one_object_on_one_line() {
         let answer = Answer::default()
             .took(Duration::from_micros(3))
-            .numbers("each", &[1, 2])
             .text("said", "a \"b\"\n");
-        let line = r#"{"ns":3000,"each":[1,2],"said":"a \"b\"\u000a"}"#;
+        let line = r#"{"ns":3000,"said":"a \"b\"\u000a"}"#;
         assert_eq!(answer.line(), line);
         assert_eq!(Answer::error("no").line(), r#"{"error":"no"}"#);
     }

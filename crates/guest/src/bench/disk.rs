@@ -2,6 +2,7 @@
 //! so what is in it is counted after it was emptied.
 
 use super::answer::{Answer, Done};
+use super::caches;
 use super::known::{Known, PAGE, begins, places, times};
 use super::resident::resident;
 use std::fs::File;
@@ -12,8 +13,6 @@ use std::time::Instant;
 
 /// Bytes that are read or written at once in order.
 const BLOCK: usize = 1 << 20;
-/// Empties the cache of the whole machine (Documentation/admin-guide/sysctl/vm.rst).
-const CACHES: &str = "/proc/sys/vm/drop_caches";
 
 fn at(path: &Path) -> impl Fn(io::Error) -> String {
     let path = path.display().to_string();
@@ -132,12 +131,9 @@ pub(super) fn check(path: &Path, bytes: u64, count: u64, seed: u64) -> Done {
 pub(super) fn forget(path: &Path, how: &str) -> Done {
     let file = File::open(path).map_err(at(path))?;
     file.sync_all().map_err(at(path))?;
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)
-        .map_err(|error| at(path)(error.into()))?;
-    match how {
-        "file" => {}
-        "machine" => std::fs::write(CACHES, "3").map_err(at(Path::new(CACHES)))?,
-        _ => return Err(format!("{how} is neither file nor machine")),
+    caches::forget([path], "file")?;
+    if how != "file" {
+        caches::forget([], how)?;
     }
     Ok(Answer::default().number("resident", resident(&file).map_err(at(path))?))
 }

@@ -8,11 +8,15 @@
 mod about;
 mod answer;
 mod bare;
+mod caches;
 mod disk;
 mod known;
 mod resident;
+mod rootfs;
+mod start;
 
 use answer::{Answer, Done};
+use rootfs::Files;
 use std::io::{self, BufRead as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
@@ -41,6 +45,7 @@ pub(crate) fn first(words: impl Iterator<Item = String>) -> ! {
 }
 
 fn serve() -> io::Result<()> {
+    let mut files = None;
     for line in io::stdin().lock().lines() {
         let line = line?;
         // A console has no other end of its input.
@@ -48,7 +53,7 @@ fn serve() -> io::Result<()> {
             break;
         }
         let words: Vec<&str> = line.split('\t').collect();
-        let answer = work(&words).unwrap_or_else(|why| Answer::error(&why));
+        let answer = work(&words, &mut files).unwrap_or_else(|why| Answer::error(&why));
         let mut stdout = io::stdout().lock();
         writeln!(stdout, "{}", answer.line())?;
         stdout.flush()?;
@@ -56,9 +61,24 @@ fn serve() -> io::Result<()> {
     Ok(())
 }
 
-/// One piece of work.
-fn work(words: &[&str]) -> Done {
+/// One piece of work; `files` are those of the system, once they were looked for.
+fn work(words: &[&str], files: &mut Option<Files>) -> Done {
+    if let ["rootfs", work @ ..] = words {
+        let files = match files {
+            Some(files) => files,
+            None => files.insert(Files::find()?),
+        };
+        return match work {
+            ["largest", how] => files.sequential(false, how),
+            ["large", how] => files.sequential(true, how),
+            ["random", count, seed, how] => files.random(number(count)?, number(seed)?, how),
+            ["small", count, how] => files.small(number(count)?, how),
+            ["walk", how] => rootfs::look(how),
+            _ => Err(format!("there is no such work: {}", words.join(" "))),
+        };
+    }
     match words {
+        ["start", program, how] => start::start(program, how),
         ["about"] => about::about(),
         ["disk-write", path, bytes] => disk::write(Path::new(path), number(bytes)?),
         ["disk-forget", path, how] => disk::forget(Path::new(path), how),
