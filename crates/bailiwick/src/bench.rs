@@ -2,7 +2,7 @@
 
 mod machine;
 
-pub(crate) use machine::MachineBench;
+pub(crate) use machine::{ChannelBench, DiskBench, HttpBench, MachineBench};
 
 use crate::Done;
 use crate::cli::{BenchArguments, BenchCommand, EnforceWhat};
@@ -102,10 +102,10 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
         }
         BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
         BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
-        BenchCommand::Disk { size, common } => {
-            let suite = MachineSuite::Disk(machine::size(size)?);
-            machine::bench(suite, common)
-        }
+        BenchCommand::Disk(arguments) => machine::disk(arguments),
+        BenchCommand::Http(arguments) => machine::http(arguments),
+        BenchCommand::Throughput(arguments) => machine::bench(MachineSuite::Throughput, arguments),
+        BenchCommand::Channel(arguments) => machine::channel(&arguments),
         BenchCommand::Rootfs(arguments) => machine::bench(MachineSuite::Rootfs, arguments),
         BenchCommand::Startup(arguments) => machine::bench(MachineSuite::Startup, arguments),
         BenchCommand::Compare { a, b } => {

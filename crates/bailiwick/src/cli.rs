@@ -2,7 +2,7 @@
 //! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
 //! [`crate::rules`] and [`crate::image`].
 
-use crate::bench::MachineBench;
+use crate::bench::{ChannelBench, DiskBench, HttpBench, MachineBench};
 use crate::boot::BootArguments;
 use crate::image::ImageArguments;
 use crate::machine::MachineArguments;
@@ -453,13 +453,7 @@ pub(crate) enum BenchCommand {
     /// virtiofsd
     ///
     /// Exit codes: as those of `bench overhead`.
-    Disk {
-        /// The large file, in MiB [default: $BAILIWICK_BENCH_SIZE_MB, else 256]
-        #[arg(long = "size-mb", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536))]
-        size: Option<u64>,
-        #[command(flatten)]
-        common: MachineBench,
-    },
+    Disk(DiskBench),
     /// Measure the system's own files: natively, in a process sandbox, in a machine
     ///
     /// Exit codes: as those of `bench overhead`.
@@ -469,6 +463,18 @@ pub(crate) enum BenchCommand {
     ///
     /// Exit codes: as those of `bench overhead`.
     Startup(MachineBench),
+    /// Measure requests through the gate: on the host, in a process sandbox, in a machine
+    ///
+    /// Succeeded and failed requests of each side are in the evidence. Exit codes: as those of `bench
+    /// overhead`.
+    Http(HttpBench),
+    /// Measure a machine's channel, and a download through the gate beside it
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Throughput(MachineBench),
+    /// Load the channel of one machine (used by `bench throughput`)
+    #[command(hide = true)]
+    Channel(ChannelBench),
     /// Compare two evidence files
     Compare {
         /// The first

@@ -59,7 +59,7 @@ pub use enforce::{EnforceOptions, Enforced, enforce};
 pub use gate::{GateOptions, gate};
 pub use inside::inside;
 pub use load::load;
-pub use machine::{MachineOptions, MachineSuite, machine};
+pub use machine::{HttpRequests, MachineOptions, MachineSuite, channel, machine};
 pub use outcome::{Outcome, RowVerdict};
 pub use overhead::{OverheadOptions, overhead};
 pub use statistics::Estimate;

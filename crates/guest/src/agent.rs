@@ -4,6 +4,7 @@
 use crate::audit::Audit;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
+use crate::load::{self, Load};
 use crate::network::Network;
 use crate::settle::{rehearse, settle, shared};
 use crate::stages::Stages;
@@ -34,6 +35,7 @@ pub(crate) struct Agent {
     children: OwnedFd,
     stages: Stages,
     audit: Audit,
+    load: Load,
     /// Executions that were not told.
     lost: u64,
     /// Connections that are listened for so far.
@@ -50,6 +52,7 @@ impl Agent {
             children: children()?,
             stages,
             audit: Audit::new()?,
+            load: Load::default(),
             lost: 0,
             listening: 0,
             done: false,
@@ -152,6 +155,8 @@ impl Handler for Agent {
             Open::Stdio => return Ok(Opening::Later),
             Open::Inward { port } => inward(port),
             Open::Echo => echo(),
+            Open::Source { bytes } => self.load.source(bytes).map(Ends::source),
+            Open::Sink => load::sink().map(Ends::sink),
             _ => return Ok(Opening::Refused),
         };
         // What is refused is reset, which whoever has opened it takes for a refused connection.

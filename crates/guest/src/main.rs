@@ -13,6 +13,7 @@ mod datagrams;
 mod doctor;
 mod init;
 mod jobs;
+mod load;
 mod network;
 mod power;
 mod root;

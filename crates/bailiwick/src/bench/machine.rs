@@ -3,7 +3,7 @@
 use super::{measured, show, tell};
 use crate::Done;
 use crate::machine::{Kind, MachineArguments};
-use bailiwick_bench::{MachineOptions, MachineSuite};
+use bailiwick_bench::{HttpRequests, MachineOptions, MachineSuite};
 use bailiwick_event::{Failure, Text};
 use clap::Args;
 use std::path::PathBuf;
@@ -28,6 +28,72 @@ pub(crate) struct MachineBench {
     /// Only rows with this in their name; may be given again [default: all]
     #[arg(long, value_name = "NAME")]
     row: Vec<String>,
+}
+
+/// What `bench disk` is told.
+#[derive(Args)]
+pub(crate) struct DiskBench {
+    /// The large file, in MiB [default: $BAILIWICK_BENCH_SIZE_MB, else 256]
+    #[arg(long = "size-mb", value_name = "N", value_parser = clap::value_parser!(u64).range(1..=65_536))]
+    size: Option<u64>,
+    #[command(flatten)]
+    common: MachineBench,
+}
+
+/// What `bench http` is told.
+#[derive(Args)]
+pub(crate) struct HttpBench {
+    /// What is asked for, http://… or https://…; a policy grants just its machine [default: a server
+    /// that is started on this machine's loopback]
+    url: Option<String>,
+    /// How many requests
+    #[arg(default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    requests: u32,
+    /// How many connections at one time
+    #[arg(default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    connections: u32,
+    #[command(flatten)]
+    common: MachineBench,
+}
+
+/// What `bench channel` is told.
+#[derive(Args)]
+pub(crate) struct ChannelBench {
+    #[command(flatten)]
+    machine: MachineArguments,
+    /// Pings
+    #[arg(long)]
+    pings: usize,
+    /// How often bytes go each way
+    #[arg(long)]
+    rounds: usize,
+    /// How many, in MiB
+    #[arg(long = "size-mb")]
+    size: u64,
+}
+
+/// Runs `bench disk`.
+pub(super) fn disk(arguments: DiskBench) -> Done {
+    bench(MachineSuite::Disk(size(arguments.size)?), arguments.common)
+}
+
+/// Runs `bench http`.
+pub(super) fn http(arguments: HttpBench) -> Done {
+    let requests = HttpRequests {
+        // A word that is empty stands for the default, so that numbers can follow it.
+        url: arguments.url.filter(|url| !url.is_empty()),
+        count: arguments.requests,
+        connections: arguments.connections.min(arguments.requests),
+    };
+    bench(MachineSuite::Http(requests), arguments.common)
+}
+
+/// Runs `bench channel`.
+pub(super) fn channel(arguments: &ChannelBench) -> Done {
+    let shape = arguments.machine.shape(true);
+    let bytes = arguments.size << 20;
+    bailiwick_bench::channel(&shape, arguments.pings, bytes, arguments.rounds)?;
+    Ok(0)
 }
 
 /// Runs one.
@@ -61,7 +127,7 @@ const SIZE: &str = "BAILIWICK_BENCH_SIZE_MB";
 ///
 /// # Errors
 /// [`Failure::Usage`] for a variable that is no such number.
-pub(super) fn size(given: Option<u64>) -> Result<u64, Failure> {
+fn size(given: Option<u64>) -> Result<u64, Failure> {
     let mib = match (given, std::env::var(SIZE)) {
         (Some(mib), _) => mib,
         (None, Err(_)) => 256,

@@ -84,10 +84,19 @@ impl Draft {
 }
 
 impl Row {
-    /// Measures it.
-    pub(crate) fn take(&self, conditions: &Conditions, load: f64, site: &Site) -> BoundaryRow {
+    /// Measures it, unless something that it needs does not hold.
+    pub(crate) fn take(
+        &self,
+        conditions: &Conditions,
+        load: f64,
+        site: &Site,
+        broken: Option<&Verdict>,
+    ) -> BoundaryRow {
         let mut draft = Draft::default();
-        let measured = (self.measure)(site, &mut draft);
+        let measured = match broken {
+            Some(verdict) => Err(verdict.clone()),
+            None => (self.measure)(site, &mut draft),
+        };
         // A row that broke off leaves nothing to the next one's count.
         site.origin.take();
         let description = Description {

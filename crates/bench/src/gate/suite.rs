@@ -44,7 +44,7 @@ pub(crate) fn prepare(
     let (trial, fixture) = Trial::begin(suite, binary, quick, out)?;
     raise_descriptors();
     outlive_peers();
-    let site = Site::prepare(&trial, fixture, rules)?;
+    let site = Site::prepare(&trial, fixture, None, rules)?;
     Ok(Prepared { trial, site })
 }
 
@@ -54,7 +54,7 @@ impl Prepared {
         let load = self.trial.environment.load_per_cpu();
         let take = |row: &Row| {
             progress(&row.name);
-            row.take(&self.trial.conditions, load, &self.site)
+            row.take(&self.trial.conditions, load, &self.site, None)
         };
         rows.iter().map(take).collect()
     }

@@ -109,7 +109,7 @@ impl<'a> Ground<'a> {
             log: RefCell::new(BufWriter::new(file.map_err(|error| at(&log, &error))?)),
         };
         let authority = Authority {
-            rows: "all".to_owned(),
+            rows: "all that have no server".to_owned(),
             hash: blake3::hash(POLICY.as_bytes()).to_hex().to_string(),
             text: POLICY.to_owned(),
         };

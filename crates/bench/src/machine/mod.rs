@@ -5,9 +5,11 @@
 
 mod backing;
 mod boot;
+mod channel;
 mod disk;
 mod ground;
 mod host_memory;
+mod http;
 #[allow(dead_code, reason = "the guest's binary uses the rest")]
 #[path = "../../../guest/src/bench/known.rs"]
 mod known;
@@ -20,7 +22,10 @@ mod rootfs;
 mod row;
 mod startup;
 mod suite;
+mod throughput;
 mod worker;
 
+pub use channel::channel;
+pub use http::HttpRequests;
 pub(crate) use record::MachineRecord;
 pub use suite::{MachineOptions, MachineSuite, machine};

@@ -4,14 +4,14 @@
 //! The host compiles the same file (crates/bench/src/machine/mod.rs).
 
 /// Bytes of a page.
-pub(super) const PAGE: usize = 4096;
+pub(crate) const PAGE: usize = 4096;
 /// Pages of the generator, before they repeat but for their numbers.
 const POOL: usize = 4096;
 /// What a number is mixed with, so that it is no run of zeroes.
 const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The generator's step (xorshift64).
-pub(super) fn step(state: &mut u64) -> u64 {
+pub(crate) fn step(state: &mut u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -19,16 +19,16 @@ pub(super) fn step(state: &mut u64) -> u64 {
 }
 
 /// The first bytes of a page that was written for the `times`th time since the file was made.
-pub(super) fn stamp(page: u64, times: u32) -> [u8; 8] {
+pub(crate) fn stamp(page: u64, times: u32) -> [u8; 8] {
     ((page | u64::from(times) << 40) ^ MIX).to_le_bytes()
 }
 
 /// The pages.
-pub(super) struct Known(Vec<u8>);
+pub(crate) struct Known(Vec<u8>);
 
 impl Known {
     /// Makes them.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut state = MIX;
         let mut bytes = vec![0; POOL * PAGE];
         for word in bytes.chunks_exact_mut(8) {
@@ -38,7 +38,7 @@ impl Known {
     }
 
     /// So many pages from this one on, numbered. They must not pass the end of the generator's.
-    pub(super) fn pages(&mut self, first: u64, count: usize) -> &[u8] {
+    pub(crate) fn pages(&mut self, first: u64, count: usize) -> &[u8] {
         let from = (first % POOL as u64) as usize * PAGE;
         let pages = self
             .0
@@ -51,7 +51,7 @@ impl Known {
     }
 
     /// One page, as it was written for the `times`th time.
-    pub(super) fn page(&mut self, number: u64, times: u32) -> &[u8] {
+    pub(crate) fn page(&mut self, number: u64, times: u32) -> &[u8] {
         let from = (number % POOL as u64) as usize * PAGE;
         let page = self.0.get_mut(from..from + PAGE).unwrap_or_default();
         mark(page, number, times);
@@ -66,19 +66,19 @@ fn mark(page: &mut [u8], number: u64, times: u32) {
 }
 
 /// Whether these are the first bytes of this page.
-pub(super) fn begins(page: &[u8], number: u64, times: u32) -> bool {
+pub(crate) fn begins(page: &[u8], number: u64, times: u32) -> bool {
     page.first_chunk() == Some(&stamp(number, times))
 }
 
 /// Which pages random work is done at, in its order.
-pub(super) fn places(pages: u64, count: u64, seed: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn places(pages: u64, count: u64, seed: u64) -> impl Iterator<Item = u64> {
     // Odd, because zero would stay zero.
     let mut state = (seed << 1) ^ MIX;
     (0..count).map(move |_| step(&mut state) % pages.max(1))
 }
 
 /// How often each page was written by that work.
-pub(super) fn times(pages: u64, count: u64, seed: u64) -> Vec<u32> {
+pub(crate) fn times(pages: u64, count: u64, seed: u64) -> Vec<u32> {
     let mut times = vec![0; usize::try_from(pages).unwrap_or_default()];
     for place in places(pages, count, seed) {
         if let Some(times) = times.get_mut(usize::try_from(place).unwrap_or(usize::MAX)) {

@@ -10,7 +10,7 @@ mod answer;
 mod bare;
 mod caches;
 mod disk;
-mod known;
+pub(crate) mod known;
 mod resident;
 mod rootfs;
 mod start;
