@@ -26,6 +26,7 @@ mod client;
 #[path = "../clients/git.rs"]
 mod git;
 mod installing;
+mod measured;
 #[path = "../clients/npm.rs"]
 mod npm;
 #[path = "../clients/pip.rs"]
@@ -70,10 +71,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::{Backend, Shared};
 
 /// Every promise that is tried here.
-const ALL: [(&str, &[Shared]); 21] = [
+const ALL: [(&str, &[Shared]); 22] = [
     ("apt", apt::SHARED),
     ("git", git::SHARED),
     ("installing", installing::SHARED),
+    ("measured", measured::SHARED),
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
     ("bodies", bodies::SHARED),

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 /// How long a run may take to its end after its command's.
 const LAST: Duration = Duration::from_secs(20);
+/// How long a run may take until its program answers at all.
+const START: Duration = Duration::from_secs(60);
 /// A translated guest works long at a large file.
 const PATIENCE: Duration = Duration::from_secs(300);
 
@@ -92,7 +94,11 @@ impl Worker {
         let name = self.name;
         let fail = |why: String| Verdict::Fail(format!("{name}: {}: {why}", words.join(" ")));
         let line = words.join("\t") + "\n";
-        let said = self.session.ask(line.as_bytes(), PATIENCE).map_err(fail)?;
+        let patience = match words {
+            ["about"] => START,
+            _ => PATIENCE,
+        };
+        let said = self.session.ask(line.as_bytes(), patience).map_err(fail)?;
         self.answer(&words.join(" "), said)
     }
 
@@ -101,7 +107,7 @@ impl Worker {
     /// # Errors
     /// A fail, where it says that it cannot.
     pub(crate) fn begun(&mut self) -> Result<(), Verdict> {
-        let said = self.session.hear(PATIENCE).map_err(Verdict::Fail)?;
+        let said = self.session.hear(START).map_err(Verdict::Fail)?;
         self.answer("its start", said).map(drop)
     }
 
