@@ -60,6 +60,9 @@ pub(crate) fn boot(arguments: &BootArguments) -> Done {
         Some(workspace) => {
             let request = Request::from_environment(Vec::new(), workspace.clone());
             let loaded = bailiwick_policy::load(&request)?;
+            for notice in &loaded.notices {
+                output::note(notice);
+            }
             let private = tempfile::tempdir()
                 .map_err(|e| Failure::fault(format!("a folder for private paths: {e}")))?;
             bailiwick_vm::boot(&shape, &loaded.effective, private.path())

@@ -44,7 +44,7 @@ pub(crate) struct DiskBench {
 #[derive(Args)]
 pub(crate) struct HttpBench {
     /// What is asked for, http://… or https://…; a policy grants just its machine [default: a server
-    /// that is started on this machine's loopback]
+    /// that is started on this machine's loopback; so does an empty word]
     url: Option<String>,
     /// How many requests
     #[arg(default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]

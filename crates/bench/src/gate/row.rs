@@ -105,6 +105,7 @@ impl Row {
             includes: self.includes,
             verifier: self.verifier,
             least: self.least,
+            timed: true,
         };
         draft.judged(&description, measured, conditions, load, site.quick)
     }
@@ -120,6 +121,8 @@ pub(crate) struct Description {
     pub verifier: &'static str,
     /// So many samples are enough.
     pub least: u32,
+    /// Whether it is about time, of which a busy machine takes some; it takes no memory from a program.
+    pub timed: bool,
 }
 
 impl Draft {
@@ -138,8 +141,11 @@ impl Draft {
         let facts = Facts {
             samples: samples.min().unwrap_or(0),
             most_runs: Some(description.least),
-            contention: busy.map_or(Contention::Unknown, Contention::OfMachine),
-            load,
+            contention: match description.timed {
+                true => busy.map_or(Contention::Unknown, Contention::OfMachine),
+                false => Contention::OfMachine(0.0),
+            },
+            load: if description.timed { load } else { 0.0 },
             quick,
         };
         let verdict = match verified {

@@ -135,6 +135,7 @@ fn cold() -> Row {
                        command ends with 0; the policy holds and the kernel is the image's, once \
                        before the rows",
             least: COLD,
+            timed: true,
         },
         measure: Box::new(measure_cold),
     }
@@ -223,6 +224,7 @@ fn warm() -> Row {
                        copy; each command ends with 0; the policy holds and the kernel is the image's, \
                        once before the rows",
             least: 50,
+            timed: true,
         },
         measure: Box::new(measure_warm),
     }

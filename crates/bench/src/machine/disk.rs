@@ -2,7 +2,7 @@
 
 use super::backing;
 use super::ground::{Ground, Way};
-use super::peers;
+use super::peers::{self, Missing};
 use super::row::Row;
 use super::worker::Worker;
 use crate::gate::record::limit;
@@ -40,6 +40,7 @@ pub(super) fn rows() -> Vec<Row> {
                 includes,
                 verifier: VERIFIER,
                 least: ROUNDS,
+                timed: true,
             },
             measure: Box::new(measure),
         }
@@ -87,7 +88,7 @@ struct Side {
 }
 
 /// All sides of a row, and why one is missing.
-fn sides(ground: &Ground<'_>) -> Result<(Vec<Side>, Vec<(&'static str, Verdict)>), Verdict> {
+fn sides(ground: &Ground<'_>) -> Result<(Vec<Side>, Vec<Missing>), Verdict> {
     let mut workers = Vec::new();
     let mut missing = Vec::new();
     for way in [Way::Native, Way::Process, Way::Warm, Way::Cold] {
@@ -289,13 +290,7 @@ fn random_write(ground: &Ground<'_>, draft: &mut Draft) -> Result<(), Verdict> {
 }
 
 /// What a machine has to reach of the best that is known: 95 %.
-fn bounds(
-    ground: &Ground<'_>,
-    draft: &mut Draft,
-    row: &str,
-    what: &str,
-    missing: &[(&'static str, Verdict)],
-) {
+fn bounds(ground: &Ground<'_>, draft: &mut Draft, row: &str, what: &str, missing: &[Missing]) {
     if ground.bare.is_none() {
         return;
     }

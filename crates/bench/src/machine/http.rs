@@ -4,7 +4,6 @@
 use crate::gate::row::{Draft, Row, VERIFIER};
 use crate::gate::side::Side;
 use crate::gate::site::Site;
-use crate::gate::tally::Tally;
 use crate::load::job::{Fetches, Job, Target};
 use crate::load::page::PAGE_PATH;
 use crate::verdict::Verdict;
@@ -133,10 +132,7 @@ fn measure(
                 None => side.ask(&job)?,
             };
             let name = side.name();
-            let tally = draft
-                .counted
-                .entry(name.to_owned())
-                .or_insert_with(Tally::default);
+            let tally = draft.counted.entry(name.to_owned()).or_default();
             tally.add("succeeded", report.requests.into());
             tally.add("failed", report.failed.into());
             tally.add("bytes", report.bytes);

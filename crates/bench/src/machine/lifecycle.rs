@@ -55,6 +55,7 @@ fn lifecycle() -> Row {
                        every process of the run is gone; that the record is gone; the policy holds, \
                        once before the rows",
             least: SESSIONS,
+            timed: true,
         },
         measure: Box::new(|ground, draft| {
             let ways = WAYS.into_iter();
@@ -233,6 +234,7 @@ fn memory() -> Row {
                        QEMU's translations apart; how large these may become stands below the table",
             verifier: "the command ends with 0; the guest's memory is found among QEMU's mappings",
             least: 5,
+            timed: false,
         },
         measure: Box::new(|ground, draft| {
             let bytes = ground.bare()?.memory;
@@ -291,6 +293,7 @@ fn clones() -> Row {
                        `run` to the first answer of its program",
             verifier: "the machine is a copy; no two have the same machine id or host name",
             least: 10,
+            timed: true,
         },
         measure: Box::new(|ground, draft| {
             for round in 0..=ground.amounts.runs.min(10) {

@@ -23,10 +23,11 @@ const SHARE: &str = "/share";
 /// How long the daemon may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// The series that there is not, and why.
+pub(super) type Missing = (&'static str, Verdict);
+
 /// All of them; in place of one that there is not, why.
-pub(super) fn all(
-    ground: &Ground<'_>,
-) -> Result<Vec<Result<Worker, (&'static str, Verdict)>>, Verdict> {
+pub(super) fn all(ground: &Ground<'_>) -> Result<Vec<Result<Worker, Missing>>, Verdict> {
     let bare = ground.bare()?;
     let workspace = ground.fixture.workspace();
     let guest = bare

@@ -75,6 +75,7 @@ pub(super) fn rows() -> Vec<Row> {
             includes: INCLUDES,
             verifier: VERIFIER,
             least: ROUNDS,
+            timed: true,
         },
         measure: Box::new(move |ground, draft| measure(ground, draft, work)),
     };

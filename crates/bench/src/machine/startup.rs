@@ -32,6 +32,7 @@ fn row(program: &'static str) -> Row {
             verifier: "exit code 0, and the same version each time; the policy holds and the kernels \
                        are as they should be, once before the rows",
             least: RUNS,
+            timed: true,
         },
         measure: Box::new(move |ground, draft| measure(ground, draft, program)),
     }

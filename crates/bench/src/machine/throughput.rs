@@ -38,6 +38,7 @@ pub(super) fn rows() -> Vec<Row> {
                        compared, and so is what was sent to it once and came back; the machine is of \
                        the accelerator that was asked for",
             least: 20,
+            timed: true,
         },
         measure: Box::new(measure),
     }]
