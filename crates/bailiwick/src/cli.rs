@@ -3,6 +3,7 @@
 //! are kept stand with what they do.
 
 use crate::apply::ApplyArguments;
+use crate::bench::{ChannelBench, DiskBench, HttpBench, MachineBench};
 use crate::boot::BootArguments;
 use crate::cp::CpArguments;
 use crate::fork::ForkArguments;
@@ -462,6 +463,41 @@ pub(crate) enum BenchCommand {
         #[arg(long, default_value = "./benchmarks")]
         out: PathBuf,
     },
+    /// Measure starts of machines beside the bare kernel's
+    ///
+    /// A bare machine has the same QEMU, board and kernel, no device, and a first program that says a
+    /// word. Exit codes: as those of `bench overhead`.
+    Boot(MachineBench),
+    /// Measure a session's life: provision, first command, exec, delete, memory, copies of a template
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Lifecycle(MachineBench),
+    /// Measure files of the workspace: natively, in a process sandbox, in machines, beside bare 9P and
+    /// virtiofsd
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Disk(DiskBench),
+    /// Measure the system's own files: natively, in a process sandbox, in a machine
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Rootfs(MachineBench),
+    /// Measure starts of python3, node, claude, gemini and codex: natively, in a process sandbox, in a
+    /// machine
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Startup(MachineBench),
+    /// Measure requests through the gate: on the host, in a process sandbox, in a machine
+    ///
+    /// Succeeded and failed requests of each side are in the evidence. Exit codes: as those of `bench
+    /// overhead`.
+    Http(HttpBench),
+    /// Measure a machine's channel, and a download through the gate beside it
+    ///
+    /// Exit codes: as those of `bench overhead`.
+    Throughput(MachineBench),
+    /// Load the channel of one machine (used by `bench throughput`)
+    #[command(hide = true)]
+    Channel(ChannelBench),
     /// Compare two evidence files
     Compare {
         /// The first

@@ -5,6 +5,7 @@
 use crate::measure::{Sample, TIMEOUT, outputs};
 use bailiwick_event::Text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -78,11 +79,27 @@ impl InsideSession {
     /// # Errors
     /// A text when the helper does not answer.
     pub(crate) fn ask(&mut self, line: &[u8], limit: Duration) -> Result<Vec<u8>, String> {
-        if let Some(stdin) = &mut self.stdin
-            && stdin.write_all(line).is_err()
-        {
-            return Err(self.ended_early());
+        self.say(line)?;
+        self.line(limit)
+    }
+
+    /// Says a line that has no answer.
+    ///
+    /// # Errors
+    /// A text when the helper is gone.
+    pub(crate) fn say(&mut self, line: &[u8]) -> Result<(), String> {
+        let said = self.stdin.as_mut().map(|stdin| stdin.write_all(line));
+        match said {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.ended_early()),
         }
+    }
+
+    /// The next line that the helper says, within `limit`.
+    ///
+    /// # Errors
+    /// A text when it says none.
+    pub(crate) fn hear(&mut self, limit: Duration) -> Result<Vec<u8>, String> {
         self.line(limit)
     }
 
@@ -126,6 +143,30 @@ impl InsideSession {
                 Ok(n) => self.pending.extend_from_slice(&chunk[..n]),
                 Err(error) => return Err(format!("read from the helper: {error}")),
             }
+        }
+    }
+}
+
+impl InsideSession {
+    /// Ends the helper's input, which is its sign to leave, and waits until what was started has ended,
+    /// at most this long.
+    ///
+    /// # Errors
+    /// A text when it does not end, or not with 0.
+    pub(crate) fn finish(mut self, limit: Duration) -> Result<(), String> {
+        let pid = Pid::from_child(&self.child);
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string())?;
+        self.stdin = None;
+        let limit = Timespec::try_from(limit).ok();
+        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], limit.as_ref()) {
+            Ok(0) => return Err("it does not end".to_owned()),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match self.child.wait() {
+            Ok(end) if end.success() => Ok(()),
+            Ok(end) => Err(format!("it ended with {end}")),
+            Err(error) => Err(error.to_string()),
         }
     }
 }

@@ -31,7 +31,7 @@ pub enum Open {
     },
     /// Either way: every byte comes back.
     Echo,
-    /// To the guest: so many bytes come, or are read until the end.
+    /// To the guest: so many bytes come that both sides know.
     Source {
         /// How many.
         bytes: u64,

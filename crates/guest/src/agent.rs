@@ -6,6 +6,7 @@ use crate::callers::Callers;
 use crate::clock;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
+use crate::load::{self, Load};
 use crate::network::Network;
 use crate::reached::{Log, Processes};
 use crate::settle::{rehearse, settle, shared};
@@ -43,6 +44,7 @@ pub(crate) struct Agent {
     log: Log,
     /// What tells that there are too many; none where there may be any number, or it was told.
     processes: Option<Processes>,
+    load: Load,
     /// Executions that were not told.
     lost: u64,
     /// Connections that are listened for so far.
@@ -62,6 +64,7 @@ impl Agent {
             audit: Audit::new()?,
             log,
             processes: None,
+            load: Load::default(),
             lost: 0,
             listening: 0,
             done: false,
@@ -189,6 +192,8 @@ impl Handler for Agent {
             Open::Stdio => return Ok(Opening::Later),
             Open::Inward { port } => inward(port),
             Open::Echo => echo(),
+            Open::Source { bytes } => self.load.source(bytes).map(Ends::source),
+            Open::Sink => load::sink().map(Ends::sink),
             _ => return Ok(Opening::Refused),
         };
         // What is refused is reset, which whoever has opened it takes for a refused connection.

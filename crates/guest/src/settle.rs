@@ -19,6 +19,10 @@ use std::path::Path;
 /// Where the share is mounted until its parts have their places.
 const SHARE: &CStr = c"/run/bailiwick/share";
 
+/// How 9P is mounted.
+pub(crate) const NINE_P: &CStr =
+    c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
+
 /// A step that failed.
 #[derive(Debug)]
 pub(crate) struct Unsettled {
@@ -127,8 +131,7 @@ fn show(setting: &Setting) -> io::Result<()> {
     match setting.share {
         Share::None | Share::Disk => return Ok(()),
         Share::NineP => {
-            let options = c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
-            mount(c"share", SHARE, c"9p", flags, Some(options))?;
+            mount(c"share", SHARE, c"9p", flags, Some(NINE_P))?;
         }
         Share::VirtioFs => mount(c"share", SHARE, c"virtiofs", flags, None::<&CStr>)?,
     }

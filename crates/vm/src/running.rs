@@ -196,7 +196,9 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => News::Quiet,
+            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => {
+                News::Quiet
+            }
             Told::NoFolder { job, errno } => News::NoFolder { job, errno },
             Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
             Told::Stopped { job, signal } => News::Stopped { job, signal },

@@ -42,8 +42,6 @@ pub(crate) fn random_name() -> Result<String, Failure> {
 /// Where the guest finds what it is granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Nowhere: there is nothing.
-    Nowhere,
     /// On the host.
     Shared,
     /// On a disk of its own.
@@ -73,7 +71,7 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted, place: Place) -> Result
         share: match place {
             Place::Shared if !granted.paths.is_empty() => Share::NineP,
             Place::Disk => Share::Disk,
-            Place::Nowhere | Place::Shared | Place::There => Share::None,
+            Place::Shared | Place::There => Share::None,
         },
         again: place == Place::There,
         links: granted

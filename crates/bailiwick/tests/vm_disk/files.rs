@@ -138,12 +138,20 @@ fn who_has_had_enough_while_a_large_workspace_is_copied_does_not_wait_for_it() {
     let large = fs::File::create(sandbox.workspace().join("large")).unwrap();
     large.set_len(4 << 30).unwrap();
     let mut command = sandbox.command();
-    command.arg("run").args(sandbox.options()).args(["--", "echo", "never"]);
-    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    command
+        .arg("run")
+        .args(sandbox.options())
+        .args(["--", "echo", "never"]);
+    let mut child = command
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     let machines = sandbox.scratch().state().join("bailiwick/sessions");
     crate::wait_until(|| {
         let sessions = fs::read_dir(&machines).into_iter().flatten().flatten();
-        sessions.map(|session| session.path().join("machine/disk")).any(|disk| disk.exists())
+        sessions
+            .map(|session| session.path().join("machine/disk"))
+            .any(|disk| disk.exists())
     });
     std::thread::sleep(std::time::Duration::from_secs(1));
     let pid = rustix::process::Pid::from_child(&child);
