@@ -11,7 +11,7 @@ use bailiwick_ledger::{SessionState, StateDir};
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::private_folder;
 use bailiwick_transfer::{
-    Change, Changes, Entry, Kind, Listing, Outcome, Reader, What, Writer, compare,
+    Change, Changes, Entry, Kind, Listing, Outcome, Part, Reader, Room, What, Writer, compare,
 };
 use bailiwick_vm::{Applier, BASE, DiskMachine};
 use clap::Args;
@@ -19,7 +19,7 @@ use rustix::fd::OwnedFd;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, BufReader, BufWriter, Seek as _};
+use std::io::{self, BufReader, BufWriter, Read, Seek as _, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -219,6 +219,11 @@ impl Applied {
                         "{letter} {path}: left as it is: it was changed here since the session began"
                     ));
                 }
+                What::Unread(errno) => {
+                    refused += 1;
+                    let error = io::Error::from_raw_os_error(errno);
+                    output::note(&format!("{letter} {path}: not read in the session: {error}"));
+                }
                 What::Refused(errno) => {
                     refused += 1;
                     let error = io::Error::from_raw_os_error(errno);
@@ -259,7 +264,7 @@ fn send(
         .values()
         .try_for_each(|entry| writer.entry(entry))?;
     writer.end()?;
-    let mut sent = BTreeMap::new();
+    let (mut sent, mut room) = (BTreeMap::new(), Room::default());
     // What lies in a folder goes before it.
     for (path, _) in wanted
         .iter()
@@ -271,21 +276,34 @@ fn send(
         sent.insert(path.clone(), entry);
     }
     let mut reader = Reader::new(BufReader::with_capacity(256 * 1024, packed));
-    while let Some(entry) = reader.entry()? {
-        let is_file = matches!(entry.kind, Kind::File { .. });
-        let is_made = is_file || matches!(entry.kind, Kind::Folder | Kind::Link { .. });
-        if !is_made || wanted.remove(&entry.path).is_none_or(|c| c == Change::Gone) {
+    while let Some(mut entry) = reader.entry()? {
+        let is_told = !matches!(entry.kind, Kind::Gone | Kind::End);
+        if !is_told || wanted.remove(&entry.path).is_none_or(|c| c == Change::Gone) {
             continue;
         }
+        room.take(&entry)?;
         writer.entry(&entry)?;
-        while let Some(part) = reader.next_part()? {
-            writer.part(part)?;
-        }
-        if is_file {
-            writer.part(&[])?;
+        if let Kind::File { size } = &mut entry.kind {
+            // It may have become another size since it was looked at.
+            *size = send_contents(&mut reader, &mut writer)?;
         }
         sent.insert(entry.path.clone(), entry);
     }
     writer.end()?;
     Ok(sent)
+}
+
+/// Sends what follows a file; how many bytes that is.
+fn send_contents(reader: &mut Reader<impl Read>, writer: &mut Writer<impl Write>) -> io::Result<u64> {
+    let mut size = 0;
+    loop {
+        match reader.next_part()? {
+            Part::Bytes(part) => {
+                size += part.len() as u64;
+                writer.part(part)?;
+            }
+            Part::Whole => return writer.whole().map(|()| size),
+            Part::TakenBack(errno) => return writer.taken_back(errno).map(|()| size),
+        }
+    }
 }

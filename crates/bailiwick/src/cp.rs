@@ -146,7 +146,7 @@ fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
         let mut refused = None;
         let mut reader = Reader::new(BufReader::with_capacity(BUFFER, File::from(packed)));
         let done = unpacker.run(&mut reader, |outcome| {
-            if let What::Refused(errno) = outcome.what {
+            if let What::Refused(errno) | What::Unread(errno) = outcome.what {
                 refused.get_or_insert((outcome.path, errno));
             }
             Ok(())

@@ -19,7 +19,7 @@ const BUFFER: usize = 256 * 1024;
 /// - `list PATH` writes a listing to stdout;
 /// - `unpack PATH` makes files of the entries on stdin, with `--checked` behind a listing of what was there
 ///   before, and writes what became of each to stdout; with `--into NAME` in the folder PATH, where that
-///   is one.
+///   is one, and what could not be read where it comes from is an error then.
 pub(crate) fn run(what: &str, mut words: impl Iterator<Item = String>) -> ExitCode {
     let (path, flag) = (words.next(), words.next());
     let Some(path) = path else {
@@ -36,7 +36,7 @@ pub(crate) fn run(what: &str, mut words: impl Iterator<Item = String>) -> ExitCo
         ("pack", Some("--listing")) => pack_all(path, true),
         ("pack", _) => pack_all(path, false),
         ("list", _) => with_stdout(|out| pack(path, Only::Nothing, out, None)),
-        (_, flag) => unpack(path, flag == Some("--checked")),
+        (_, flag) => unpack(path, flag == Some("--checked"), flag == Some("--into")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -78,7 +78,7 @@ fn pack_only(path: &Path) -> io::Result<()> {
     with_stdout(|out| pack(path, Only::These(&wanted), out, None))
 }
 
-fn unpack(path: &Path, checked: bool) -> io::Result<()> {
+fn unpack(path: &Path, checked: bool, all: bool) -> io::Result<()> {
     let mut from = stdin();
     let before = match checked {
         true => Some(Listing::take(&mut Reader::listing(&mut from))?),
@@ -89,7 +89,12 @@ fn unpack(path: &Path, checked: bool) -> io::Result<()> {
     with_stdout(|out| {
         let mut out = Writer::new(out);
         let tell = |outcome: Outcome| {
-            if let What::Refused(errno) = outcome.what {
+            let errno = match outcome.what {
+                What::Refused(errno) => Some(errno),
+                What::Unread(errno) if all || outcome.path.is_empty() => Some(errno),
+                What::Unread(_) | What::Done | What::Conflict => None,
+            };
+            if let Some(errno) = errno {
                 failed.get_or_insert((outcome.path.clone(), errno));
             }
             match checked {

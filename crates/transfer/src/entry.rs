@@ -108,19 +108,9 @@ impl Entry {
     /// Its path, if it lies below the folder.
     ///
     /// # Errors
-    /// It is absolute, has a part that is `.`, `..` or nothing, or is too long.
+    /// It is absolute, has a part that is `.`, `..` or nothing, holds a NUL, or is too long.
     pub fn checked(&self) -> Result<&Path, BadPath> {
-        let path = self.path.as_slice();
-        if path.is_empty() {
-            return Ok(Path::new(""));
-        }
-        let is_name = |name: &[u8]| {
-            !matches!(name, b"" | b"." | b"..") && name.len() <= NAME && !name.contains(&0)
-        };
-        match path.len() < PATH && path.split(|byte| *byte == b'/').all(is_name) {
-            true => Ok(Path::new(OsStr::from_bytes(path))),
-            false => Err(BadPath),
-        }
+        checked(&self.path)
     }
 
     /// Whether it is as the other was; the time of a folder is that of its entries.
@@ -134,3 +124,19 @@ impl Entry {
             && (open || self.mode == other.mode)
     }
 }
+
+/// A path, if it lies below the folder.
+pub(crate) fn checked(path: &[u8]) -> Result<&Path, BadPath> {
+    let is_name = |name: &[u8]| {
+        !matches!(name, b"" | b"." | b"..") && name.len() <= NAME && !name.contains(&0)
+    };
+    let is_below = path.len() < PATH && path.split(|byte| *byte == b'/').all(is_name);
+    match is_below || path.is_empty() {
+        true => Ok(Path::new(OsStr::from_bytes(path))),
+        false => Err(BadPath),
+    }
+}
+
+#[cfg(test)]
+#[path = "entry_tests.rs"]
+mod tests;

@@ -11,8 +11,11 @@ mod pack;
 mod stream;
 mod unpack;
 
-pub use compare::{Change, Changes, Listing, compare};
+pub use compare::{Change, Changes, Listing, Room, compare};
 pub use entry::{BadPath, Entry, Kind, Modified};
 pub use pack::{Only, pack};
-pub use stream::{Reader, Writer};
+pub use stream::{Part, Reader, Writer};
 pub use unpack::{Outcome, Unpacker, What};
+
+#[cfg(test)]
+mod tree;

@@ -1,13 +1,13 @@
-//! A folder becomes a stream of entries. Links are not followed, and what cannot be read is told and
-//! left out.
+//! A folder becomes a stream of entries. Links are not followed; what cannot be read is told and left
+//! out, and so is a folder that holds what has no path.
 
-use crate::entry::{Entry, Kind};
+use crate::entry::{Entry, Kind, checked};
 use crate::stream::{PART, Writer};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
-use std::ffi::{CString, OsStr};
+use std::ffi::CString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
@@ -116,9 +116,11 @@ impl Walk<'_> {
                 }
                 let flags = flags | OFlags::DIRECTORY;
                 let folder = openat(above, name.as_c_str(), flags, Mode::empty())?;
+                // All of it is read before anything of it is told.
+                let below = names(&folder, path)?;
                 Ok(self
                     .tell(&entry)
-                    .and_then(|()| self.below(&folder, path, depth)))
+                    .and_then(|()| self.below(&folder, below, depth)))
             }
             Kind::File { .. } if matches!(self.only, Only::Nothing) || !self.is_wanted(path) => {
                 Ok(self.tell(&entry))
@@ -144,37 +146,51 @@ impl Walk<'_> {
         self.tell(entry)?;
         loop {
             match rustix::io::read(file, &mut self.part) {
-                Ok(0) => return self.to.part(&[]),
+                Ok(0) => return self.to.whole(),
                 Ok(read) => self.to.part(self.part.get(..read).unwrap_or_default())?,
                 Err(Errno::INTR) => {}
-                // What was told is taken back: half a file is none.
+                // Half a file is none.
                 Err(errno) => {
-                    self.to.part(&[])?;
                     let errno = errno.raw_os_error();
-                    return self.tell(&Entry::bare(&entry.path, Kind::Skipped { errno }));
+                    if let Some(listing) = &mut self.listing {
+                        listing.entry(&Entry::bare(&entry.path, Kind::Skipped { errno }))?;
+                    }
+                    return self.to.taken_back(errno);
                 }
             }
         }
     }
 
-    fn below(&mut self, folder: &OwnedFd, path: &[u8], depth: usize) -> io::Result<()> {
-        let mut names = Vec::new();
-        for entry in Dir::read_from(folder)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if !matches!(name.to_bytes(), b"." | b"..") {
-                names.push(name.to_owned());
-            }
-        }
-        names.sort();
-        for name in names {
-            let mut below = path.to_vec();
-            if !below.is_empty() {
-                below.push(b'/');
-            }
-            below.extend_from_slice(OsStr::from_bytes(name.to_bytes()).as_bytes());
-            self.one(folder.as_fd(), &name, below, None, depth + 1)?;
+    fn below(&mut self, folder: &OwnedFd, names: Names, depth: usize) -> io::Result<()> {
+        for (path, name) in names {
+            self.one(folder.as_fd(), &name, path, None, depth + 1)?;
         }
         Ok(())
     }
 }
+
+/// The paths and names of what lies in a folder, in their order.
+type Names = Vec<(Vec<u8>, CString)>;
+
+fn names(folder: &OwnedFd, path: &[u8]) -> Result<Names, Errno> {
+    let mut names = Names::new();
+    for entry in Dir::read_from(folder)? {
+        let name = entry?.file_name().to_owned();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let mut below = path.to_vec();
+        if !below.is_empty() {
+            below.push(b'/');
+        }
+        below.extend_from_slice(name.to_bytes());
+        checked(&below).map_err(|_| Errno::NAMETOOLONG)?;
+        names.push((below, name));
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+#[path = "pack_tests.rs"]
+mod tests;

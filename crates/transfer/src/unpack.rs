@@ -1,13 +1,13 @@
-//! Entries become files again, below one folder: no link on the way is followed, a file is replaced
-//! whole or not at all, and what was changed by somebody else since is left alone.
+//! Entries become files again, below one folder: no link on the way is followed, what is there is
+//! replaced whole or not at all, and what was changed by somebody else since is left alone.
 
-use crate::compare::Listing;
+use crate::compare::{Listing, Room};
 use crate::entry::{Entry, Kind, PERMISSIONS};
-use crate::stream::Reader;
+use crate::stream::{Part, Reader};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, mkdirat, open, openat,
-    readlinkat, renameat, statat, symlinkat, unlinkat,
+    AtFlags, Mode, OFlags, RenameFlags, Timespec, Timestamps, fchmod, fstat, futimens, mkdirat,
+    open, openat, readlinkat, renameat, renameat_with, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,8 @@ pub enum What {
     Conflict,
     /// It could not be made; why.
     Refused(i32),
+    /// It could not be read where it comes from; why.
+    Unread(i32),
 }
 
 /// What became of one entry.
@@ -34,6 +36,10 @@ pub struct Outcome {
     /// What became of it.
     pub what: What,
 }
+
+/// How many names are tried for what is made beside its place: a process that was ended may have left
+/// one, and processes have the same numbers again.
+const TRIES: usize = 1000;
 
 /// Makes files of entries.
 #[derive(Debug)]
@@ -47,6 +53,8 @@ pub struct Unpacker {
     last: Option<(PathBuf, OwnedFd)>,
     /// Folders, whose permissions and times come last: entries change them.
     folders: Vec<Entry>,
+    /// What they may take.
+    room: Room,
     /// How many files were made beside their place.
     made: u64,
 }
@@ -58,7 +66,7 @@ const FOLDER: OFlags = OFlags::RDONLY
 
 impl Unpacker {
     /// Unpacks to this path, which is a folder, a file, or not there. With `before` only what is as
-    /// it says is changed.
+    /// it says is changed; without it nothing is taken away because an entry says that it is gone.
     ///
     /// # Errors
     /// The folder above is not there, or the path has no name.
@@ -79,6 +87,7 @@ impl Unpacker {
             before,
             last: None,
             folders: Vec::new(),
+            room: Room::default(),
             made: 0,
         })
     }
@@ -86,7 +95,8 @@ impl Unpacker {
     /// Unpacks all that comes; `tell` hears what became of each entry.
     ///
     /// # Errors
-    /// Those of the stream and of `tell`; what cannot be made is told, and no error.
+    /// Those of the stream and of `tell`; more folders than there is [`Room`] for. What cannot be made
+    /// is told, and no error.
     pub fn run<R: Read>(
         &mut self,
         from: &mut Reader<R>,
@@ -97,6 +107,7 @@ impl Unpacker {
             let what = made.unwrap_or_else(|errno| What::Refused(errno.raw_os_error()));
             let path = entry.path.clone();
             if what == What::Done && entry.kind == Kind::Folder {
+                self.room.take(&entry)?;
                 self.folders.push(entry);
             }
             tell(Outcome { path, what })?;
@@ -141,6 +152,9 @@ impl Unpacker {
         entry: &Entry,
         from: &mut Reader<R>,
     ) -> io::Result<Result<What, Errno>> {
+        if let Kind::Skipped { errno } = entry.kind {
+            return Ok(Ok(What::Unread(errno)));
+        }
         let (folder, name) = match self.place(entry) {
             Ok(place) => place,
             // It lies in something that is gone with it.
@@ -174,9 +188,10 @@ impl Unpacker {
             Kind::File { .. } => return self.file(entry, &folder, &name, now.as_ref(), from),
             Kind::Folder => self.folder(&folder, &name, now.as_ref()),
             Kind::Link { target } => self.link(&folder, &name, now.as_ref(), target),
+            // Nobody said what was there: no packer sends that.
+            Kind::Gone if self.before.is_none() => Err(Errno::INVAL),
             Kind::Gone => now.map_or(Ok(()), |now| self.remove(&folder, &name, &now)),
-            // It is not to be there.
-            Kind::Skipped { .. } | Kind::End => Ok(()),
+            Kind::Skipped { .. } | Kind::End => Err(Errno::INVAL),
         };
         Ok(made.map(|()| What::Done))
     }
@@ -198,11 +213,18 @@ impl Unpacker {
         now: Option<&Entry>,
     ) -> Result<(), Errno> {
         match now {
-            Some(now) if now.kind == Kind::Folder => return Ok(()),
-            Some(now) => self.remove(folder, name, now)?,
-            None => {}
+            None => mkdirat(folder, name, Mode::RWXU),
+            Some(now) if now.kind == Kind::Folder => Ok(()),
+            // It is put aside until the folder is there.
+            Some(_) => {
+                let (aside, ()) = self.beside(|aside| rename_new(folder, name, aside))?;
+                if let Err(errno) = mkdirat(folder, name, Mode::RWXU) {
+                    let _ = rename_new(folder, &aside, name);
+                    return Err(errno);
+                }
+                unlinkat(folder, &aside, AtFlags::empty())
+            }
         }
-        mkdirat(folder, name, Mode::RWXU)
     }
 
     fn link(
@@ -212,12 +234,15 @@ impl Unpacker {
         now: Option<&Entry>,
         target: &[u8],
     ) -> Result<(), Errno> {
-        if let Some(now) = now {
-            self.remove(folder, name, now)?;
+        let (beside, ()) = self.beside(|beside| symlinkat(target, folder, beside))?;
+        let put = self.put(folder, &beside, name, now);
+        if put.is_err() {
+            let _ = unlinkat(folder, &beside, AtFlags::empty());
         }
-        symlinkat(target, folder, name)
+        put
     }
 
+    /// Beside its place, so that nobody sees half of it, and what has another name keeps its contents.
     fn file<R: Read>(
         &mut self,
         entry: &Entry,
@@ -226,48 +251,78 @@ impl Unpacker {
         now: Option<&Entry>,
         from: &mut Reader<R>,
     ) -> io::Result<Result<What, Errno>> {
-        if let Some(now) = now.filter(|now| now.kind == Kind::Folder)
-            && let Err(errno) = self.remove(folder, name, now)
-        {
-            return Ok(Err(errno));
-        }
-        // Beside its place, so that nobody sees half of it, and what has another name keeps its contents.
-        let beside: OsString = match now {
-            None => name.clone(),
-            Some(_) => {
-                self.made += 1;
-                let process = rustix::process::getpid().as_raw_nonzero();
-                format!(".bailiwick-{process}-{}", self.made).into()
-            }
-        };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let opened = openat(
-            folder,
-            &beside,
-            flags | OFlags::CLOEXEC,
-            Mode::RUSR | Mode::WUSR,
-        );
-        let file = match opened {
-            Ok(file) => file,
+        let flags = flags | OFlags::CLOEXEC;
+        let made = self.beside(|beside| openat(folder, beside, flags, Mode::RUSR | Mode::WUSR));
+        let (beside, file) = match made {
+            Ok(made) => made,
             Err(errno) => return Ok(Err(errno)),
         };
-        let written = write(entry, &file, from)?;
-        let placed = written.and_then(|()| match now {
-            None => Ok(()),
-            Some(_) => renameat(folder, &beside, folder, name),
-        });
-        if placed.is_err() {
+        let written = write(entry, &file, from);
+        let placed = match written {
+            Ok(Ok(What::Done)) => Ok(self.put(folder, &beside, name, now).map(|()| What::Done)),
+            other => other,
+        };
+        if !matches!(placed, Ok(Ok(What::Done))) {
             let _ = unlinkat(folder, &beside, AtFlags::empty());
         }
-        Ok(placed.map(|()| What::Done))
+        placed
+    }
+
+    /// Makes something that is not there yet, beside its place.
+    fn beside<T>(
+        &mut self,
+        mut make: impl FnMut(&OsString) -> Result<T, Errno>,
+    ) -> Result<(OsString, T), Errno> {
+        let process = rustix::process::getpid().as_raw_nonzero();
+        for _ in 0..TRIES {
+            self.made += 1;
+            let name = OsString::from(format!(".bailiwick-{process}-{}", self.made));
+            match make(&name) {
+                Err(Errno::EXIST) => {}
+                made => return made.map(|made| (name, made)),
+            }
+        }
+        Err(Errno::EXIST)
+    }
+
+    /// Puts what was made beside its place there; what was there is gone then, and only then.
+    fn put(
+        &mut self,
+        folder: &OwnedFd,
+        beside: &OsString,
+        name: &OsString,
+        now: Option<&Entry>,
+    ) -> Result<(), Errno> {
+        match now {
+            None => rename_new(folder, beside, name),
+            Some(now) if now.kind == Kind::Folder => {
+                self.remove(folder, name, now)?;
+                rename_new(folder, beside, name).inspect_err(|_| {
+                    let _ = mkdirat(folder, name, Mode::from_raw_mode(now.mode));
+                })
+            }
+            Some(_) => renameat(folder, beside, folder, name),
+        }
     }
 
     /// Gives a folder its permissions and time.
     fn finish(&mut self, entry: &Entry) -> Result<(), Errno> {
         let (above, name) = self.place(entry)?;
         let folder = openat(&above, &name, FOLDER, Mode::empty())?;
-        fchmod(&folder, Mode::from_raw_mode(entry.mode & PERMISSIONS))?;
+        // Whom entries belong to, and who may remove them, is the folder's own.
+        let own = Mode::from_raw_mode(fstat(&folder)?.st_mode) & (Mode::SGID | Mode::SVTX);
+        fchmod(&folder, Mode::from_raw_mode(entry.mode & PERMISSIONS) | own)?;
         futimens(&folder, &times(entry))
+    }
+}
+
+/// Gives something another name that nothing has.
+fn rename_new(folder: &OwnedFd, from: &OsString, to: &OsString) -> Result<(), Errno> {
+    match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        // 9P does not know the flag: nothing was there a moment ago.
+        Err(Errno::INVAL | Errno::NOSYS) => renameat(folder, from, folder, to),
+        other => other,
     }
 }
 
@@ -306,9 +361,13 @@ fn write<R: Read>(
     entry: &Entry,
     file: &OwnedFd,
     from: &mut Reader<R>,
-) -> io::Result<Result<(), Errno>> {
-    while let Some(part) = from.next_part()? {
-        let mut left = part;
+) -> io::Result<Result<What, Errno>> {
+    loop {
+        let mut left = match from.next_part()? {
+            Part::Bytes(part) => part,
+            Part::Whole => break,
+            Part::TakenBack(errno) => return Ok(Ok(What::Unread(errno))),
+        };
         while !left.is_empty() {
             match rustix::io::write(file, left) {
                 Ok(written) => left = left.get(written..).unwrap_or_default(),
@@ -318,5 +377,14 @@ fn write<R: Read>(
         }
     }
     let mode = Mode::from_raw_mode(entry.mode & PERMISSIONS);
-    Ok(fchmod(file.as_fd(), mode).and_then(|()| futimens(file.as_fd(), &times(entry))))
+    let done = fchmod(file.as_fd(), mode).and_then(|()| futimens(file.as_fd(), &times(entry)));
+    Ok(done.map(|()| What::Done))
 }
+
+#[cfg(test)]
+#[path = "unpack_tests.rs"]
+mod tests;
+
+#[cfg(test)]
+#[path = "unpack_hostile_tests.rs"]
+mod hostile_tests;
