@@ -222,7 +222,9 @@ impl Applied {
                 What::Unread(errno) => {
                     refused += 1;
                     let error = io::Error::from_raw_os_error(errno);
-                    output::note(&format!("{letter} {path}: not read in the session: {error}"));
+                    output::note(&format!(
+                        "{letter} {path}: not read in the session: {error}"
+                    ));
                 }
                 What::Refused(errno) => {
                     refused += 1;
@@ -294,7 +296,10 @@ fn send(
 }
 
 /// Sends what follows a file; how many bytes that is.
-fn send_contents(reader: &mut Reader<impl Read>, writer: &mut Writer<impl Write>) -> io::Result<u64> {
+fn send_contents(
+    reader: &mut Reader<impl Read>,
+    writer: &mut Writer<impl Write>,
+) -> io::Result<u64> {
     let mut size = 0;
     loop {
         match reader.next_part()? {
