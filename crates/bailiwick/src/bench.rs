@@ -1,12 +1,13 @@
 //! `bailiwick bench`.
 
+mod arguments;
 mod machine;
 
-pub(crate) use machine::{ChannelBench, DiskBench, HttpBench, MachineBench};
+pub(crate) use arguments::BenchArguments;
 
 use crate::Done;
-use crate::cli::{BenchArguments, BenchCommand, EnforceWhat};
 use crate::output;
+use arguments::{BenchCommand, EnforceWhat};
 use bailiwick_bench::{
     EnforceOptions, Enforced, GateOptions, MachineSuite, Outcome, OverheadOptions, RowVerdict,
     Verdict,
@@ -102,6 +103,7 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
         }
         BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
         BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
+        BenchCommand::Fork(arguments) => machine::bench(MachineSuite::Fork, arguments),
         BenchCommand::Disk(arguments) => machine::disk(arguments),
         BenchCommand::Http(arguments) => machine::http(arguments),
         BenchCommand::Throughput(arguments) => machine::bench(MachineSuite::Throughput, arguments),

@@ -7,6 +7,7 @@ mod backing;
 mod boot;
 mod channel;
 mod disk;
+mod fork;
 mod ground;
 mod host_memory;
 mod http;

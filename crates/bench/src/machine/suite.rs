@@ -4,7 +4,7 @@ use super::ground::{Amounts, Ground, Way};
 use super::http::{self, Elsewhere, HttpRequests};
 use super::record::{MachineRecord, class};
 use super::row::Row;
-use super::{boot, disk, lifecycle, rootfs, startup, throughput};
+use super::{boot, disk, fork, lifecycle, rootfs, startup, throughput};
 use crate::fixture::Fixture;
 use crate::gate;
 use crate::gate::site::Site;
@@ -23,6 +23,8 @@ pub enum MachineSuite {
     Boot,
     /// A session from its start to the end of its record.
     Lifecycle,
+    /// Copies of a session that runs.
+    Fork,
     /// The workspace, with a large file of so many bytes: a whole number of MiB.
     Disk(u64),
     /// The files that a system has its programs from.
@@ -64,6 +66,7 @@ impl MachineSuite {
         match self {
             Self::Boot => "boot",
             Self::Lifecycle => "lifecycle",
+            Self::Fork => "fork",
             Self::Disk(_) => "disk",
             Self::Rootfs => "rootfs",
             Self::Startup => "startup",
@@ -74,13 +77,14 @@ impl MachineSuite {
 
     /// Whether it says nothing where there is no machine.
     fn needs_machine(&self) -> bool {
-        matches!(self, Self::Boot | Self::Lifecycle)
+        matches!(self, Self::Boot | Self::Lifecycle | Self::Fork)
     }
 
     fn rows(&self) -> Vec<Row> {
         match self {
             Self::Boot => boot::rows(),
             Self::Lifecycle => lifecycle::rows(),
+            Self::Fork => fork::rows(),
             Self::Disk(_) => disk::rows(),
             Self::Rootfs => rootfs::rows(),
             Self::Startup => startup::rows(),
@@ -93,6 +97,7 @@ impl MachineSuite {
     fn ways(&self) -> &'static [Way] {
         match self {
             Self::Boot | Self::Lifecycle | Self::Disk(_) => &[Way::Process, Way::Cold, Way::Warm],
+            Self::Fork => &[Way::Warm],
             Self::Rootfs | Self::Startup | Self::Http(_) | Self::Throughput => {
                 &[Way::Process, Way::Warm]
             }
