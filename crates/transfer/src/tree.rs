@@ -154,7 +154,7 @@ impl Sent {
         let entry = Entry {
             path: path.into(),
             kind,
-            mode: 0o640,
+            mode: 0o750,
             modified: (1, 2),
         };
         Writer::new(&mut self.0).entry(&entry).unwrap();

@@ -76,7 +76,7 @@ fn permissions_and_times_come_with_everything() {
     assert_eq!(told(&top, None, &bytes), done(&["", "d", "d/f"]));
     for path in ["", "d", "d/f"] {
         let found = fs::metadata(top.join(path)).unwrap();
-        assert_eq!(found.mode() & 0o7777, 0o640, "{path}");
+        assert_eq!(found.mode() & 0o7777, 0o750, "{path}");
         assert_eq!((found.mtime(), found.mtime_nsec()), (1, 2), "{path}");
     }
 }
@@ -109,7 +109,7 @@ fn a_folder_keeps_the_bits_that_do_not_travel() {
     for own in [0o1000, 0o2000] {
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o700 | own)).unwrap();
         told(&top, None, &sent().folder("folder").end());
-        assert_eq!(fs::metadata(&inner).unwrap().mode() & 0o7777, 0o640 | own);
+        assert_eq!(fs::metadata(&inner).unwrap().mode() & 0o7777, 0o750 | own);
     }
 }
 
