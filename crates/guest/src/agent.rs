@@ -245,12 +245,8 @@ impl Handler for Agent {
         if self.jobs.has_news() {
             self.jobs.tell(line);
         }
-        if line.backlog() == 0 {
-            // What was passed on before is on its way.
-            self.callers
-                .found()
-                .iter()
-                .for_each(|called| line.send(called));
+        for called in self.callers.found() {
+            line.send(&called);
         }
     }
 

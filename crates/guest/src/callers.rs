@@ -22,26 +22,34 @@ type Connection = (SocketAddrV4, SocketAddrV4);
 /// Connections whose programs are looked for.
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
+    /// Those that may not have been passed on yet.
+    new: Vec<Connection>,
     waiting: Vec<Connection>,
     /// Until when nothing is looked for.
     rests: Option<Instant>,
 }
 
 impl Callers {
-    /// Looks for the program of this connection soon.
+    /// Looks for the program of this connection, in the turn after the next.
     pub(crate) fn look_for(&mut self, connection: Connection) {
-        if self.waiting.len() < MOST {
-            self.waiting.push(connection);
+        if self.new.len() + self.waiting.len() < MOST {
+            self.new.push(connection);
         }
     }
 
-    /// The programs of the connections that wait, as far as they are still there.
+    /// The programs of connections, as far as they are still there; called once in each turn, before what
+    /// is to be sent is sent.
     pub(crate) fn found(&mut self) -> Vec<ToHost> {
-        let now = Instant::now();
-        if self.waiting.is_empty() || self.rests.is_some_and(|until| now < until) {
+        let new = std::mem::take(&mut self.new);
+        let waiting = std::mem::replace(&mut self.waiting, new);
+        if waiting.is_empty() {
             return Vec::new();
         }
-        let waiting = std::mem::take(&mut self.waiting);
+        let now = Instant::now();
+        if self.rests.is_some_and(|until| now < until) {
+            self.waiting.extend(waiting);
+            return Vec::new();
+        }
         let table = fs::read_to_string("/proc/net/tcp").unwrap_or_default();
         let mut sockets = sockets(&table, &waiting);
         let mut told = Vec::new();
@@ -84,12 +92,13 @@ fn address(text: &str) -> Option<SocketAddrV4> {
     Some(SocketAddrV4::new(Ipv4Addr::from(ip), port))
 }
 
-/// Every process but this one, those that were started last first.
+/// Every process but this one, those with the lowest numbers first: who has opened a connection comes
+/// before whoever has it from him.
 fn processes() -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pid = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     let mut all: Vec<i32> = entries.filter_map(pid).filter(|pid| *pid > 1).collect();
-    all.sort_unstable_by(|a, b| b.cmp(a));
+    all.sort_unstable();
     all.into_iter().filter_map(Pid::from_raw).collect()
 }
 

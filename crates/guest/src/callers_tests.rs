@@ -1,6 +1,7 @@
 use super::{Callers, address, sockets};
 use bailiwick_channel::schema::ToHost;
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
 
 const TABLE: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:8D5C 0700C6C6:01BB 01 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 20 4 30 10 -1
@@ -32,6 +33,7 @@ fn the_program_of_a_connection_is_this_one() {
     let (from, to) = (client.local_addr().unwrap(), client.peer_addr().unwrap());
     let mut callers = Callers::default();
     callers.look_for((v4(from), v4(to)));
+    assert_eq!(callers.found(), [], "it is passed on first");
     let found = callers.found();
     let [ToHost::Called { by, to: told }] = &found[..] else {
         panic!("{found:?}");
@@ -41,5 +43,9 @@ fn the_program_of_a_connection_is_this_one() {
     assert_eq!(by.name, name.trim_ascii_end());
     // It rests, and what comes meanwhile waits.
     callers.look_for((v4(from), v4(to)));
+    for _ in 0..3 {
+        callers.rests = Some(Instant::now() + Duration::from_secs(60));
+        assert_eq!(callers.found(), []);
+    }
     assert_eq!(callers.waiting.len(), 1);
 }
