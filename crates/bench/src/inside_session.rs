@@ -5,7 +5,7 @@
 use crate::measure::{Sample, TIMEOUT, outputs};
 use bailiwick_event::Text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -37,19 +37,37 @@ impl InsideSession {
         cwd: &Path,
         environment: &[(OsString, OsString)],
     ) -> Result<Self, String> {
-        let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+        let mut command = command(argv)?;
+        command
+            .current_dir(cwd)
+            .envs(environment.iter().map(|(k, v)| (k, v)));
+        Self::begin(command)
+    }
+
+    /// Starts a program that the end of its input does not end, and that must not outlive the calling
+    /// thread.
+    ///
+    /// # Errors
+    /// A text when it cannot be started.
+    pub(crate) fn start_bound(argv: &[OsString]) -> Result<Self, String> {
+        let mut command = command(argv)?;
+        let bind = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+        // SAFETY: between fork and exec nothing is done but one system call, which takes no lock and
+        // touches no memory.
+        unsafe { command.pre_exec(bind) };
+        Self::begin(command)
+    }
+
+    fn begin(mut command: Command) -> Result<Self, String> {
         let (_, stderr) = outputs().map_err(|error| error.to_string())?;
         let errors = stderr.try_clone().map_err(|error| error.to_string())?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(cwd)
-            .envs(environment.iter().map(|(k, v)| (k, v)))
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+            .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().ok_or("the helper has no output")?;
         Ok(Self {
@@ -169,6 +187,13 @@ impl InsideSession {
             Err(error) => Err(error.to_string()),
         }
     }
+}
+
+fn command(argv: &[OsString]) -> Result<Command, String> {
+    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
 }
 
 fn parse(line: &[u8]) -> Result<Sample, String> {

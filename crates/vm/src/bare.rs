@@ -12,8 +12,10 @@ use crate::machine::{Machine, append};
 use crate::shape::MachineShape;
 use bailiwick_event::Failure;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Signal, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::io::{self, Read as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -142,11 +144,15 @@ impl Bare {
 }
 
 impl BareMachine {
-    /// Starts it; its console is read here.
+    /// Starts it; its console is read here. It ends with the calling thread, whatever becomes of that.
     ///
     /// # Errors
     /// QEMU cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
+        let bind = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+        // SAFETY: between fork and exec nothing is done but one system call, which takes no lock and
+        // touches no memory.
+        unsafe { command.pre_exec(bind) };
         let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

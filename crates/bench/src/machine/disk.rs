@@ -276,6 +276,7 @@ fn random_write(ground: &Ground<'_>, draft: &mut Draft) -> Result<(), Verdict> {
     let (mut sides, missing) = sides(ground)?;
     rounds(ground, draft, &mut sides, |side, round| {
         side.write(bytes)?;
+        let acts = if round == 0 { acts / 10 } else { acts };
         let took = side.ask("disk-random-write", &[bytes, acts, round])?;
         side.check(bytes, acts, round)?;
         Ok(vec![(

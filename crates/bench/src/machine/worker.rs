@@ -69,7 +69,7 @@ impl Worker {
         folder: &Path,
         server: Option<Server>,
     ) -> Result<Self, Verdict> {
-        let session = InsideSession::start(argv, Path::new("/"), &[])
+        let session = InsideSession::start_bound(argv)
             .map_err(|why| Verdict::DoesNotStart(format!("{name}: {why}")))?;
         Ok(Self {
             name,

@@ -8,13 +8,19 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The file of a program that is named by a path, or found as a shell finds it.
+/// Where an image has its programs. The search path also leads to the user's own ones.
+const IMAGE: [&str; 5] = [
+    "/opt/ai-clis/bin",
+    "/opt/venv/bin",
+    "/usr/local/bin",
+    "/usr/bin",
+    "/bin",
+];
+
+/// The file of a program that is named by a path, or that the image has.
 fn found(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| path.is_file());
-    }
-    let path = std::env::var_os("PATH")?;
-    let all = std::env::split_paths(&path).map(|folder| folder.join(program));
+    // A path that begins with a slash is that path, whatever it is put behind.
+    let all = IMAGE.iter().map(|folder| Path::new(folder).join(program));
     let mut all = all.filter(|path| path.is_file());
     all.next()
 }
@@ -41,8 +47,23 @@ pub(super) fn start(program: &str, how: &str) -> Done {
         Some(0) if said.bytes().any(|byte| byte.is_ascii_digit()) => Ok(Answer::default()
             .took(took)
             .number("resident", held.unwrap_or_default())
-            .text("path", &Path::new(&path).to_string_lossy())
+            .text("path", &path.to_string_lossy())
             .text("said", said)),
         _ => Err(format!("{}: {}: {said}", path.display(), output.status)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_found_by_its_path_or_in_the_image_and_says_its_version() {
+        assert_eq!(found("/bin/sh"), Some("/bin/sh".into()));
+        assert_eq!(found("no-such-program"), None);
+        let answer = start("no-such-program", "nothing").unwrap().line();
+        assert_eq!(answer, r#"{"absent":1}"#);
+        // One that fails is no start.
+        assert!(start("/bin/false", "nothing").is_err());
     }
 }
