@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// So much waits at most for the supervisor before the guest has to wait, in parts of [`PART`] bytes. One
 /// word more can be under way, which is as long as a guest's message may be.
-const MOST: usize = 4096;
+pub(crate) const MOST: usize = 4096;
 /// What counts as one; a short word does as well.
 const PART: usize = 256;
 
@@ -97,7 +97,7 @@ pub(crate) enum Told {
 
 impl Told {
     /// How much of what may wait it is. A guest chooses how long its words are, and how many.
-    fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let all = |parts: &[Vec<u8>]| {
             let bytes: usize = parts.iter().map(Vec::len).sum();
             bytes + std::mem::size_of_val(parts)

@@ -3,7 +3,7 @@
 
 use crate::disk;
 use crate::kept::Kept;
-use crate::orders::{Order, Told};
+use crate::orders::{MOST, Order, Told};
 use crate::running::Vm;
 use crate::saved::Saved;
 use bailiwick_event::Failure;
@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 
 /// How long a guest may take to fall silent.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What it may say until then: more than an honest one has under way, in parts of what is told.
+const UNHEARD: usize = 16 * MOST;
 
 /// What a session needs that can be saved.
 #[derive(Debug)]
@@ -95,12 +98,19 @@ impl Vm {
     /// Waits for the guest's word; what it says before is kept.
     fn wait_until_held(&mut self) -> Result<(), Failure> {
         let began = Instant::now();
+        let mut weight = 0;
         loop {
             self.desk.hear();
             while let Some(told) = self.desk.told() {
                 match told {
                     Told::Held => return Ok(()),
-                    other => self.unheard.push_back(other),
+                    other => {
+                        weight += other.weight();
+                        self.unheard.push_back(other);
+                    }
+                }
+                if weight > UNHEARD {
+                    return Err(Failure::fault("the machine does not fall silent"));
                 }
             }
             if self.has_monitor_news(Duration::ZERO) {
