@@ -1,10 +1,16 @@
 //! `bailiwick bench`.
 
+mod arguments;
+mod machine;
+
+pub(crate) use arguments::BenchArguments;
+
 use crate::Done;
-use crate::cli::{BenchArguments, BenchCommand, EnforceWhat};
 use crate::output;
+use arguments::{BenchCommand, EnforceWhat};
 use bailiwick_bench::{
-    EnforceOptions, Enforced, GateOptions, Outcome, OverheadOptions, RowVerdict, Verdict,
+    EnforceOptions, Enforced, GateOptions, MachineSuite, Outcome, OverheadOptions, RowVerdict,
+    Verdict,
 };
 use bailiwick_event::Failure;
 use std::io::Write;
@@ -95,6 +101,15 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             };
             show(&bailiwick_bench::enforce(&options, &mut tell)?)
         }
+        BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
+        BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
+        BenchCommand::Fork(arguments) => machine::bench(MachineSuite::Fork, arguments),
+        BenchCommand::Disk(arguments) => machine::disk(arguments),
+        BenchCommand::Http(arguments) => machine::http(arguments),
+        BenchCommand::Throughput(arguments) => machine::bench(MachineSuite::Throughput, arguments),
+        BenchCommand::Channel(arguments) => machine::channel(&arguments),
+        BenchCommand::Rootfs(arguments) => machine::bench(MachineSuite::Rootfs, arguments),
+        BenchCommand::Startup(arguments) => machine::bench(MachineSuite::Startup, arguments),
         BenchCommand::Compare { a, b } => {
             output::print(&format!("{}\n", bailiwick_bench::compare(&a, &b)?))?;
             Ok(0)

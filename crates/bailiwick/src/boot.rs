@@ -3,9 +3,12 @@
 use crate::Done;
 use crate::machine;
 use crate::output;
+use bailiwick_event::Failure;
+use bailiwick_policy::{Effective, Request};
 use bailiwick_vm::{Boot, BootStage, MachineShape, Side};
 use clap::Args;
 use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What a single stage may take.
@@ -24,6 +27,10 @@ pub(crate) struct BootArguments {
     /// How many processors the machine has
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     cpus: u32,
+    /// Show this folder in the machine, with everything else that a run with the policy `default` shows
+    /// [default: nothing is shown]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
     /// Show each stage, by the host's clock and by that of the guest's kernel, and flag those that take
     /// more than 500 ms
     #[arg(long)]
@@ -36,15 +43,31 @@ pub(crate) struct BootArguments {
     json: bool,
 }
 
-/// Starts a machine with an empty policy and ends it.
+/// Starts a machine and ends it.
 pub(crate) fn boot(arguments: &BootArguments) -> Done {
-    let boot = bailiwick_vm::boot(&MachineShape {
+    let shape = MachineShape {
         image: arguments.image.clone(),
         memory: arguments.memory,
         cpus: arguments.cpus,
         cold: arguments.cold,
-        accelerator: None,
-    })?;
+        ..MachineShape::default()
+    };
+    let boot = match &arguments.workspace {
+        None => {
+            let nothing = Effective::empty("/".into(), "/root".into());
+            bailiwick_vm::boot(&shape, &nothing, Path::new("/"))
+        }
+        Some(workspace) => {
+            let request = Request::from_environment(Vec::new(), workspace.clone());
+            let loaded = bailiwick_policy::load(&request)?;
+            for notice in &loaded.notices {
+                output::note(notice);
+            }
+            let private = tempfile::tempdir()
+                .map_err(|e| Failure::fault(format!("a folder for private paths: {e}")))?;
+            bailiwick_vm::boot(&shape, &loaded.effective, private.path())
+        }
+    }?;
     for notice in &boot.notices {
         output::note(notice);
     }

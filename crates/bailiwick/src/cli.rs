@@ -1,10 +1,15 @@
 //! The one table of subcommands and flags. Help, the manual page, completions and
-//! `docs/cli.md` are made from it and from nothing else. Its parts about rules and images stand in
-//! [`crate::rules`] and [`crate::image`].
+//! `docs/cli.md` are made from it and from nothing else. Its parts about rules, images, benches
+//! and sessions that are kept stand with what they do.
 
+use crate::apply::ApplyArguments;
+use crate::bench::BenchArguments;
 use crate::boot::BootArguments;
+use crate::cp::CpArguments;
+use crate::fork::ForkArguments;
 use crate::image::ImageArguments;
-use crate::machine::MachineArguments;
+use crate::keep::{ResumeArguments, RmArguments, StopArguments, SuspendArguments};
+use crate::machine::{MachineArguments, disk_size};
 use crate::rules::RulesArguments;
 use bailiwick_event::Boundary;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -57,6 +62,20 @@ pub(crate) enum Command {
     Shell(Common),
     /// Run one more command in a sandbox that runs, with that sandbox's authority
     Exec(ExecArguments),
+    /// Save a session with a disk of its own, memory and open files included, and end it
+    Suspend(SuspendArguments),
+    /// Let a session that was suspended go on, attached to this terminal
+    Resume(ResumeArguments),
+    /// Copy a session with a disk of its own while it runs; the copies run on in the background
+    Fork(ForkArguments),
+    /// Copy files into a machine or out of it: `bailiwick cp work:/tmp/x .`
+    Cp(CpArguments),
+    /// Bring what a session has changed on its disk into the workspace, as far as its policy lets it
+    Apply(ApplyArguments),
+    /// End a session
+    Stop(StopArguments),
+    /// Remove sessions, with their records and disks
+    Rm(RmArguments),
     /// Keep sandboxes waiting, so that `run` with this policy and workspace starts at once
     Serve(ServeArguments),
     /// Show what a session tried and what was decided
@@ -124,6 +143,11 @@ pub(crate) struct Common {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) machine: MachineArguments,
+    /// Of `--backend vm`: give the machine a disk of its own, with a copy of the workspace, instead of
+    /// the workspace itself [default size: 8GiB, of which what is written is used]
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, value_parser = disk_size)]
+    #[expect(clippy::option_option, reason = "not given, given, given with a size")]
+    pub(crate) disk: Option<Option<u64>>,
     /// Do without the layers that this machine does not have; what is missing is said and recorded
     #[arg(long)]
     pub(crate) best_effort: bool,
@@ -358,152 +382,6 @@ pub(crate) enum SetupWhat {
     Apparmor,
     /// Controllers for the users' own control groups, so that their limits are exact
     Delegate,
-}
-
-#[derive(Args)]
-pub(crate) struct BenchArguments {
-    #[command(subcommand)]
-    pub(crate) command: BenchCommand,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum BenchCommand {
-    /// Compare the time of commands without and with a sandbox, ours and every other on PATH
-    ///
-    /// Exit codes: 0 every row passed; 1 a row failed; 3 nothing failed, but a row is inconclusive.
-    Overhead {
-        /// The binary to measure [default: this one]
-        #[arg(long, value_name = "PATH")]
-        binary: Option<PathBuf>,
-        /// Samples per row and system
-        #[arg(long, default_value_t = 50)]
-        runs: u32,
-        /// Few samples, for a first look; never for publication
-        #[arg(long)]
-        quick: bool,
-        /// Where the evidence goes
-        #[arg(long, default_value = "./benchmarks")]
-        out: PathBuf,
-        /// Measure a request to a loopback server as well
-        #[arg(long)]
-        network: bool,
-        /// Only these other sandboxes; may be given again [default: all on PATH]
-        #[arg(long, value_name = "NAME")]
-        peer: Vec<String>,
-        /// Only rows and limits with this in their name; may be given again [default: all]
-        #[arg(long, value_name = "NAME")]
-        row: Vec<String>,
-        /// Count programs, system calls, context switches and page faults as well, in further runs
-        /// that are not timed; with --runs 0 count alone
-        #[arg(long)]
-        counters: bool,
-    },
-    /// Measure what the gate costs programs: HTTPS that it looks into, crowds, names
-    ///
-    /// Client and server are on this machine's loopback, and what goes through the gate takes turns
-    /// with the same client without a sandbox. Exit codes: as those of `bench overhead`.
-    Gate {
-        /// The binary to measure [default: this one]
-        #[arg(long, value_name = "PATH")]
-        binary: Option<PathBuf>,
-        /// Few samples, for a first look; never for publication
-        #[arg(long, conflicts_with = "full")]
-        quick: bool,
-        /// Also the rows that take minutes: a body of 10 GB, 10,000 connections
-        #[arg(long)]
-        full: bool,
-        /// Where the evidence goes
-        #[arg(long, default_value = "./benchmarks")]
-        out: PathBuf,
-        /// Only rows with this in their name; may be given again [default: all but those of --full]
-        #[arg(long, value_name = "NAME")]
-        row: Vec<String>,
-    },
-    /// Measure refusals by a rule that is added to a run while it goes on
-    ///
-    /// Each is counted four times, and all counts must be exactly the same: by the program that was
-    /// refused, by the rule, in the ledger, and in the log. Exit codes: as those of `bench overhead`.
-    Enforce {
-        /// What is refused
-        what: EnforceWhat,
-        /// The binary to measure [default: this one]
-        #[arg(long, value_name = "PATH")]
-        binary: Option<PathBuf>,
-        /// Fresh processes that are refused, after one that warms up
-        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(8..=10_000))]
-        runs: u32,
-        /// Few samples, for a first look; never for publication
-        #[arg(long)]
-        quick: bool,
-        /// Where the evidence goes
-        #[arg(long, default_value = "./benchmarks")]
-        out: PathBuf,
-    },
-    /// Compare two evidence files
-    Compare {
-        /// The first
-        a: PathBuf,
-        /// The second
-        b: PathBuf,
-    },
-    /// Time a command from inside a sandbox (used by `bench overhead`)
-    #[command(hide = true)]
-    Inside {
-        /// How often
-        #[arg(long)]
-        runs: u32,
-        /// The command
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
-    /// Time a command that enters a run through one connection (used by `bench overhead`)
-    #[command(hide = true)]
-    Connected {
-        /// How often
-        #[arg(long)]
-        runs: u32,
-        /// The run
-        session: String,
-        /// The command
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
-    /// Count what a command does (used by `bench overhead --counters`)
-    #[command(hide = true)]
-    Count {
-        /// `calls` or `switches`
-        kind: String,
-        /// The command
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
-    /// Be a client of servers and name servers (used by `bench gate` and `bench enforce`)
-    #[command(hide = true)]
-    Load {
-        /// Something else than to take jobs from standard input
-        role: Vec<OsString>,
-    },
-    /// Do one act many times (used by `bench overhead`)
-    #[command(hide = true)]
-    Act {
-        /// `read` or `create`
-        kind: String,
-        /// How often
-        count: usize,
-        /// The file that is read, or the folder of what is created
-        path: OsString,
-    },
-}
-
-/// What `bench enforce` has refused.
-#[derive(Clone, Copy, ValueEnum)]
-pub(crate) enum EnforceWhat {
-    /// Names that are looked up
-    Dns,
-    /// Requests within TLS
-    Http,
-    /// Commands that enter by `bailiwick exec`
-    Exec,
 }
 
 /// Reads `K=V`.

@@ -22,7 +22,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Done {
         return tls::tls();
     }
     // A shape without a machine is a mistake.
-    arguments.machine.backend(arguments.cold)?;
+    arguments.machine.backend(arguments.cold, None)?;
     if arguments.machine.backend == Kind::Vm {
         return vm::doctor(arguments);
     }

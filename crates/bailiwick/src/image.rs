@@ -64,6 +64,9 @@ enum ImageCommand {
         /// How many processors the machine has
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
         cpus: u32,
+        /// The size of its own disk
+        #[arg(long, value_name = "SIZE", value_parser = machine::disk_size, hide = true)]
+        disk: Option<u64>,
     },
 }
 
@@ -86,12 +89,14 @@ pub(crate) fn image(arguments: &ImageArguments) -> Done {
             image,
             memory,
             cpus,
+            disk,
         } => {
             make_template(&MachineShape {
                 image: image.clone(),
                 memory: *memory,
                 cpus: *cpus,
                 cold: true,
+                disk: *disk,
                 accelerator: None,
             })?;
             Ok(0)

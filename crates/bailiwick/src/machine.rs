@@ -1,10 +1,12 @@
 //! Which backend a run is for, and what its machine is to be.
 
 use bailiwick_event::Failure;
+use bailiwick_ledger::StateDir;
 use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::Backend;
-use bailiwick_vm::{MachineShape, VmBackend};
+use bailiwick_vm::{Keep, MachineShape, VmBackend};
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 /// How a sandbox is isolated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -46,12 +48,18 @@ impl MachineArguments {
         }
     }
 
-    /// The backend.
+    /// The backend; `disk` is what `--disk` says.
     ///
     /// # Errors
     /// A flag of the other backend.
-    pub(crate) fn backend(&self, cold: bool) -> Result<Box<dyn Backend>, Failure> {
+    #[expect(clippy::option_option, reason = "as the flag")]
+    pub(crate) fn backend(
+        &self,
+        cold: bool,
+        disk: Option<Option<u64>>,
+    ) -> Result<Box<dyn Backend>, Failure> {
         let asked = [
+            ("--disk", disk.is_some()),
             ("--image", self.image.is_some()),
             ("--memory", self.memory.is_some()),
             ("--cpus", self.cpus.is_some()),
@@ -62,8 +70,29 @@ impl MachineArguments {
                  set limits in the policy ([limits] memory, cpu)"
             ))),
             (Kind::Process, None) => Ok(Box::new(ProcessBackend::new())),
-            (Kind::Vm, _) => Ok(Box::new(VmBackend::new(self.shape(cold)))),
+            (Kind::Vm, _) => {
+                let mut shape = self.shape(cold);
+                let Some(size) = disk else {
+                    return Ok(Box::new(VmBackend::new(shape)));
+                };
+                shape.disk = Some(size.unwrap_or(MachineShape::DISK));
+                let keep = Keep::Below(machines()?);
+                Ok(Box::new(VmBackend::with_disk(shape, keep)))
+            }
         }
+    }
+}
+
+/// Where the folders of sessions with a disk are until they have a record.
+pub(crate) fn machines() -> Result<PathBuf, Failure> {
+    Ok(StateDir::from_environment()?.path().join("machines"))
+}
+
+/// A number of bytes with a unit, enough for a disk.
+pub(crate) fn disk_size(text: &str) -> Result<u64, String> {
+    match bailiwick_policy::parse_size(text)? {
+        bytes if bytes < 16 << 20 => Err(format!("{text} is too little: 16MiB is the least")),
+        bytes => Ok(bytes),
     }
 }
 

@@ -4,6 +4,7 @@
 //! `/proc/self/maps` to name a stack overflow, which would be a fiftieth of a whole run.
 #![cfg_attr(not(test), no_main)]
 
+mod apply;
 mod bench;
 mod boot;
 mod ca;
@@ -11,9 +12,12 @@ mod cli;
 mod completions;
 #[cfg(all(any(test, target_env = "musl"), target_arch = "x86_64"))]
 mod copying;
+mod cp;
 mod doctor;
+mod fork;
 mod har;
 mod image;
+mod keep;
 mod log;
 mod machine;
 mod manual;
@@ -77,6 +81,13 @@ fn start(words: Vec<OsString>) -> u8 {
         Command::Run(arguments) => run::run(arguments, early),
         Command::Shell(arguments) => run::shell(arguments),
         Command::Exec(arguments) => run::exec(arguments),
+        Command::Suspend(arguments) => keep::suspend(&arguments),
+        Command::Resume(arguments) => keep::resume(arguments),
+        Command::Fork(arguments) => fork::fork(&arguments),
+        Command::Cp(arguments) => cp::cp(&arguments),
+        Command::Apply(arguments) => apply::apply(&arguments),
+        Command::Stop(arguments) => keep::stop(&arguments),
+        Command::Rm(arguments) => keep::rm(&arguments),
         Command::Serve(arguments) => run::serve(arguments, words),
         Command::Log(arguments) => log::log(&arguments),
         Command::Why(arguments) => why::why(&arguments),

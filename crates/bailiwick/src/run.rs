@@ -100,7 +100,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
     }
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
-    let backend = common.machine.backend(common.cold)?;
+    let backend = common.machine.backend(common.cold, common.disk)?;
     let vm = common.machine.backend == Kind::Vm;
     let finished = bailiwick_sandbox::run(
         &*backend,
@@ -113,6 +113,8 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
             best_effort: common.best_effort,
             warm: !common.cold && !common.trace_startup && !vm,
             early,
+            goes_on: None,
+            announce: None,
             argv,
         },
     )?;
@@ -124,7 +126,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
 }
 
 /// Says what is to be said of a run that ended; its exit code.
-fn conclude(finished: Finished) -> u8 {
+pub(crate) fn conclude(finished: Finished) -> u8 {
     if let Some(line) = finished.last_line {
         let _ = writeln!(std::io::stderr().lock(), "{line}");
     }

@@ -9,7 +9,7 @@ use bailiwick_ledger::SessionInfo;
 use bailiwick_policy::Effective;
 
 /// What is said of a policy that is not there.
-const NOT_KEPT: &str =
+pub(crate) const NOT_KEPT: &str =
     "its text was not kept: the run was killed in its first moment; the record has its hash";
 
 /// How many sessions a list for people has.

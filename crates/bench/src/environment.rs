@@ -33,6 +33,9 @@ pub(crate) struct Environment {
     pub user_id: u32,
     /// The kind of file system that the workspace lies on.
     pub workspace_filesystem: String,
+    /// What that lies on: a device, or what a file system without one calls its source.
+    #[serde(default)]
+    pub workspace_device: String,
     /// `/proc/loadavg` before the first run.
     pub load_before: String,
     /// The same after the last.
@@ -77,6 +80,7 @@ impl Environment {
             machine,
             user_id: rustix::process::getuid().as_raw(),
             workspace_filesystem: String::new(),
+            workspace_device: String::new(),
             load_before: load(),
             load_after: String::new(),
             tools: BTreeMap::new(),
@@ -112,7 +116,12 @@ impl Environment {
 
 /// The kind of the file system that `path` lies on.
 pub(crate) fn filesystem_of(path: &Path) -> String {
-    filesystem(&read("/proc/self/mountinfo"), path)
+    mounted(&read("/proc/self/mountinfo"), path, 0)
+}
+
+/// The device of it, or what stands in a device's place.
+pub(crate) fn device_of(path: &Path) -> String {
+    mounted(&read("/proc/self/mountinfo"), path, 1)
 }
 
 /// `/proc/loadavg`.
@@ -239,15 +248,16 @@ fn isolation() -> String {
     }
 }
 
-/// The mount with the longest path that `path` lies below, and of several the last.
-fn filesystem(mountinfo: &str, path: &Path) -> String {
+/// Of the mount with the longest path that `path` lies below, and of several the last, the word with
+/// this number behind the dash (proc_pid_mountinfo(5)).
+fn mounted(mountinfo: &str, path: &Path, word: usize) -> String {
     mountinfo
         .lines()
         .filter_map(|line| {
             let (before, after) = line.split_once(" - ")?;
             let at = before.split(' ').nth(4)?;
-            let kind = after.split(' ').next()?;
-            path.starts_with(at).then_some((at.len(), kind))
+            let found = after.split(' ').nth(word)?;
+            path.starts_with(at).then_some((at.len(), found))
         })
         .fold((0, UNKNOWN), |best, found| match found.0 >= best.0 {
             true => found,

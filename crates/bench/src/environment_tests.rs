@@ -43,10 +43,10 @@ fn the_file_system_is_that_of_the_innermost_mount() {
     let mounts = "21 1 8:1 / / rw - ext4 /dev/a rw\n\
                   22 21 0:5 / /srv rw - xfs /dev/b rw\n\
                   23 22 0:6 / /srv/work rw shared:1 - btrfs /dev/c rw\n";
-    assert_eq!(filesystem(mounts, Path::new("/srv/work/x")), "btrfs");
-    assert_eq!(filesystem(mounts, Path::new("/srv/workshop")), "xfs");
-    assert_eq!(filesystem(mounts, Path::new("/home")), "ext4");
-    assert_eq!(filesystem("nonsense", Path::new("/home")), UNKNOWN);
+    assert_eq!(mounted(mounts, Path::new("/srv/work/x"), 0), "btrfs");
+    assert_eq!(mounted(mounts, Path::new("/srv/workshop"), 0), "xfs");
+    assert_eq!(mounted(mounts, Path::new("/home"), 0), "ext4");
+    assert_eq!(mounted("nonsense", Path::new("/home"), 0), UNKNOWN);
 }
 
 #[test]

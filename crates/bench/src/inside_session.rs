@@ -5,6 +5,7 @@
 use crate::measure::{Sample, TIMEOUT, outputs};
 use bailiwick_event::Text;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, set_parent_process_death_signal};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Seek, Write};
@@ -36,19 +37,37 @@ impl InsideSession {
         cwd: &Path,
         environment: &[(OsString, OsString)],
     ) -> Result<Self, String> {
-        let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+        let mut command = command(argv)?;
+        command
+            .current_dir(cwd)
+            .envs(environment.iter().map(|(k, v)| (k, v)));
+        Self::begin(command)
+    }
+
+    /// Starts a program that the end of its input does not end, and that must not outlive the calling
+    /// thread.
+    ///
+    /// # Errors
+    /// A text when it cannot be started.
+    pub(crate) fn start_bound(argv: &[OsString]) -> Result<Self, String> {
+        let mut command = command(argv)?;
+        let bind = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
+        // SAFETY: between fork and exec nothing is done but one system call, which takes no lock and
+        // touches no memory.
+        unsafe { command.pre_exec(bind) };
+        Self::begin(command)
+    }
+
+    fn begin(mut command: Command) -> Result<Self, String> {
         let (_, stderr) = outputs().map_err(|error| error.to_string())?;
         let errors = stderr.try_clone().map_err(|error| error.to_string())?;
-        let mut child = Command::new(program)
-            .args(arguments)
-            .current_dir(cwd)
-            .envs(environment.iter().map(|(k, v)| (k, v)))
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
             .process_group(0)
             .spawn()
-            .map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+            .map_err(|error| format!("{}: {error}", command.get_program().to_string_lossy()))?;
         let stdin = child.stdin.take();
         let stdout = child.stdout.take().ok_or("the helper has no output")?;
         Ok(Self {
@@ -78,11 +97,27 @@ impl InsideSession {
     /// # Errors
     /// A text when the helper does not answer.
     pub(crate) fn ask(&mut self, line: &[u8], limit: Duration) -> Result<Vec<u8>, String> {
-        if let Some(stdin) = &mut self.stdin
-            && stdin.write_all(line).is_err()
-        {
-            return Err(self.ended_early());
+        self.say(line)?;
+        self.line(limit)
+    }
+
+    /// Says a line that has no answer.
+    ///
+    /// # Errors
+    /// A text when the helper is gone.
+    pub(crate) fn say(&mut self, line: &[u8]) -> Result<(), String> {
+        let said = self.stdin.as_mut().map(|stdin| stdin.write_all(line));
+        match said {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.ended_early()),
         }
+    }
+
+    /// The next line that the helper says, within `limit`.
+    ///
+    /// # Errors
+    /// A text when it says none.
+    pub(crate) fn hear(&mut self, limit: Duration) -> Result<Vec<u8>, String> {
         self.line(limit)
     }
 
@@ -128,6 +163,37 @@ impl InsideSession {
             }
         }
     }
+}
+
+impl InsideSession {
+    /// Ends the helper's input, which is its sign to leave, and waits until what was started has ended,
+    /// at most this long.
+    ///
+    /// # Errors
+    /// A text when it does not end, or not with 0.
+    pub(crate) fn finish(mut self, limit: Duration) -> Result<(), String> {
+        let pid = Pid::from_child(&self.child);
+        let handle = pidfd_open(pid, PidfdFlags::empty()).map_err(|error| error.to_string())?;
+        self.stdin = None;
+        let limit = Timespec::try_from(limit).ok();
+        match poll(&mut [PollFd::new(&handle, PollFlags::IN)], limit.as_ref()) {
+            Ok(0) => return Err("it does not end".to_owned()),
+            Ok(_) => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        match self.child.wait() {
+            Ok(end) if end.success() => Ok(()),
+            Ok(end) => Err(format!("it ended with {end}")),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
+fn command(argv: &[OsString]) -> Result<Command, String> {
+    let (program, arguments) = argv.split_first().ok_or("the command is empty")?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    Ok(command)
 }
 
 fn parse(line: &[u8]) -> Result<Sample, String> {

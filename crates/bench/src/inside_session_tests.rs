@@ -37,6 +37,23 @@ fn a_helper_that_leaves_gives_no_sample() {
     assert!(error.contains("ended early"), "{error}");
 }
 
+#[test]
+fn what_no_end_of_input_ends_does_not_outlive_who_started_it() {
+    let starter = std::thread::spawn(|| {
+        let argv: Vec<OsString> = ["sleep", "60"].map(OsString::from).into();
+        let session = InsideSession::start_bound(&argv).unwrap();
+        let process = Pid::from_raw(session.id().cast_signed()).unwrap();
+        let handle = pidfd_open(process, PidfdFlags::empty()).unwrap();
+        // Nobody is left to end it.
+        std::mem::forget(session);
+        handle
+    });
+    let handle = starter.join().unwrap();
+    let limit = Timespec::try_from(Duration::from_secs(30)).unwrap();
+    let ended = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit));
+    assert_eq!(ended, Ok(1));
+}
+
 proptest! {
     #[test]
     fn no_answer_can_break_the_host(bytes: Vec<u8>) {

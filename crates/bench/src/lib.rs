@@ -26,6 +26,7 @@ mod inside;
 mod inside_session;
 mod limit;
 mod load;
+mod machine;
 mod measure;
 mod opening;
 mod outcome;
@@ -45,6 +46,7 @@ mod system;
 #[cfg(test)]
 mod testing;
 mod tracer;
+mod trial;
 mod verdict;
 mod workload;
 
@@ -57,6 +59,7 @@ pub use enforce::{EnforceOptions, Enforced, enforce};
 pub use gate::{GateOptions, gate};
 pub use inside::inside;
 pub use load::load;
+pub use machine::{HttpRequests, MachineOptions, MachineSuite, channel, machine};
 pub use outcome::{Outcome, RowVerdict};
 pub use overhead::{OverheadOptions, overhead};
 pub use statistics::Estimate;

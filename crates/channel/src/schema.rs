@@ -31,7 +31,7 @@ pub enum Open {
     },
     /// Either way: every byte comes back.
     Echo,
-    /// To the guest: so many bytes come, or are read until the end.
+    /// To the guest: so many bytes come that both sides know.
     Source {
         /// How many.
         bytes: u64,
@@ -78,9 +78,10 @@ pub struct Modes {
 }
 
 /// A stream of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stream {
     /// `/dev/null`.
+    #[default]
     Null,
     /// A pipe, by the number of its stream.
     Pipe(u32),
@@ -105,6 +106,17 @@ pub struct Exec {
     pub streams: [Stream; 3],
     /// Its terminal, where it has one: the stream, its size and its modes.
     pub terminal: Option<(u32, Size, Option<Modes>)>,
+}
+
+/// A command that runs gets other streams: whoever had them is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attach {
+    /// Its number.
+    pub job: u32,
+    /// stdin, stdout and stderr; what is no pipe any more is closed.
+    pub streams: [Stream; 3],
+    /// Its terminal, where it has one: the stream and its size.
+    pub terminal: Option<(u32, Size)>,
 }
 
 /// A folder or file of the host that appears in the guest.
@@ -139,6 +151,8 @@ pub struct Setting {
     pub loopback: Vec<u16>,
     /// What the commands are held to.
     pub bounds: Bounds,
+    /// Whether the session goes on that was in the machine before: its files, bounds and ports are there.
+    pub again: bool,
 }
 
 /// What the commands of a session are held to.
@@ -161,7 +175,7 @@ pub enum Share {
     NineP,
     /// FUSE over virtio, tag `share`.
     VirtioFs,
-    /// A block device with ext4, at `/dev/vdb`.
+    /// The machine's second disk, with ext4; one folder appears, which is there or is made.
     Disk,
 }
 
@@ -206,6 +220,19 @@ pub enum ToGuest {
     Ping(u64),
     /// Write everything to disk and stand still until the next [`ToGuest::Begin`].
     Quiesce,
+    /// Say [`ToHost::Held`], and nothing more before [`ToGuest::GoOn`] or another greeting: the machine is
+    /// about to be copied.
+    Hold {
+        /// Whether everything is written to disk before.
+        sync: bool,
+    },
+    /// Say what there is to say.
+    GoOn {
+        /// Nanoseconds since 1970.
+        now: u64,
+    },
+    /// Have a command's streams lead elsewhere.
+    Attach(Attach),
     /// End every process and power off.
     Shutdown,
 }
@@ -284,6 +311,8 @@ pub enum ToHost {
     Pong(u64),
     /// It stands still.
     Quiet,
+    /// It says nothing more.
+    Held,
     /// Memory ran out: the kernel ended so many processes.
     OutOfMemory(u64),
     /// The commands have as many processes and threads as they may have, and wanted more.

@@ -165,6 +165,16 @@ pub enum Act {
         /// Wall-clock nanoseconds from its start to its end.
         duration_ns: u64,
     },
+    /// The sandbox was saved, memory and open files included.
+    Saved {
+        /// Whether it ended with that; else a copy of it goes on besides.
+        ended: bool,
+    },
+    /// The sandbox goes on that another session saved.
+    GoesOn {
+        /// That session.
+        session: Text,
+    },
     /// A program was executed in the sandbox, as the sandbox's own kernel tells: a report, which a
     /// program that governs that kernel could falsify.
     Executed {
@@ -386,6 +396,8 @@ impl Act {
             Self::SessionStart { .. }
             | Self::SessionEnd { .. }
             | Self::Overflow { .. }
+            | Self::Saved { .. }
+            | Self::GoesOn { .. }
             | Self::Rules { .. } => Boundary::Session,
             Self::ExecStart { .. }
             | Self::ExecExit { .. }
@@ -428,6 +440,9 @@ impl Act {
                 words.join(" ")
             }
             Self::ExecExit { code, .. } => format!("exit {code}"),
+            Self::Saved { ended: true } => "suspended".to_owned(),
+            Self::Saved { ended: false } => "copied".to_owned(),
+            Self::GoesOn { session } => format!("goes on from {session}"),
             Self::Leave { job, code, .. } => format!("exit {code} of command {job}"),
             Self::Dns { qname, qtype, .. } => format!("{qname} {qtype}"),
             Self::DnsResponse {

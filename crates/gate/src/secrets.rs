@@ -85,6 +85,12 @@ impl Secret {
         &self.stand_in
     }
 
+    /// The same secret, for which this stands: a session that goes on has it in its memory already.
+    #[must_use]
+    pub fn standing_in(self, stand_in: String) -> Self {
+        Self { stand_in, ..self }
+    }
+
     /// The entry of the policy.
     #[must_use]
     pub fn rule(&self) -> &SecretRule {

@@ -18,6 +18,8 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         | Act::Executed { .. }
         | Act::Caller { .. }
         | Act::Enter { .. }
+        | Act::Saved { .. }
+        | Act::GoesOn { .. }
         | Act::Finding { .. }
         | Act::Rules { .. }
         | Act::HttpResponse { .. }

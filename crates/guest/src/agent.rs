@@ -3,8 +3,10 @@
 
 use crate::audit::Audit;
 use crate::callers::Callers;
+use crate::clock;
 use crate::datagrams;
 use crate::jobs::{Jobs, end_all};
+use crate::load::{self, Load};
 use crate::network::Network;
 use crate::reached::{Log, Processes};
 use crate::settle::{rehearse, settle, shared};
@@ -42,6 +44,7 @@ pub(crate) struct Agent {
     log: Log,
     /// What tells that there are too many; none where there may be any number, or it was told.
     processes: Option<Processes>,
+    load: Load,
     /// Executions that were not told.
     lost: u64,
     /// Connections that are listened for so far.
@@ -61,6 +64,7 @@ impl Agent {
             audit: Audit::new()?,
             log,
             processes: None,
+            load: Load::default(),
             lost: 0,
             listening: 0,
             done: false,
@@ -101,23 +105,12 @@ impl Agent {
         // How long the host took, or how long the machine lay as a template, is no work of this side's.
         self.stages.mark("wait");
         let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
-        let held = settled.and_then(|()| {
-            let held = self.jobs.hold(setting.bounds).and_then(|processes| {
-                self.processes = processes;
-                let fd = self.processes.as_ref().map(Processes::fd);
-                fd.map_or(Ok(()), |fd| line.watch(fd, PROCESSES))
-            });
-            held.map_err(|error| ("the limits of commands".to_owned(), error))
+        let begun = settled.and_then(|()| match setting.again {
+            true => Ok(()),
+            false => self.begin_anew(setting, line),
         });
-        let granted = held.and_then(|()| {
-            self.network
-                .grant(&setting.loopback)
-                .and_then(|()| self.listen(line))
-                .map_err(|error| ("a port of the loopback".to_owned(), error))
-        });
-        let said = match granted {
+        let said = match begun {
             Ok(()) => {
-                self.jobs.share(shared(setting));
                 self.stages.mark("session");
                 ToHost::Ready(self.stages.take())
             }
@@ -128,10 +121,27 @@ impl Agent {
         };
         line.send(&said);
     }
+
+    /// What a session has once, however often its machine is copied.
+    fn begin_anew(&mut self, setting: &Setting, line: &Line) -> Result<(), (String, io::Error)> {
+        let held = self.jobs.hold(setting.bounds).and_then(|processes| {
+            self.processes = processes;
+            let fd = self.processes.as_ref().map(Processes::fd);
+            fd.map_or(Ok(()), |fd| line.watch(fd, PROCESSES))
+        });
+        held.map_err(|error| ("the limits of commands".to_owned(), error))?;
+        let granted = self.network.grant(&setting.loopback);
+        granted
+            .and_then(|()| self.listen(line))
+            .map_err(|error| ("a port of the loopback".to_owned(), error))?;
+        self.jobs.share(shared(setting));
+        Ok(())
+    }
 }
 
 impl Handler for Agent {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
+        self.jobs.detach();
         self.stages.mark("agent");
         line.send(&ToHost::Waiting(self.stages.take()));
         Ok(())
@@ -156,6 +166,19 @@ impl Handler for Agent {
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }
+            ToGuest::Hold { sync } => {
+                if sync {
+                    rustix::fs::sync();
+                }
+                line.send(&ToHost::Held);
+                line.hold();
+            }
+            ToGuest::GoOn { now } => {
+                // The machine stood still, and its clock with it.
+                let _ = clock::set(now);
+                line.go_on();
+            }
+            ToGuest::Attach(to) => self.jobs.attach(&to, line),
             ToGuest::Shutdown => {
                 end_all();
                 self.done = true;
@@ -169,6 +192,8 @@ impl Handler for Agent {
             Open::Stdio => return Ok(Opening::Later),
             Open::Inward { port } => inward(port),
             Open::Echo => echo(),
+            Open::Source { bytes } => self.load.source(bytes).map(Ends::source),
+            Open::Sink => load::sink().map(Ends::sink),
             _ => return Ok(Opening::Refused),
         };
         // What is refused is reset, which whoever has opened it takes for a refused connection.

@@ -6,13 +6,13 @@
 use crate::bounds::Held;
 use crate::reached::{Processes, starved};
 use crate::terminal;
-use bailiwick_channel::schema::{Bounds, Exec, Modes, Size, Stream, ToHost};
-use bailiwick_channel::{Ends, Line};
+use crate::wires::{Wire, wire};
+use bailiwick_channel::Line;
+use bailiwick_channel::schema::{Attach, Bounds, Exec, Modes, Size, Stream, ToHost};
 use bailiwick_process::guest::{Led, NotStarted, Program, code_of};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{
     Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, setpgid, setsid, wait,
 };
@@ -32,23 +32,15 @@ const KILLED: u8 = 128 + 9;
 /// or kernel, raise its limits, or look into this process.
 const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
-/// What a command says.
-#[derive(Debug)]
-struct Output {
-    stream: u32,
-    /// The side of this process; a second descriptor of it tells what is left.
-    file: OwnedFd,
-}
-
 /// A command that runs.
 #[derive(Debug)]
 struct Job {
     number: u32,
     /// The process whose end is the command's.
     pid: i32,
+    wires: Vec<Wire>,
     /// The process group that gets its signals; not that of `pid` where another leads its session.
     group: i32,
-    outputs: Vec<Output>,
     /// Its terminal.
     master: Option<OwnedFd>,
     /// Whether it was told to read single keys; none where whoever types there does so anyway.
@@ -67,66 +59,6 @@ pub(crate) struct Jobs {
     /// Of the host's files.
     share: Option<OwnedFd>,
     null: Option<OwnedFd>,
-}
-
-/// What a command gets, and what this process keeps of it.
-#[derive(Default)]
-struct Wired {
-    /// Its streams.
-    inside: [Option<OwnedFd>; 3],
-    /// The stream and this process's files of it.
-    outside: Vec<(u32, Ends)>,
-    outputs: Vec<Output>,
-    master: Option<OwnedFd>,
-    slave: Option<OwnedFd>,
-}
-
-fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
-    let mut wired = Wired::default();
-    if let Some((stream, size, modes)) = &exec.terminal {
-        let terminal = terminal::open(*size, modes.as_ref())?;
-        wired.outputs.push(Output {
-            stream: *stream,
-            file: terminal.master.try_clone()?,
-        });
-        let ends = Ends::both(terminal.master.try_clone()?)?;
-        wired.outside.push((*stream, ends));
-        wired.master = Some(terminal.master);
-        wired.slave = Some(terminal.slave);
-    }
-    for (number, stream) in exec.streams.iter().enumerate() {
-        let stdout = wired.inside[1].as_ref();
-        // Two streams that are one keep their order.
-        let stdout = stdout.filter(|_| number == 2 && *stream == exec.streams[1]);
-        let inside = match (stream, &wired.slave) {
-            (Stream::Terminal, Some(slave)) => slave.try_clone()?,
-            (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
-            (Stream::Pipe(id), _) => {
-                let (read, write) = match stdout {
-                    Some(stdout) => {
-                        wired.inside[2] = Some(stdout.try_clone()?);
-                        continue;
-                    }
-                    None => pipe_with(PipeFlags::CLOEXEC)?,
-                };
-                // Larger pipes are fewer turns between the program and this process; but what a program
-                // does not read of its stdin is gone for whoever reads it next on the host.
-                let size = if number == 0 { 4096 } else { 256 * 1024 };
-                let _ = rustix::pipe::fcntl_setpipe_size(&write, size);
-                if number == 0 {
-                    wired.outside.push((*id, Ends::sink(write)));
-                    read
-                } else {
-                    let file = read.try_clone()?;
-                    wired.outputs.push(Output { stream: *id, file });
-                    wired.outside.push((*id, Ends::source(read)));
-                    write
-                }
-            }
-        };
-        wired.inside[number] = Some(inside);
-    }
-    Ok(wired)
 }
 
 impl Jobs {
@@ -187,14 +119,14 @@ impl Jobs {
                 (pid, pid)
             }
         };
-        for (stream, ends) in wired.outside {
-            line.attach(stream, ends);
+        for wire in &wired.wires {
+            wire.attach(line).map_err(failed)?;
         }
         self.running.push(Job {
             number: exec.job,
             pid,
             group,
-            outputs: wired.outputs,
+            wires: wired.wires,
             master: wired.master,
             keys,
             code: None,
@@ -310,8 +242,7 @@ impl Jobs {
         let share = &self.share;
         self.running.retain(|job| {
             let Some(code) = job.code else { return true };
-            let said = |output: &Output| line.has(output.stream) && is_left(&output.file);
-            if job.outputs.iter().any(said) {
+            if job.wires.iter().any(|wire| wire.is_unsaid(line)) {
                 return true;
             }
             // What a program wrote waits in this machine's memory, and a disk of the host's that is full is
@@ -333,7 +264,42 @@ impl Jobs {
     /// its pipe tells it so.
     pub(crate) fn silence(&mut self, stream: u32) {
         for job in &mut self.running {
-            job.outputs.retain(|output| output.stream != stream);
+            job.wires.retain(|wire| wire.stream != Some(stream));
+        }
+    }
+
+    /// The host is another: no stream leads anywhere. The machine's own command goes on, and waits for
+    /// [`Jobs::attach`]; the others had somebody who waited for them, and end with him.
+    pub(crate) fn detach(&mut self) {
+        for job in &mut self.running {
+            job.wires.iter_mut().for_each(|wire| wire.stream = None);
+            if job.number != OWN {
+                let pid = Pid::from_raw(job.pid);
+                let _ = pid.map(|pid| kill_process_group(pid, Signal::KILL));
+            }
+        }
+        self.running.retain(|job| job.number == OWN);
+    }
+
+    /// Has a command's streams lead elsewhere; tells where there is none.
+    pub(crate) fn attach(&mut self, to: &Attach, line: &mut Line) {
+        let job = self.running.iter_mut().find(|job| job.number == to.job);
+        let Some(job) = job else {
+            let errno = Errno::SRCH.raw_os_error();
+            let job = to.job;
+            return line.send(&ToHost::ExecFailed { job, errno });
+        };
+        job.wires.retain_mut(|wire| wire.lead(to));
+        for wire in &job.wires {
+            // There is no descriptor for it: whoever waits for it sees its end.
+            if wire.attach(line).is_err()
+                && let Some(stream) = wire.stream
+            {
+                line.reset(stream);
+            }
+        }
+        if let (Some((_, size)), Some(master)) = (&to.terminal, &job.master) {
+            let _ = terminal::resize(master, *size);
         }
     }
 
@@ -347,11 +313,6 @@ impl Jobs {
 pub(crate) fn end_all() {
     // SAFETY: kill(2) with -1 signals every process but the caller and those that it may not signal.
     unsafe { libc::kill(-1, libc::SIGKILL) };
-}
-
-/// Whether a pipe or terminal holds bytes that were not read.
-fn is_left(file: &OwnedFd) -> bool {
-    rustix::io::ioctl_fionread(file).is_ok_and(|bytes| bytes > 0)
 }
 
 fn streams_of(exec: &Exec) -> Vec<u32> {

@@ -5,6 +5,7 @@
 //! runs, so that two copies of one machine share neither name nor randomness.
 
 use crate::clock;
+use crate::disk;
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -17,6 +18,10 @@ use std::path::Path;
 
 /// Where the share is mounted until its parts have their places.
 const SHARE: &CStr = c"/run/bailiwick/share";
+
+/// How 9P is mounted.
+pub(crate) const NINE_P: &CStr =
+    c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
 
 /// A step that failed.
 #[derive(Debug)]
@@ -37,7 +42,7 @@ fn step<T>(
     })
 }
 
-fn path_of(bytes: &[u8]) -> &Path {
+pub(crate) fn path_of(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
@@ -115,19 +120,20 @@ fn show(setting: &Setting) -> io::Result<()> {
     if setting.shown.is_empty() {
         return Ok(());
     }
+    if setting.share == Share::Disk {
+        return setting.shown.iter().try_for_each(disk::show);
+    }
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     rustix::fs::mkdir(SHARE, Mode::RWXU).or_else(|error| match error {
         rustix::io::Errno::EXIST => Ok(()),
         other => Err(other),
     })?;
     match setting.share {
-        Share::None => return Ok(()),
+        Share::None | Share::Disk => return Ok(()),
         Share::NineP => {
-            let options = c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
-            mount(c"share", SHARE, c"9p", flags, Some(options))?;
+            mount(c"share", SHARE, c"9p", flags, Some(NINE_P))?;
         }
         Share::VirtioFs => mount(c"share", SHARE, c"virtiofs", flags, None::<&CStr>)?,
-        Share::Disk => mount(c"/dev/vdb", SHARE, c"ext4", flags, None::<&CStr>)?,
     }
     let base = path_of(SHARE.to_bytes());
     for shown in &setting.shown {

@@ -141,10 +141,12 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
         }
         Act::Finding { about, .. } => text(about, limit),
         Act::Rules { rule, .. } => text(rule, limit),
+        Act::GoesOn { session } => text(session, limit),
         Act::SessionEnd { .. }
         | Act::Overflow { .. }
         | Act::ExecExit { .. }
         | Act::Leave { .. }
+        | Act::Saved { .. }
         | Act::Limit { .. } => {}
     }
     string(&mut event.decision.reason, limit);

@@ -49,6 +49,23 @@ pub struct Launch<'a> {
     pub monitor: Option<Monitor<'a>>,
 }
 
+impl<'a> Launch<'a> {
+    /// A sandbox with a policy, for nobody's command.
+    #[must_use]
+    pub fn of_nothing(policy: &'a Effective) -> Self {
+        Self {
+            policy,
+            command: None,
+            open: false,
+            private: Path::new("/"),
+            best_effort: false,
+            trust: None,
+            streams: [None; 3],
+            monitor: None,
+        }
+    }
+}
+
 /// A program of the product's own that shows the policy's files to somebody else (a virtual machine
 /// monitor), and is confined as a command is. Inside it is root, without any capability; on the host
 /// it is who a command would be.
@@ -149,6 +166,9 @@ pub trait Begun {
     /// # Errors
     /// The sandbox is gone.
     fn go(&mut self) -> io::Result<()>;
+
+    /// The session has a record, in this folder: what the sandbox keeps of it on disk belongs there.
+    fn belongs_to(&mut self, _record: &Path) {}
 
     /// Waits until it is complete.
     ///
@@ -260,6 +280,29 @@ pub trait Running {
     /// The sandbox is gone.
     fn end_after(&mut self, wall: Duration) -> io::Result<()>;
 
+    /// Writes all that the sandbox is to files, from which another process can let it go on; returns what
+    /// has to be known of it besides. It stands still meanwhile.
+    ///
+    /// # Errors
+    /// A [`Failure`] where it cannot be saved; it goes on then.
+    fn save(&mut self, _to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+        Err(Failure::usage(
+            "only a session in a machine with a disk of its own can be saved or forked\nhelp: start it \
+             with `bailiwick run --backend vm --disk`",
+        ))
+    }
+
     /// Ends everything in the sandbox at once.
     fn kill(&mut self);
+}
+
+/// Where a sandbox is saved.
+#[derive(Clone, Copy)]
+pub struct Save<'a> {
+    /// Memory and devices.
+    pub state: BorrowedFd<'a>,
+    /// A copy of its disk; none where the sandbox ends, and leaves the disk.
+    pub disk: Option<BorrowedFd<'a>>,
+    /// Whether it ends.
+    pub end: bool,
 }

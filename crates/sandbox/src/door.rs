@@ -2,6 +2,7 @@
 //! sandbox's authority and no other, and is recorded like the sandbox's own command.
 
 use crate::backend::{Entry, Invocation, News, OWN, Running};
+use crate::continuation;
 use crate::environment;
 use crate::packet::{receive, send_now, step_aside, tell_now, unpack_command};
 use crate::place::{Place, pass};
@@ -30,6 +31,14 @@ pub(crate) struct Door {
     listener: Option<OwnedFd>,
     guests: Vec<Guest>,
     next: Next,
+    own: OwnCommand,
+}
+
+/// The sandbox's own command, for whoever lets it go on elsewhere.
+#[derive(Clone)]
+pub(crate) struct OwnCommand {
+    pub(crate) argv: Vec<OsString>,
+    pub(crate) cwd: PathBuf,
 }
 
 /// What the next command gets.
@@ -60,9 +69,14 @@ struct Visit {
 
 impl Door {
     /// A door at which `listener` hears; `secrets` are variables that every command gets.
-    pub(crate) fn new(listener: Option<OwnedFd>, secrets: Vec<(OsString, OsString)>) -> Self {
+    pub(crate) fn new(
+        listener: Option<OwnedFd>,
+        secrets: Vec<(OsString, OsString)>,
+        own: OwnCommand,
+    ) -> Self {
         Self {
             listener,
+            own,
             guests: Vec::new(),
             next: Next {
                 number: OWN + 1,
@@ -99,7 +113,7 @@ impl Door {
             .filter(|guest| guest.socket.is_some())
         {
             if ready.next() == Some(true) {
-                guest.listen(&mut self.next, running, guard);
+                guest.listen(&mut self.next, &self.own, running, guard);
             }
         }
         self.guests
@@ -201,7 +215,13 @@ impl Guest {
     }
 
     /// Does what the client asks for.
-    fn listen(&mut self, next: &mut Next, running: &mut dyn Running, guard: &Guard) {
+    fn listen(
+        &mut self,
+        next: &mut Next,
+        own: &OwnCommand,
+        running: &mut dyn Running,
+        guard: &Guard,
+    ) {
         let Some(socket) = &self.socket else { return };
         match receive::<Ask>(socket) {
             Ok(Some((Ask::Terminal, _))) => give_terminal(socket, running),
@@ -211,6 +231,11 @@ impl Guest {
                 }
             }
             Ok(Some((Ask::Rules, descriptors))) => rules::serve(socket, descriptors, guard),
+            Ok(Some((Ask::SignalOwn(signal), _))) => drop(running.signal(OWN, signal)),
+            Ok(Some((Ask::Save, descriptors))) => {
+                let saved = continuation::serve(descriptors, own, &next.secrets, running, guard);
+                self.say(&Say::Saved(saved));
+            }
             Ok(Some((Ask::Enter, descriptors))) if self.visit.is_none() => {
                 match enter(socket, descriptors, next, running, guard) {
                     Some(visit) => self.visit = Some(visit),

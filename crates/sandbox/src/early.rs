@@ -20,6 +20,15 @@ impl Early {
         (cold || !warm::anything_waits()).then(|| Self::now(backend))
     }
 
+    /// Begins one for a command that has no terminal, whatever this process has.
+    #[must_use]
+    pub fn without_terminal(backend: &dyn Backend) -> Self {
+        Self {
+            shape: None,
+            prepared: backend.prepare(None),
+        }
+    }
+
     /// Begins one.
     pub(crate) fn now(backend: &dyn Backend) -> Self {
         let shape = terminal::shape();

@@ -6,8 +6,10 @@
 
 mod asks;
 mod backend;
+mod continuation;
 mod door;
 mod early;
+mod ending;
 mod environment;
 mod exec;
 mod front;
@@ -38,13 +40,15 @@ mod warm;
 
 pub use backend::{
     Backend, Begun, Entry, Invocation, Launch, Monitor, News, OWN, Own, OwnAccess, Prepared,
-    Running, Started, TerminalShape,
+    Running, Save, Started, TerminalShape,
 };
+pub use continuation::{Continuation, SaveRequest, save};
 pub use early::Early;
+pub use ending::stop;
 pub use environment::without_proxy;
 pub use exec::{Connection, ExecRequest, exec};
 pub use rules::{ListedRule, RulesAsk, rules};
 pub use serve::{ServeRequest, serve};
-pub use session::{Finished, RunRequest, run};
+pub use session::{Finished, RunRequest, private_folder, run};
 pub use spare::spare;
 pub use trust::{Trust, TrustFiles};

@@ -32,6 +32,11 @@ pub(crate) enum Ask {
     Signal(i32),
     /// Change or list the rules: what is wanted is in the first descriptor.
     Rules,
+    /// Send a signal to the process group of the sandbox's own command.
+    SignalOwn(i32),
+    /// Save the session: what has to be known of it to the first descriptor, memory and devices to the
+    /// second, and, where it goes on, a copy of its disk to the third.
+    Save,
 }
 
 /// To a client.
@@ -56,6 +61,8 @@ pub(crate) enum Say {
     Full,
     /// What became of the rules is in the descriptor that comes along.
     Rules,
+    /// The session was saved, or why it was not: the exit code for the caller, and a text.
+    Saved(Result<(), (u8, String)>),
 }
 
 /// A command that is to enter.

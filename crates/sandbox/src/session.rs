@@ -3,7 +3,8 @@
 
 use crate::asks::Asks;
 use crate::backend::{Backend, Invocation, Launch};
-use crate::door::Door;
+use crate::continuation::Continuation;
+use crate::door::{Door, OwnCommand};
 use crate::early::Early;
 use crate::environment;
 use crate::front::Front;
@@ -12,7 +13,7 @@ use crate::record::{Beginning, Record};
 use crate::secrets;
 use crate::signals::Signals;
 use crate::startup::{self, Stage};
-use crate::supervisor::Supervisor;
+use crate::supervisor::{Supervisor, happened};
 use crate::switches::without_limits;
 use crate::terminal::Terminal;
 use crate::trust::Trust;
@@ -20,7 +21,7 @@ use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_gate::{OuterProxy, Settings};
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Loaded, Request, resolve_existing};
+use bailiwick_policy::{Effective, Request, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -47,6 +48,11 @@ pub struct RunRequest {
     pub warm: bool,
     /// The sandbox, where it was begun already.
     pub early: Option<Early>,
+    /// The session that goes on, where one was saved; its policy is in force instead of what `policy`
+    /// names.
+    pub goes_on: Option<Continuation>,
+    /// Whoever is told, by one byte, that the command runs.
+    pub announce: Option<OwnedFd>,
     /// The command's words; not empty.
     pub argv: Vec<OsString>,
 }
@@ -75,17 +81,27 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     }
     let early = request.early.take();
     let Early { shape, prepared } = early.unwrap_or_else(|| Early::now(backend));
-    let Loaded {
-        effective, notices, ..
-    } = bailiwick_policy::load(&request.policy)?;
+    let effective = match &request.goes_on {
+        Some(session) => session.policy()?,
+        None => {
+            let loaded = bailiwick_policy::load(&request.policy)?;
+            loaded.notices.iter().for_each(|notice| say(notice));
+            loaded.effective
+        }
+    };
     startup::mark(Stage::Policy);
-    notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
     make_own_folders(&effective, &request.policy)?;
     let policy = Arc::new(effective);
-    let cwd = start_folder(&policy, &request.policy.cwd);
+    let cwd = match &request.goes_on {
+        Some(session) => session.cwd.clone(),
+        None => start_folder(&policy, &request.policy.cwd),
+    };
     let caller = &request.policy.environment;
-    let secrets = secrets::of(&policy, caller)?;
+    let mut secrets = secrets::of(&policy, caller)?;
+    if let Some(session) = &request.goes_on {
+        secrets = session.known(secrets);
+    }
     let outer_proxy = OuterProxy::of(caller).unwrap_or_else(|why| {
         if !policy.network.allow.is_empty() {
             say(&format!("{why}; connections are made without it"));
@@ -137,8 +153,19 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         raw: shape.is_some(),
     })?;
     let failed = |failure| record.fail(Duration::ZERO, failure);
+    begun.belongs_to(record.ledger.directory());
+    if let Some(session) = &request.goes_on {
+        record.guard.note(session.row(), happened());
+    }
     let door = match request.name {
-        Some(_) => Some(Door::new(Some(record.open_door().map_err(failed)?), given)),
+        Some(_) => {
+            let own = OwnCommand {
+                argv: request.argv.clone(),
+                cwd: cwd.clone(),
+            };
+            let listener = record.open_door().map_err(failed)?;
+            Some(Door::new(Some(listener), given, own))
+        }
         None => None,
     };
     // What is recorded may run: the command starts when the last layer is in force. Where the
@@ -151,6 +178,10 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     started.notices.iter().for_each(|notice| say(notice));
     startup::mark(Stage::Ready);
     record.keep_policy().map_err(failed)?;
+    if let Some(announce) = request.announce {
+        // Whoever does not listen any more does not need to know.
+        let _ = rustix::io::write(&announce, b"R");
+    }
     started.sockets.publish = publish;
     if let Some(output) = &mut output {
         output
@@ -242,7 +273,8 @@ pub(crate) fn publish(policy: &Effective) -> Result<Vec<(OwnedFd, u16)>, Failure
 }
 
 /// The folder of the host that backs a workspace's private paths.
-pub(crate) fn private_folder(state: &StateDir, policy: &Effective) -> PathBuf {
+#[must_use]
+pub fn private_folder(state: &StateDir, policy: &Effective) -> PathBuf {
     let name = blake3::hash(policy.workspace.as_os_str().as_encoded_bytes()).to_hex();
     state.projects().join(&name[..32])
 }

@@ -4,7 +4,7 @@
 //! another.
 
 use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Started};
-use crate::door::{Door, give_terminal};
+use crate::door::{Door, OwnCommand, give_terminal};
 use crate::environment;
 use crate::packet::{receive, tell, tell_now, unpack_command};
 use crate::place::{Place, pass};
@@ -194,7 +194,7 @@ fn hear(client: &OwnedFd, running: &mut dyn Running) -> Option<Heard> {
                     voice,
                 });
             }
-            (Ask::Signal(_) | Ask::Rules, _) => {}
+            (Ask::Signal(_) | Ask::SignalOwn(_) | Ask::Rules | Ask::Save, _) => {}
         }
     }
 }
@@ -325,7 +325,11 @@ impl Waiting<'_> {
             .keep_policy()
             .map_err(|failure| record.fail(Duration::ZERO, failure))?;
         drop(streams);
-        let mut door = Door::new(listener, given);
+        let own = OwnCommand {
+            argv: wanted.argv.clone(),
+            cwd: cwd.clone(),
+        };
+        let mut door = Door::new(listener, given, own);
         door.host(guest, wanted);
         let started = Started {
             running,

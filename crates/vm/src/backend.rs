@@ -2,31 +2,45 @@
 //! record is made, and the command goes to the guest when that says that it is complete.
 
 use crate::booted;
+use crate::disk;
 use crate::host;
 use crate::image::Hold;
 use crate::jail;
-use crate::machine::Ram;
 use crate::orders::{Order, Told};
+use crate::own_disk::OwnDisk;
 use crate::running::{Vm, exec, into_guest};
-use crate::setting;
+use crate::saved::Saved;
+use crate::setting::{self, Place};
 use crate::shape::MachineShape;
-use crate::start::{Start, Wires};
+use crate::source::{STARTED_ANEW, Source};
+use crate::start::{Behind, Start, Wires};
 use crate::stdio::{Between, Streams};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Modes, Setting};
+use bailiwick_channel::schema::{Exec, Modes, Setting, Share};
 use bailiwick_event::Failure;
 use bailiwick_process::ProcessBackend;
 use bailiwick_process::guest::granted;
 use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
 use rustix::fs::Mode;
 use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Machines with a kernel of their own.
 #[derive(Debug, Default)]
 pub struct VmBackend {
     shape: MachineShape,
+    keep: Option<Keep>,
+}
+
+/// Where the folder of a session with a disk is.
+#[derive(Clone, Debug)]
+pub enum Keep {
+    /// It is made below this one.
+    Below(PathBuf),
+    /// It is this one, and a machine that was saved goes on.
+    Saved(PathBuf, Saved),
 }
 
 fn fault(what: &'static str) -> impl Fn(io::Error) -> Failure {
@@ -37,7 +51,14 @@ impl VmBackend {
     /// A backend whose machines look like this.
     #[must_use]
     pub fn new(shape: MachineShape) -> Self {
-        Self { shape }
+        Self { shape, keep: None }
+    }
+
+    /// One whose sessions have a disk of their own instead of the host's folders.
+    #[must_use]
+    pub fn with_disk(shape: MachineShape, keep: Keep) -> Self {
+        let keep = Some(keep);
+        Self { shape, keep }
     }
 }
 
@@ -55,6 +76,7 @@ impl Backend for VmBackend {
         Ok(Box::new(Waiting {
             monitor: sandbox()?,
             shape: self.shape.clone(),
+            keep: self.keep.clone(),
             terminal,
         }))
     }
@@ -63,27 +85,50 @@ impl Backend for VmBackend {
 struct Waiting {
     monitor: Box<dyn Prepared>,
     shape: MachineShape,
+    keep: Option<Keep>,
     terminal: Option<TerminalShape>,
 }
 
 impl Prepared for Waiting {
-    fn begin(self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
+    fn begin(mut self: Box<Self>, launch: &Launch<'_>) -> Result<Box<dyn Begun>, Failure> {
+        let mut notices = Vec::new();
+        let mut own = match &self.keep {
+            Some(keep) => Some(OwnDisk::prepare(keep, launch, &mut notices)?),
+            None => None,
+        };
+        let policy = match own {
+            Some(_) => jail::closed(launch.policy),
+            None => jail::policy(launch.policy),
+        };
+        let mut granted = granted(&policy, launch.private)?;
+        if own.is_some() {
+            granted.paths = vec![(launch.policy.workspace.clone(), true)];
+        }
         let limits = &launch.policy.limits;
+        if let (Some(disk), Some(limit)) = (&mut self.shape.disk, &limits.disk) {
+            *disk = limit.value.clamp(disk::LEAST, (*disk).max(disk::LEAST));
+        }
         let memory = limits.memory.as_ref().map(|limit| limit.value);
-        let policy = jail::policy(launch.policy);
-        let granted = granted(&policy, launch.private)?;
         let private = launch.private.to_path_buf();
         let start = self
             .shape
             .start(policy, memory, private, launch.best_effort)?;
-        let setting = setting::of(launch, &granted)?;
-        let mut notices = Vec::new();
-        let warm = match self.shape.cold {
-            true => None,
-            false => Warm::find(&self.shape, &start, &mut notices)?,
+        let source = self.source(own.as_ref(), &start, &mut notices)?;
+        let place = match (&own, &source) {
+            (None, _) => Place::Shared,
+            (Some(_), Source::Saved(_)) => Place::There,
+            (Some(_), _) => Place::Disk,
         };
-        let ram = warm.as_ref().map_or(Ram::Anonymous, |_| Ram::Copied);
-        let (monitor, wires) = start.begin(self.monitor, ram, warm.as_ref().map(Warm::memory))?;
+        if let Some(own) = &mut own {
+            own.fill(&source, self.shape.disk.unwrap_or(MachineShape::DISK))?;
+        }
+        let disk = own.as_ref().map(|own| own.kept.disk());
+        let behind = Behind {
+            disk: disk.as_deref(),
+            ..source.behind()
+        };
+        let setting = setting::of(launch, &granted, place)?;
+        let (monitor, wires) = start.begin(self.monitor, behind)?;
         let between = self.terminal.as_ref().map(Between::open).transpose();
         let command = launch.command.as_ref().map(|command| {
             let umask = rustix::process::umask(Mode::empty());
@@ -94,9 +139,10 @@ impl Prepared for Waiting {
         Ok(Box::new(Pending {
             monitor,
             wires,
-            warm,
+            source,
             start,
             notices,
+            own,
             session: Session {
                 setting,
                 wall: limits.wall.as_ref().map(|limit| limit.value),
@@ -106,6 +152,31 @@ impl Prepared for Waiting {
                 streams,
             },
         }))
+    }
+}
+
+impl Waiting {
+    /// What the machine comes from.
+    fn source(
+        &self,
+        own: Option<&OwnDisk>,
+        start: &Start,
+        notices: &mut Vec<String>,
+    ) -> Result<Source, Failure> {
+        if let (Some(Keep::Saved(_, saved)), Some(own)) = (&self.keep, own) {
+            if saved.mark == start.mark()? {
+                return Ok(Source::Saved(own.kept.state()));
+            }
+            notices.push(format!(
+                "the machine that was saved does not fit this one (another image, QEMU or version of \
+                 bailiwick), so {STARTED_ANEW}"
+            ));
+        }
+        let warm = match self.shape.cold {
+            true => None,
+            false => Warm::find(&self.shape, start, notices)?,
+        };
+        Ok(warm.map_or(Source::Nothing, Source::Template))
     }
 }
 
@@ -130,10 +201,10 @@ fn streams_of(launch: &Launch<'_>, terminal: Option<&TerminalShape>) -> Streams 
 struct Pending {
     monitor: Box<dyn Begun>,
     wires: Wires,
-    /// The template that the machine is a copy of.
-    warm: Option<Warm>,
+    source: Source,
     start: Start,
     notices: Vec<String>,
+    own: Option<OwnDisk>,
     session: Session,
 }
 
@@ -160,25 +231,50 @@ impl Begun for Pending {
         self.monitor.go()
     }
 
+    fn belongs_to(&mut self, record: &Path) {
+        if let Some(own) = &mut self.own {
+            own.kept.belong_to(record);
+        }
+    }
+
     fn ready(self: Box<Self>) -> Result<Started, Failure> {
+        let Self {
+            mut session,
+            start,
+            mut own,
+            ..
+        } = *self;
         let mut started = self.monitor.ready()?;
         let mut wires = self.wires;
-        if let Some(warm) = self.warm
-            && let Err(failure) = warm.restore(&mut wires.control)
-        {
-            warm.discard();
+        // Not before, while the monitor looks for its files.
+        own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
+        // Where the folder is now.
+        let source = match (self.source, &own) {
+            (Source::Saved(_), Some(own)) => Source::Saved(own.kept.state()),
+            (source, _) => source,
+        };
+        if let Err(failure) = source.restore(&mut wires.control) {
             drop(started);
-            let (mut again, cold) = self.start.begin(sandbox()?, Ram::Anonymous, None)?;
+            let disk = own.as_ref().map(|own| own.kept.disk());
+            let behind = Behind {
+                disk: disk.as_deref(),
+                ..Behind::NOTHING
+            };
+            let (mut again, cold) = start.begin(sandbox()?, behind)?;
             let _ = again.go();
             started = again.ready()?;
             wires = cold;
-            started.notices.push(format!(
-                "the template of this machine could not be used, so it was started anew: {failure}"
-            ));
+            started.notices.push(source.lost(&failure));
+            if session.setting.again {
+                session.setting.again = false;
+                session.setting.share = Share::Disk;
+            }
         }
-        let memory = self.start.machine.memory;
-        let hold = self.start.image.hold()?;
-        self.session.begin(started, wires, memory, hold)
+        if let (Source::Saved(_), Some(own)) = (&source, &own) {
+            own.kept.forget_saved()?;
+        }
+        let hold = start.image.hold()?;
+        session.begin(started, wires, &start, own, hold)
     }
 }
 
@@ -199,9 +295,11 @@ impl Session {
         self,
         started: Started,
         wires: Wires,
-        memory: u64,
+        start: &Start,
+        own: Option<OwnDisk>,
         hold: Hold,
     ) -> Result<Started, Failure> {
+        let again = self.setting.again;
         let Started {
             running,
             sockets,
@@ -209,6 +307,7 @@ impl Session {
             notices,
             ..
         } = started;
+        let memory = start.machine.memory;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         vm.processes = self.setting.bounds.processes.unwrap_or_default();
         host::serve(wires.channel, counter, inside, Some(self.setting))
@@ -220,23 +319,42 @@ impl Session {
                 .end_after(wall)
                 .map_err(fault("the limit of time"))?;
         }
-        let mut master = None;
-        if let Some(mut exec) = self.command {
-            let mut at_terminal = None;
-            if let (Some(between), Some(shape)) = (self.between, self.terminal) {
-                let modes = Some(Modes::from(&shape.modes));
-                exec.terminal = Some((0, shape.size.into(), modes));
-                let slave = between.slave.try_clone().map_err(fault("the terminal"))?;
-                vm.terminals.insert(OWN, slave);
-                let ends = Ends::both(between.slave).map_err(fault("the terminal"))?;
-                at_terminal = Some((ends.shared(), shape.streams));
-                master = Some(between.master);
-            }
-            let order = Order::Exec {
-                exec: Box::new(exec),
-                streams: self.streams,
-                terminal: at_terminal,
+        if let Some(own) = own {
+            let of_terminal = match again {
+                true => own.saved_terminal,
+                false => self.terminal.as_ref().map(|shape| shape.streams),
             };
+            vm.savable = Some(own.deliver(&mut vm, start, of_terminal)?);
+        }
+        let mut master = None;
+        let mut at_terminal = None;
+        if let (Some(between), Some(shape)) = (self.between, self.terminal) {
+            let slave = between.slave.try_clone().map_err(fault("the terminal"))?;
+            vm.terminals.insert(OWN, slave);
+            let ends = Ends::both(between.slave).map_err(fault("the terminal"))?;
+            at_terminal = Some((ends.shared(), shape));
+            master = Some(between.master);
+        }
+        let streams = self.streams;
+        let order = match self.command {
+            _ if again => Some(Order::Attach {
+                streams: streams.apart(),
+                terminal: at_terminal.map(|(ends, of)| (ends, of.size.into(), of.streams)),
+            }),
+            Some(mut exec) => {
+                if let Some((_, shape)) = &at_terminal {
+                    let modes = Some(Modes::from(&shape.modes));
+                    exec.terminal = Some((0, shape.size.into(), modes));
+                }
+                Some(Order::Exec {
+                    exec: Box::new(exec),
+                    streams,
+                    terminal: at_terminal.map(|(ends, shape)| (ends, shape.streams)),
+                })
+            }
+            None => None,
+        };
+        if let Some(order) = order {
             vm.desk.order(order).map_err(fault("the channel"))?;
         }
         let inside = into_guest(&vm.desk);

@@ -1,5 +1,4 @@
-//! One start of a machine that shows nothing of the user's, with the time of each stage, for
-//! `bailiwick boot` and the doctor.
+//! One start of a machine, with the time of each stage, for `bailiwick boot` and the doctor.
 //!
 //! Decision: two clocks that are never mixed. The host's stages follow each other and are the whole
 //! start; the guest's are by its own kernel's clock and are the parts of what the host can only see as
@@ -11,15 +10,16 @@ use crate::backend::sandbox;
 use crate::booted;
 use crate::host;
 use crate::jail;
-use crate::machine::Ram;
 use crate::orders::Told;
 use crate::running::Vm;
-use crate::setting;
+use crate::setting::{self, Place};
 use crate::shape::MachineShape;
+use crate::start::Behind;
 use crate::warm::Warm;
 use bailiwick_channel::schema::Stage;
 use bailiwick_event::Failure;
-use bailiwick_process::guest::Granted;
+use bailiwick_policy::Effective;
+use bailiwick_process::guest::granted;
 use bailiwick_sandbox::{Launch, Running as _, Started};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -69,21 +69,24 @@ pub fn kernel_words(accelerator: Accelerator) -> String {
     crate::machine::append(accelerator)
 }
 
-/// Starts a machine with an empty policy, and ends it when it is complete. The calling process has one
-/// thread. That a template is made where there is none is not part of the start.
+/// Starts a machine that shows what `policy` grants, and ends it when it is complete. `private` is the
+/// folder of the host behind private paths. The calling process has one thread. That a template is made
+/// where there is none is not part of the start.
 ///
 /// # Errors
 /// A [`Failure`] where the machine does not start.
-pub fn boot(shape: &MachineShape) -> Result<Boot, Failure> {
-    let start = shape.start(jail::nothing(), None, "/".into(), false)?;
+pub fn boot(shape: &MachineShape, policy: &Effective, private: &Path) -> Result<Boot, Failure> {
+    let policy = jail::policy(policy);
+    let granted = granted(&policy, private)?;
+    let start = shape.start(policy, None, private.to_path_buf(), false)?;
     let mut notices = Vec::new();
     let warm = match shape.cold {
         true => None,
         false => Warm::find(shape, &start, &mut notices)?,
     };
     let mut clock = Clock::start();
-    let ram = warm.as_ref().map_or(Ram::Anonymous, |_| Ram::Copied);
-    let (mut begun, wires) = start.begin(sandbox()?, ram, warm.as_ref().map(Warm::memory))?;
+    let behind = warm.as_ref().map_or(Behind::NOTHING, Warm::behind);
+    let (mut begun, wires) = start.begin(sandbox()?, behind)?;
     // Where it is gone already, `ready` knows why.
     let _ = begun.go();
     let Started {
@@ -98,19 +101,11 @@ pub fn boot(shape: &MachineShape) -> Result<Boot, Failure> {
         warm.restore(&mut vm.control)?;
         clock.stage("restore", true);
     }
-    let setting = setting::of(
-        &Launch {
-            policy: &start.policy,
-            command: None,
-            open: false,
-            private: Path::new("/"),
-            best_effort: false,
-            trust: None,
-            streams: [None; 3],
-            monitor: None,
-        },
-        &Granted::default(),
-    )?;
+    let launch = Launch {
+        private,
+        ..Launch::of_nothing(&start.policy)
+    };
+    let setting = setting::of(&launch, &granted, Place::Shared)?;
     host::serve(wires.channel, counter, inside, Some(setting))
         .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
     let mut guest = Vec::new();

@@ -26,8 +26,21 @@ pub(crate) fn wait_for(
     patience: Duration,
     is: impl Fn(&Told) -> bool,
 ) -> Result<Told, Failure> {
+    wait_unless(vm, patience, &|| false, is)
+}
+
+/// The same, unless whoever asked for it gives up: what makes `given_up` true interrupts a wait (a signal).
+pub(crate) fn wait_unless(
+    vm: &mut Vm,
+    patience: Duration,
+    given_up: &dyn Fn() -> bool,
+    is: impl Fn(&Told) -> bool,
+) -> Result<Told, Failure> {
     let began = Instant::now();
     loop {
+        if given_up() {
+            return Err(Failure::fault("interrupted before the command was started"));
+        }
         let left = patience.saturating_sub(began.elapsed());
         let timeout = Timespec::try_from(left).ok();
         let mut fds = [PollFd::new(&vm.both, PollFlags::IN)];

@@ -7,10 +7,13 @@ use crate::relay::Datagrams;
 use crate::setting::now;
 use crate::stdio::{Streams, make_plain};
 use bailiwick_channel::frame::Kind;
-use bailiwick_channel::schema::{Exec, Executed, Open, Setting, Stream, ToGuest, ToHost};
+use bailiwick_channel::schema::{
+    Attach, Exec, Executed, Open, Setting, Size, Stream, ToGuest, ToHost,
+};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening, Pump, Role, Violation};
 use bailiwick_event::harmless;
 use bailiwick_gate::Inside;
+use bailiwick_sandbox::OWN;
 use rustix::fd::OwnedFd;
 use std::collections::HashMap;
 use std::io;
@@ -33,6 +36,14 @@ const SHOWN: usize = 256;
 /// Stages of a start.
 const STAGES: usize = 64;
 
+/// The streams of a command, opened.
+#[derive(Default)]
+struct Opened {
+    streams: [Stream; 3],
+    terminal: Option<u32>,
+    attached: Vec<(u32, Ends)>,
+}
+
 /// The handler.
 struct Host {
     counter: Counter,
@@ -43,6 +54,8 @@ struct Host {
     /// What it may still say once: that it waits, that it is complete, that something was not written,
     /// that there are too many processes.
     awaited: [bool; 4],
+    /// Whether it was told to fall silent.
+    holding: bool,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// The guest's side of the terminals of commands whose stdin is something else.
@@ -67,6 +80,7 @@ impl Host {
             datagrams: Datagrams::new(DATAGRAMS),
             awaited: [true, setting.is_some(), true, true],
             setting: setting.map(Box::new),
+            holding: false,
             streams: HashMap::new(),
             sides: HashMap::new(),
             ended: Vec::new(),
@@ -87,7 +101,18 @@ impl Host {
                     streams,
                     terminal,
                 }) => self.start(*exec, streams, terminal, line),
+                Ok(Order::Attach { streams, terminal }) => self.attach(streams, terminal, line),
                 Ok(Order::Send(message)) => line.send(&message),
+                Ok(Order::Hold { sync }) => {
+                    self.holding = true;
+                    line.send(&ToGuest::Hold { sync });
+                    line.hold();
+                }
+                Ok(Order::GoOn) => {
+                    self.holding = false;
+                    line.go_on();
+                    line.send(&ToGuest::GoOn { now: now() });
+                }
                 Ok(Order::Inward { port, end }) => {
                     if let Ok(ends) = Ends::both(end) {
                         line.open(&Open::Inward { port }, ends);
@@ -102,23 +127,25 @@ impl Host {
         }
     }
 
-    fn start(
+    /// Opens the streams of a command: what the guest is told of them, and the files to give them when it
+    /// knows.
+    fn open(
         &mut self,
-        mut exec: Exec,
+        job: u32,
         streams: Streams,
         terminal: Option<(Ends, [bool; 3])>,
         line: &mut Line,
-    ) {
-        let mut attached = Vec::new();
+    ) -> Opened {
+        let mut opened = Opened::default();
         let at_terminal = terminal.as_ref().map_or([false; 3], |(_, of)| *of);
         let files = streams.ends.into_iter().zip(at_terminal);
-        for ((ends, is_terminal), stream) in files.zip(&mut exec.streams) {
+        for ((ends, is_terminal), stream) in files.zip(&mut opened.streams) {
             *stream = match ends {
                 _ if is_terminal => Stream::Terminal,
                 None => Stream::Null,
                 Some(ends) => match line.open_later(&Open::Stdio) {
                     Some(id) => {
-                        attached.push((id, ends));
+                        opened.attached.push((id, ends));
                         Stream::Pipe(id)
                     }
                     None => Stream::Null,
@@ -126,24 +153,62 @@ impl Host {
             };
         }
         if streams.joined && !at_terminal[2] {
-            exec.streams[2] = exec.streams[1];
+            opened.streams[2] = opened.streams[1];
         }
         if let Some((ends, _)) = terminal
             && let Some(id) = line.open_later(&Open::Stdio)
         {
             let side = ends.sink.as_ref().map(OwnedFd::try_clone);
             if let Some(Ok(side)) = side.filter(|_| !at_terminal[0]) {
-                self.sides.insert(exec.job, side);
+                self.sides.insert(job, side);
             }
-            attached.push((id, ends));
-            exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
+            opened.attached.push((id, ends));
+            opened.terminal = Some(id);
         }
+        opened
+    }
+
+    /// Tells the guest of a command, and gives its streams their files.
+    fn tell(&mut self, job: u32, message: &ToGuest, attached: Vec<(u32, Ends)>, line: &mut Line) {
         let ids = attached.iter().map(|(id, _)| *id).collect();
-        self.streams.insert(exec.job, ids);
-        line.send(&ToGuest::Exec(Box::new(exec)));
+        self.streams.insert(job, ids);
+        line.send(message);
         for (id, ends) in attached {
             line.attach(id, ends);
         }
+    }
+
+    fn start(
+        &mut self,
+        mut exec: Exec,
+        streams: Streams,
+        terminal: Option<(Ends, [bool; 3])>,
+        line: &mut Line,
+    ) {
+        let job = exec.job;
+        let opened = self.open(job, streams, terminal, line);
+        exec.streams = opened.streams;
+        if let Some(id) = opened.terminal {
+            exec.terminal = exec.terminal.map(|(_, size, modes)| (id, size, modes));
+        }
+        self.tell(job, &ToGuest::Exec(Box::new(exec)), opened.attached, line);
+    }
+
+    fn attach(
+        &mut self,
+        streams: Streams,
+        terminal: Option<(Ends, Size, [bool; 3])>,
+        line: &mut Line,
+    ) {
+        let size = terminal.as_ref().map(|(_, size, _)| *size);
+        let terminal = terminal.map(|(ends, _, of)| (ends, of));
+        let opened = self.open(OWN, streams, terminal, line);
+        let to = Attach {
+            job: OWN,
+            streams: opened.streams,
+            terminal: opened.terminal.zip(size),
+        };
+        self.tell(OWN, &ToGuest::Attach(to), opened.attached, line);
     }
 
     fn forget(&mut self, job: u32) {
@@ -220,6 +285,8 @@ impl Handler for Host {
             },
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
+            ToHost::Held if take(&mut self.holding) => Told::Held,
+            ToHost::Held => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,
             ToHost::TooManyProcesses => return turn(),

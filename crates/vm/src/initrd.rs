@@ -42,8 +42,8 @@ fn entry(into: &mut Vec<u8>, name: &str, mode: u32, contents: &[u8]) {
     pad(into);
 }
 
-/// The archive of this binary.
-fn archive(binary: &[u8]) -> Vec<u8> {
+/// The archive of a first program.
+pub(crate) fn archive(binary: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(binary.len() + 1024);
     entry(&mut bytes, "init", 0o100_755, binary);
     entry(&mut bytes, "TRAILER!!!", 0, &[]);

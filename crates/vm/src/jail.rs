@@ -88,6 +88,13 @@ pub(crate) fn policy(policy: &Effective) -> Effective {
     held
 }
 
+/// The policy that the monitor is held to where the guest is shown nothing of the host's files.
+pub(crate) fn closed(policy: &Effective) -> Effective {
+    let mut held = self::policy(policy);
+    held.retain_paths(|_| false);
+    held
+}
+
 /// A policy that grants nothing.
 pub(crate) fn nothing() -> Effective {
     Effective::empty("/".into(), "/root".into())

@@ -1,5 +1,5 @@
 //! The machine that is asked of QEMU: `microvm`, virtio devices and nothing else. No network card, no
-//! display, no disk that can be written, no firmware but what finds the kernel.
+//! display, no disk that can be written unless the session has one, no firmware but what finds the kernel.
 
 use crate::accelerator::{Accelerator, of_processor};
 use std::ffi::OsString;
@@ -17,11 +17,16 @@ pub(crate) const SHARE: &str = "/share";
 /// See [`KERNEL`].
 pub(crate) const RAM: &str = "/vm/ram";
 
+/// The session's own disk. See [`KERNEL`].
+pub(crate) const DISK: &str = "/vm/disk";
+
 /// Where a machine's memory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ram {
     /// In the monitor alone.
     Anonymous,
+    /// In the monitor alone, and what is in it comes with the devices' state.
+    Loaded,
     /// In a file that is written as the machine writes.
     Written,
     /// In a file that is copied page by page as the machine writes.
@@ -38,6 +43,8 @@ pub(crate) struct Machine {
     pub(crate) cpus: u32,
     /// Where the memory lies.
     pub(crate) ram: Ram,
+    /// Bytes of the session's own disk, where it has one.
+    pub(crate) disk: Option<u64>,
 }
 
 /// How often the processor's clock ticks, in kHz; a translated machine without a timer to compare with
@@ -80,7 +87,9 @@ impl Machine {
         };
         let memory = format!("{}M", self.memory >> 20);
         let backend = match self.ram {
-            Ram::Anonymous => format!("memory-backend-memfd,id=memory,size={memory},share=off"),
+            Ram::Anonymous | Ram::Loaded => {
+                format!("memory-backend-ram,id=memory,size={memory},share=off")
+            }
             Ram::Written => {
                 format!("memory-backend-file,id=memory,size={memory},mem-path={RAM},share=on")
             }
@@ -143,14 +152,20 @@ impl Machine {
         ]
         .map(str::to_owned)
         .into();
+        let drive =
+            format!("id=disk,file={DISK},format=raw,if=none,file.locking=off,discard=unmap");
+        let disk: &[&str] = match self.disk {
+            Some(_) => &["-drive", &drive, "-device", "virtio-blk-device,drive=disk"],
+            None => &[],
+        };
         let restored: &[&str] = match self.ram {
-            Ram::Copied => &["-incoming", "defer", "-S"],
+            Ram::Copied | Ram::Loaded => &["-incoming", "defer", "-S"],
             Ram::Anonymous | Ram::Written => &[],
         };
         let words = words.into_iter().map(OsString::from);
-        let restored = restored.iter().map(OsString::from);
+        let more = disk.iter().chain(restored).map(OsString::from);
         let first = qemu.as_os_str().to_owned();
-        [first].into_iter().chain(words).chain(restored).collect()
+        [first].into_iter().chain(words).chain(more).collect()
     }
 }
 

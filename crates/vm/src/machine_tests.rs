@@ -6,6 +6,7 @@ fn words(accelerator: Accelerator, ram: Ram) -> Vec<String> {
         memory: 512 << 20,
         cpus: 2,
         ram,
+        disk: None,
     };
     let words = machine.words(Path::new("/usr/bin/qemu"));
     words
@@ -46,6 +47,7 @@ fn only_a_copy_waits_for_its_state_and_only_a_template_is_written() {
             .any(|w| w.contains(word))
     };
     assert!(has(Ram::Copied, "-incoming") && has(Ram::Copied, "share=off"));
+    assert!(has(Ram::Loaded, "-incoming") && has(Ram::Loaded, "memory-backend-ram"));
     assert!(!has(Ram::Anonymous, "-incoming") && has(Ram::Anonymous, "share=off"));
     assert!(!has(Ram::Written, "-incoming") && has(Ram::Written, "share=on"));
 }

@@ -10,8 +10,9 @@ use crate::machine::Ram;
 use crate::orders::{Order, Told};
 use crate::running::{Vm, exec};
 use crate::shape::MachineShape;
-use crate::start::Start;
+use crate::start::{Behind, Start};
 use crate::stdio::Streams;
+use crate::template::Template;
 use bailiwick_channel::schema::ToGuest;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{Invocation, Running as _, Started};
@@ -43,7 +44,7 @@ pub fn make_template(shape: &MachineShape) -> Result<(), Failure> {
     let place = shape.place(&start)?;
     let memory = start.machine.memory;
     place
-        .make(memory, |ram, state| keep(&start, ram, state))
+        .make(memory, |template, state| keep(&start, template, state))
         .map(drop)
 }
 
@@ -59,7 +60,7 @@ pub fn probe(image: &str) -> Result<(), Failure> {
         ..MachineShape::default()
     };
     let start = shape.start(jail::nothing(), None, "/".into(), false)?;
-    let mut vm = alone(&start, Ram::Anonymous, None)?;
+    let mut vm = alone(&start, Behind::NOTHING)?;
     let said = booted::wait_for(&mut vm, PROBE, |told| matches!(told, Told::Waiting(_)));
     vm.kill();
     said.map(drop)
@@ -70,8 +71,8 @@ fn channel(error: std::io::Error) -> Failure {
 }
 
 /// A machine that shows nothing of the user's, and whose guest is to wait.
-fn alone(start: &Start, ram: Ram, memory: Option<&Path>) -> Result<Vm, Failure> {
-    let (mut begun, wires) = start.begin(sandbox()?, ram, memory)?;
+fn alone(start: &Start, behind: Behind<'_>) -> Result<Vm, Failure> {
+    let (mut begun, wires) = start.begin(sandbox()?, behind)?;
     // Where it is gone already, `ready` knows why.
     let _ = begun.go();
     let Started {
@@ -83,8 +84,13 @@ fn alone(start: &Start, ram: Ram, memory: Option<&Path>) -> Result<Vm, Failure> 
     Ok(vm)
 }
 
-fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
-    let mut vm = alone(start, Ram::Written, Some(ram))?;
+fn keep(start: &Start, template: &Template, state: &File) -> Result<(), Failure> {
+    let behind = Behind {
+        ram: Ram::Written,
+        memory: Some(&template.ram),
+        disk: template.disk.as_deref(),
+    };
+    let mut vm = alone(start, behind)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;
     for (job, line) in (1..).zip(WARM) {
         let environment = [("PATH".into(), PATH.into())];
@@ -106,13 +112,9 @@ fn keep(start: &Start, ram: &Path, state: &File) -> Result<(), Failure> {
         .order(Order::Send(ToGuest::Quiesce))
         .map_err(channel)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Quiet))?;
-    let control = &mut vm.control;
-    control.open()?;
-    control.run("stop", json!({}))?;
-    control.prepare_migration()?;
-    control.give("state", state.as_fd())?;
-    control.run("migrate", json!({ "uri": "fd:state" }))?;
-    control.wait_for_migration()?;
+    vm.control.open()?;
+    vm.control.run("stop", json!({}))?;
+    vm.control.save(state.as_fd())?;
     vm.kill();
     Ok(())
 }

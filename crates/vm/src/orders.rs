@@ -3,7 +3,7 @@
 
 use crate::stdio::Streams;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Program, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Program, Size, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -14,7 +14,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 
 /// So much waits at most for the supervisor before the guest has to wait, in parts of [`PART`] bytes. One
 /// word more can be under way, which is as long as a guest's message may be.
-const MOST: usize = 4096;
+pub(crate) const MOST: usize = 4096;
 /// What counts as one; a short word does as well.
 const PART: usize = 256;
 
@@ -29,6 +29,17 @@ pub(crate) enum Order {
     },
     /// Tell the guest.
     Send(ToGuest),
+    /// Have the streams of the session's own command, which runs, lead here.
+    Attach {
+        streams: Streams,
+        /// Its terminal, the size of that, and which of the streams it is.
+        terminal: Option<(Ends, Size, [bool; 3])>,
+    },
+    /// Have the guest fall silent, with everything on disk before if that is wanted, and say nothing to
+    /// it.
+    Hold { sync: bool },
+    /// Go on with both.
+    GoOn,
     /// Connect to a port of the guest's loopback.
     Inward { port: u16, end: OwnedFd },
 }
@@ -40,6 +51,8 @@ pub(crate) enum Told {
     Waiting(Vec<Stage>),
     /// It stands still.
     Quiet,
+    /// It says nothing more.
+    Held,
     /// It is complete.
     Ready(Vec<Stage>),
     /// It cannot be completed.
@@ -84,7 +97,7 @@ pub(crate) enum Told {
 
 impl Told {
     /// How much of what may wait it is. A guest chooses how long its words are, and how many.
-    fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         let all = |parts: &[Vec<u8>]| {
             let bytes: usize = parts.iter().map(Vec::len).sum();
             bytes + std::mem::size_of_val(parts)

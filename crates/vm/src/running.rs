@@ -5,20 +5,21 @@ use crate::control::Control;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
+use crate::save::Savable;
 use crate::stdio::{Streams, make_plain, modes_given, size_of};
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Modes, Program, Stream, ToGuest};
 use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_process::guest::open_terminal;
-use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running};
+use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running, Save};
 use rustix::event::epoll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::termios::{isatty, tcgetattr};
 use signal_hook::consts::signal::{SIGKILL, SIGWINCH};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
@@ -47,6 +48,10 @@ pub(crate) struct Vm {
     pub(crate) killed: bool,
     /// The monitor's control.
     pub(crate) control: Control,
+    /// What was told while something else was waited for.
+    pub(crate) unheard: VecDeque<Told>,
+    /// What the session can be saved with, where it can.
+    pub(crate) savable: Option<Savable>,
     /// Keeps the image's parts where they are; none while no session has begun.
     pub(crate) hold: Option<Hold>,
 }
@@ -147,6 +152,8 @@ impl Vm {
             unwritten: None,
             killed: false,
             control,
+            unheard: VecDeque::new(),
+            savable: None,
             hold: None,
         };
         Ok((vm, counter))
@@ -189,7 +196,9 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Waiting(_) | Told::Quiet | Told::Ready(_) | Told::Keys => News::Quiet,
+            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => {
+                News::Quiet
+            }
             Told::NoFolder { job, errno } => News::NoFolder { job, errno },
             Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
             Told::Stopped { job, signal } => News::Stopped { job, signal },
@@ -269,6 +278,10 @@ impl Running for Vm {
     }
 
     fn news(&mut self) -> io::Result<Option<News>> {
+        if let Some(told) = self.unheard.pop_front() {
+            self.desk.ring();
+            return Ok(Some(self.took(told)));
+        }
         if let Some(told) = self.desk.told() {
             return Ok(Some(self.took(told)));
         }
@@ -353,6 +366,10 @@ impl Running for Vm {
 
     fn end_after(&mut self, wall: Duration) -> io::Result<()> {
         self.monitor.end_after(wall)
+    }
+
+    fn save(&mut self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+        self.save_to(to)
     }
 
     fn kill(&mut self) {

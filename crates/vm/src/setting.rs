@@ -34,8 +34,24 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A name that nothing has.
+pub(crate) fn random_name() -> Result<String, Failure> {
+    Ok(hex(&random::<16>()?))
+}
+
+/// Where the guest finds what it is granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On the host.
+    Shared,
+    /// On a disk of its own.
+    Disk,
+    /// Where it was: the session goes on.
+    There,
+}
+
 /// The setting of one session.
-pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Failure> {
+pub(crate) fn of(launch: &Launch<'_>, granted: &Granted, place: Place) -> Result<Setting, Failure> {
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
     let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
@@ -52,10 +68,12 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted) -> Result<Setting, Fail
                 folder: *folder,
             })
             .collect(),
-        share: match granted.paths.is_empty() {
-            true => Share::None,
-            false => Share::NineP,
+        share: match place {
+            Place::Shared if !granted.paths.is_empty() => Share::NineP,
+            Place::Disk => Share::Disk,
+            Place::Shared | Place::There => Share::None,
         },
+        again: place == Place::There,
         links: granted
             .links
             .iter()

@@ -24,6 +24,8 @@ pub struct MachineShape {
     pub cpus: u32,
     /// Whether it boots even where a template could be copied.
     pub cold: bool,
+    /// Bytes of a disk of its own, where it has one.
+    pub disk: Option<u64>,
     /// What it runs on; none for what was found to run guests here.
     pub accelerator: Option<Accelerator>,
 }
@@ -31,6 +33,9 @@ pub struct MachineShape {
 impl MachineShape {
     /// Bytes of memory where nobody says how many.
     pub const MEMORY: u64 = 1 << 30;
+
+    /// Bytes of a machine's own disk where nobody says how many; only what is written is used.
+    pub const DISK: u64 = 8 << 30;
 
     /// What such machines run on here, and why.
     ///
@@ -64,6 +69,7 @@ impl MachineShape {
                 memory: self.memory.or(memory).unwrap_or(Self::MEMORY),
                 cpus: self.cpus,
                 ram: Ram::Anonymous,
+                disk: self.disk,
             },
             qemu,
             policy,
@@ -115,6 +121,7 @@ impl Default for MachineShape {
             memory: None,
             cpus: 1,
             cold: false,
+            disk: None,
             accelerator: None,
         }
     }

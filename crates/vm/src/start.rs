@@ -4,7 +4,8 @@
 use crate::control::Control;
 use crate::image::Image;
 use crate::jail;
-use crate::machine::{Machine, RAM, Ram, SHARE};
+use crate::machine::{DISK, Machine, RAM, Ram, SHARE};
+use crate::template::mark;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::{Begun, Invocation, Launch, Monitor, Own, OwnAccess, Prepared};
@@ -26,6 +27,25 @@ pub(crate) struct Start {
     /// The folder of the host behind the policy's private paths.
     pub(crate) private: PathBuf,
     pub(crate) best_effort: bool,
+}
+
+/// The files of the host behind a machine's memory and disk.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind<'a> {
+    pub(crate) ram: Ram,
+    /// The memory's, where that is a file.
+    pub(crate) memory: Option<&'a Path>,
+    /// The disk's, where the machine has one.
+    pub(crate) disk: Option<&'a Path>,
+}
+
+impl Behind<'_> {
+    /// None.
+    pub(crate) const NOTHING: Self = Self {
+        ram: Ram::Anonymous,
+        memory: None,
+        disk: None,
+    };
 }
 
 /// The host's ends of a monitor's streams.
@@ -53,26 +73,36 @@ fn wires() -> io::Result<(Wires, [OwnedFd; 3])> {
 }
 
 impl Start {
-    /// Begins to set the monitor up; its machine's memory is in `memory`, where that is a file.
+    /// What tells machines apart whose memory and devices would not fit each other.
+    pub(crate) fn mark(&self) -> Result<String, Failure> {
+        mark(&self.image, &self.initrd, &self.machine, &self.qemu)
+    }
+
+    /// Begins to set the monitor up.
     pub(crate) fn begin(
         &self,
         prepared: Box<dyn Prepared>,
-        ram: Ram,
-        memory: Option<&Path>,
+        behind: Behind<'_>,
     ) -> Result<(Box<dyn Begun>, Wires), Failure> {
+        let ram = behind.ram;
         let machine = Machine {
             ram,
             ..self.machine.clone()
         };
         let mut own = jail::own(&self.image, &self.initrd, machine.accelerator);
-        own.extend(memory.map(|memory| Own {
-            source: memory.to_path_buf(),
-            at: RAM.into(),
-            access: match ram {
+        let file = |source: &Path, at: &str, access| Own {
+            source: source.to_path_buf(),
+            at: at.into(),
+            access,
+        };
+        own.extend(behind.memory.map(|memory| {
+            let access = match ram {
                 Ram::Written => OwnAccess::Write,
-                Ram::Anonymous | Ram::Copied => OwnAccess::Template,
-            },
+                Ram::Anonymous | Ram::Loaded | Ram::Copied => OwnAccess::Template,
+            };
+            file(memory, RAM, access)
         }));
+        own.extend(behind.disk.map(|disk| file(disk, DISK, OwnAccess::Write)));
         let (wires, inside) =
             wires().map_err(|e| Failure::fault(format!("the monitor's streams: {e}")))?;
         let words = machine.words(&self.qemu);

@@ -47,6 +47,29 @@ impl Streams {
     }
 }
 
+impl Streams {
+    /// The same, where the command has stdout and stderr apart, as it may have them after it was saved.
+    pub(crate) fn apart(mut self) -> Self {
+        if self.joined {
+            let stdout = self.ends[1].as_ref().and_then(|ends| ends.sink.as_ref());
+            let copy = stdout.and_then(|file| file.try_clone().ok());
+            self.ends[2] = copy.map(|copy| Ends::sink(copy).shared());
+            self.joined = false;
+        }
+        self
+    }
+}
+
+impl From<[Option<Ends>; 3]> for Streams {
+    /// Files of this process's own.
+    fn from(ends: [Option<Ends>; 3]) -> Self {
+        Self {
+            ends,
+            joined: false,
+        }
+    }
+}
+
 /// Whether what is written to either goes to the same place behind what was written to the other: two
 /// descriptors of one open file, or two that cannot be told from that.
 fn are_one(a: BorrowedFd<'_>, b: BorrowedFd<'_>) -> bool {

@@ -6,6 +6,7 @@
 //! and not write it.
 
 use crate::accelerator::{Accelerator, processor};
+use crate::disk;
 use crate::image::Image;
 use crate::machine::Machine;
 use bailiwick_event::Failure;
@@ -26,12 +27,16 @@ pub(crate) struct Template {
     pub(crate) ram: PathBuf,
     /// The devices' state.
     pub(crate) state: PathBuf,
+    /// The empty disk, where such machines have one.
+    pub(crate) disk: Option<PathBuf>,
 }
 
 /// Where a template is or would be.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     folder: PathBuf,
+    /// Bytes of the machine's own disk.
+    disk: Option<u64>,
 }
 
 fn fault(path: &Path) -> impl Fn(io::Error) -> Failure {
@@ -48,26 +53,10 @@ impl Place {
         machine: &Machine,
         qemu: &Path,
     ) -> Result<Self, Failure> {
-        let monitor = fs::metadata(qemu).map_err(fault(qemu))?;
-        let mut hash = blake3::Hasher::new();
-        let mut part = |bytes: &[u8]| {
-            hash.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(bytes);
-        };
-        part(image.id.as_bytes());
-        part(initrd.as_os_str().as_encoded_bytes());
-        for word in machine.words(qemu) {
-            part(word.as_encoded_bytes());
-        }
-        part(&monitor.size().to_le_bytes());
-        part(&monitor.mtime().to_le_bytes());
-        if machine.accelerator == Accelerator::Kvm {
-            // What the processor can do is in the devices' state.
-            part(&processor());
-        }
-        let name = hash.finalize().to_hex();
+        let name = mark(image, initrd, machine, qemu)?;
         Ok(Self {
             folder: cache.join("templates").join(&name[..32]),
+            disk: machine.disk,
         })
     }
 
@@ -76,10 +65,15 @@ impl Place {
         let template = Template {
             ram: self.folder.join("ram"),
             state: self.folder.join("state"),
+            disk: self.disk.map(|_| self.folder.join("disk")),
         };
-        (template.ram.is_file() && template.state.is_file()).then_some(template)
+        let parts = [&template.ram, &template.state];
+        let is_there = parts
+            .into_iter()
+            .chain(&template.disk)
+            .all(|part| part.is_file());
+        is_there.then_some(template)
     }
-
     /// Remembers that it was used now.
     pub(crate) fn touch(&self) {
         // One that seems unused is made again when it is missed.
@@ -93,12 +87,12 @@ impl Place {
         let _ = fs::remove_dir_all(&self.folder);
     }
 
-    /// Makes it by `make`, which is given the memory's file and that of the state; one process at a
-    /// time, and whoever waits finds it made.
+    /// Makes it by `make`, which is given its files and that of the state; one process at a time, and
+    /// whoever waits finds it made.
     pub(crate) fn make(
         &self,
         memory: u64,
-        make: impl FnOnce(&Path, &File) -> Result<(), Failure>,
+        make: impl FnOnce(&Template, &File) -> Result<(), Failure>,
     ) -> Result<Template, Failure> {
         let above = self.folder.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(above).map_err(fault(above))?;
@@ -110,7 +104,8 @@ impl Place {
         }
         let unfinished = self.folder.with_extension("unfinished");
         let _ = fs::remove_dir_all(&unfinished);
-        let made = Self::fill(&unfinished, memory, make)
+        let made = self
+            .fill(&unfinished, memory, make)
             .and_then(|()| fs::rename(&unfinished, &self.folder).map_err(fault(&self.folder)));
         if let Err(failure) = made {
             let _ = fs::remove_dir_all(&unfinished);
@@ -122,23 +117,60 @@ impl Place {
     }
 
     fn fill(
+        &self,
         folder: &Path,
         memory: u64,
-        make: impl FnOnce(&Path, &File) -> Result<(), Failure>,
+        make: impl FnOnce(&Template, &File) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         fs::create_dir_all(folder).map_err(fault(folder))?;
-        let (ram, state) = (folder.join("ram"), folder.join("state"));
-        let file = File::create(&ram).map_err(fault(&ram))?;
-        file.set_len(memory).map_err(fault(&ram))?;
-        let written = File::create(&state).map_err(fault(&state))?;
-        make(&ram, &written)?;
-        for (path, file) in [(&ram, &file), (&state, &written)] {
+        let template = Template {
+            ram: folder.join("ram"),
+            state: folder.join("state"),
+            disk: self.disk.map(|_| folder.join("disk")),
+        };
+        let (ram, state) = (&template.ram, &template.state);
+        let file = File::create(ram).map_err(fault(ram))?;
+        file.set_len(memory).map_err(fault(ram))?;
+        let written = File::create(state).map_err(fault(state))?;
+        if let (Some(path), Some(bytes)) = (&template.disk, self.disk) {
+            disk::format(path, bytes)?;
+        }
+        make(&template, &written)?;
+        for (path, file) in [(ram, &file), (state, &written)] {
             file.sync_all().map_err(fault(path))?;
             let only_read = fs::Permissions::from_mode(0o400);
             file.set_permissions(only_read).map_err(fault(path))?;
         }
         Ok(())
     }
+}
+
+/// What tells machines apart whose memory and devices would not fit each other.
+pub(crate) fn mark(
+    image: &Image,
+    initrd: &Path,
+    machine: &Machine,
+    qemu: &Path,
+) -> Result<String, Failure> {
+    let monitor = fs::metadata(qemu).map_err(fault(qemu))?;
+    let mut hash = blake3::Hasher::new();
+    let mut part = |bytes: &[u8]| {
+        hash.update(&u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_le_bytes());
+        hash.update(bytes);
+    };
+    part(image.id.as_bytes());
+    part(initrd.as_os_str().as_encoded_bytes());
+    for word in machine.words(qemu) {
+        part(word.as_encoded_bytes());
+    }
+    part(&machine.disk.unwrap_or_default().to_le_bytes());
+    part(&monitor.size().to_le_bytes());
+    part(&monitor.mtime().to_le_bytes());
+    if machine.accelerator == Accelerator::Kvm {
+        // What the processor can do is in the devices' state.
+        part(&processor());
+    }
+    Ok(hash.finalize().to_hex().to_string())
 }
 
 /// Takes templates away but those that were used last; how many, and their bytes on disk. A machine that

@@ -5,14 +5,15 @@ use tempfile::TempDir;
 fn place(cache: &TempDir, name: &str) -> Place {
     Place {
         folder: cache.path().join(name),
+        disk: None,
     }
 }
 
 fn filled(place: &Place) -> Template {
     place
-        .make(4096, |ram, mut state| {
+        .make(4096, |template, mut state| {
             use std::io::Write as _;
-            fs::write(ram, "memory").unwrap();
+            fs::write(&template.ram, "memory").unwrap();
             state.write_all(b"state").unwrap();
             Ok(())
         })

@@ -2,8 +2,9 @@
 
 use crate::again;
 use crate::control::Control;
+use crate::machine::Ram;
 use crate::shape::MachineShape;
-use crate::start::Start;
+use crate::start::{Behind, Start};
 use crate::template::{Place, Template};
 use bailiwick_event::Failure;
 use rustix::fd::AsFd as _;
@@ -39,8 +40,17 @@ impl Warm {
     }
 
     /// The file of its memory.
-    pub(crate) fn memory(&self) -> &Path {
-        &self.template.ram
+    pub(crate) fn behind(&self) -> Behind<'_> {
+        Behind {
+            ram: Ram::Copied,
+            memory: Some(&self.template.ram),
+            disk: None,
+        }
+    }
+
+    /// The empty disk of such machines, where they have one.
+    pub(crate) fn disk(&self) -> Option<&Path> {
+        self.template.disk.as_deref()
     }
 
     /// Takes it away.
@@ -50,24 +60,29 @@ impl Warm {
 
     /// Has the monitor become a copy of it, and lets that run.
     pub(crate) fn restore(&self, control: &mut Control) -> Result<(), Failure> {
-        let path = &self.template.state;
-        let state = File::open(path)
-            .map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
-        control.open()?;
-        control.prepare_migration()?;
-        control.give("state", state.as_fd())?;
-        control.run("migrate-incoming", json!({ "uri": "fd:state" }))?;
-        control.wait_for_migration()?;
-        control.run("cont", json!({}))?;
-        Ok(())
+        restore(&self.template.state, control)
     }
+}
+
+/// Has the monitor take the state in a file for its own, and lets the machine run.
+pub(crate) fn restore(path: &Path, control: &mut Control) -> Result<(), Failure> {
+    let state =
+        File::open(path).map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
+    control.open()?;
+    control.prepare_migration()?;
+    control.give("state", state.as_fd())?;
+    control.run("migrate-incoming", json!({ "uri": "fd:state" }))?;
+    control.wait_for_migration()?;
+    control.run("cont", json!({}))?;
+    Ok(())
 }
 
 /// Has another process of this program make a template: it starts a machine, which this one, that has a
 /// sandbox waiting, does for its session.
 fn have_made(shape: &MachineShape, memory: u64) -> Result<(), String> {
     let (memory, cpus) = (format!("{memory}B"), shape.cpus.to_string());
-    let words = [
+    let disk = shape.disk.map(|bytes| format!("--disk={bytes}B"));
+    let mut words = vec![
         "template",
         &shape.image,
         "--memory",
@@ -75,6 +90,7 @@ fn have_made(shape: &MachineShape, memory: u64) -> Result<(), String> {
         "--cpus",
         &cpus,
     ];
+    words.extend(disk.as_deref());
     let output = again::image(&words)
         .map_err(|failure| failure.to_string())?
         .output()

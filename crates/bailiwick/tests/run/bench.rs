@@ -1,20 +1,11 @@
 //! `bailiwick bench` counts what a run does and tells mistakes of its caller's. What the figures
 //! say is measured and not tested.
 
+use crate::support::evidence::{all_verified, evidence, folder, short};
 use crate::support::{Finished, binary, run_to_end};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use tempfile::TempDir;
-
-/// A folder on a disk, which a workspace of the bench has to lie on.
-fn folder() -> TempDir {
-    let home = std::env::home_dir().unwrap();
-    tempfile::Builder::new()
-        .prefix(".bailiwick-test-")
-        .tempdir_in(home)
-        .unwrap()
-}
 
 fn overhead(out: &Path, flags: &[&str]) -> Finished {
     let mut command = Command::new(binary());
@@ -23,15 +14,6 @@ fn overhead(out: &Path, flags: &[&str]) -> Finished {
         .arg(out)
         .args(flags);
     run_to_end(&mut command, b"", Duration::from_secs(120))
-}
-
-fn evidence(out: &Path) -> serde_json::Value {
-    let file = std::fs::read_dir(out)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .find(|path| path.extension().is_some_and(|e| e == "json"))
-        .unwrap();
-    serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
 
 #[test]
@@ -90,48 +72,6 @@ fn runs_of_none_are_told_unless_something_is_counted() {
     );
 }
 
-/// A short run of a suite; its evidence.
-fn short(words: &[&str]) -> serde_json::Value {
-    let out = folder();
-    let mut command = Command::new(binary());
-    command
-        .args(words)
-        .args(["--quick", "--out"])
-        .arg(out.path());
-    let finished = run_to_end(&mut command, b"", Duration::from_secs(300));
-    // What a busy machine makes of a figure is not asked here, nor what the figure is.
-    let code = finished.status.code();
-    assert!(
-        matches!(code, Some(0 | 1 | 3)),
-        "{code:?}: {}",
-        finished.stderr()
-    );
-    let left: Vec<_> = std::fs::read_dir(out.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
-    assert!(
-        !left.iter().any(|name| name.starts_with("work-")),
-        "{left:?}"
-    );
-    evidence(out.path())
-}
-
-/// Every row has run to its end, and its verifier found everything right.
-fn all_verified(evidence: &serde_json::Value) {
-    let rows = evidence["rows"].as_array().unwrap();
-    assert!(!rows.is_empty());
-    for row in rows {
-        assert_eq!(
-            row["verified"]["verdict"], "pass",
-            "{}: {}",
-            row["name"], row["verified"]
-        );
-        assert!(!row["limits"].is_null());
-    }
-    assert_eq!(evidence["publishable"], false);
-}
-
 #[test]
 fn what_passes_the_gate_is_verified_by_client_server_and_ledger() {
     let rows = [
@@ -187,5 +127,49 @@ fn a_row_of_the_gate_that_there_is_not_is_told() {
     assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
     for part in ["nonesuch", "kept-alive GET", "10 GB body"] {
         assert!(finished.stderr().contains(part), "{}", finished.stderr());
+    }
+}
+
+/// A suite about machines, that is told something wrong.
+fn mistaken(words: &[&str], parts: &[&str]) {
+    let out = folder();
+    let mut command = Command::new(binary());
+    command
+        .arg("bench")
+        .args(words)
+        .arg("--out")
+        .arg(out.path());
+    let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+    assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
+    for part in parts {
+        assert!(finished.stderr().contains(part), "{}", finished.stderr());
+    }
+    let left = std::fs::read_dir(out.path()).unwrap().count();
+    assert_eq!(left, 0, "something was begun");
+}
+
+#[test]
+fn a_suite_about_machines_that_cannot_be_run_as_asked_says_what_to_write() {
+    for suite in ["boot", "lifecycle"] {
+        mistaken(&[suite, "--quick"], &["--backend vm"]);
+    }
+    mistaken(&["disk", "--row", "nonesuch"], &["nonesuch", "random read"]);
+    mistaken(&["disk", "--cpus", "2"], &["--cpus", "--backend vm"]);
+    mistaken(&["http", "ftp://x/"], &["ftp://x/", "https://HOST"]);
+    mistaken(&["http", "https://x:99999/"], &["port"]);
+}
+
+#[test]
+fn a_size_that_is_none_is_told_with_the_variable_it_came_from() {
+    for size in ["0", "many", "-1"] {
+        let mut command = Command::new(binary());
+        command
+            .args(["bench", "disk", "--quick"])
+            .env("BAILIWICK_BENCH_SIZE_MB", size);
+        let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+        assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
+        for part in ["BAILIWICK_BENCH_SIZE_MB", size] {
+            assert!(finished.stderr().contains(part), "{}", finished.stderr());
+        }
     }
 }

@@ -20,6 +20,7 @@ pub(crate) mod backend;
 mod background;
 mod command;
 mod elsewhere;
+pub(crate) mod evidence;
 mod outcome;
 mod program;
 mod raw_origin;

@@ -26,6 +26,7 @@ mod client;
 #[path = "../clients/git.rs"]
 mod git;
 mod installing;
+mod measured;
 #[path = "../clients/npm.rs"]
 mod npm;
 #[path = "../clients/pip.rs"]
@@ -70,8 +71,9 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 22] = [
+const ALL: [(&str, &[Shared]); 23] = [
     ("within_tls", within_tls::SHARED),
+    ("measured", measured::SHARED),
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
     ("network", network::SHARED),

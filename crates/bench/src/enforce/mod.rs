@@ -60,8 +60,6 @@ pub fn enforce(
         Enforced::Exec => ("enforce-exec", commands::row(runs)),
     };
     let prepared = prepare(suite, &options.binary, options.quick, &options.out, "")?;
-    let load = prepared.environment.load_per_cpu();
-    progress(&row.name);
-    let taken = row.take(&prepared.conditions, load, &prepared.site);
-    finish(prepared, vec![taken])
+    let taken = prepared.take(&[row], progress);
+    finish(prepared, taken)
 }

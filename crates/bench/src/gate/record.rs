@@ -6,6 +6,8 @@
 use crate::environment::Environment;
 use crate::evidence::{Authority, LimitRecord, ProductRecord};
 use crate::gate::tally::Tally;
+use crate::in_force::InForce;
+use crate::machine::MachineRecord;
 use crate::outcome::{Outcome, RowVerdict, limit_line};
 use crate::statistics::{Estimate, median};
 use crate::verdict::Verdict;
@@ -38,6 +40,12 @@ pub(crate) struct Record {
     pub authority: Vec<Authority>,
     pub product: ProductRecord,
     pub environment: Environment,
+    /// The machine that was measured; none where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineRecord>,
+    /// What each sandbox refused before anything was timed, where that was found out once for all rows.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub in_force: BTreeMap<String, InForce>,
     pub rows: Vec<BoundaryRow>,
     /// The name of the raw log beside this file.
     pub log: String,
@@ -205,6 +213,9 @@ impl Record {
             self.environment.class,
             self.table()
         );
+        if let Some(machine) = &self.machine {
+            let _ = writeln!(text, "{machine}");
+        }
         for limit in self.rows.iter().flat_map(|row| &row.limits) {
             if limit.verdict.passed() {
                 let _ = writeln!(text, "{}", limit_line(limit));

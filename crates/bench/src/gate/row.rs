@@ -84,41 +84,85 @@ impl Draft {
 }
 
 impl Row {
-    /// Measures it.
-    pub(crate) fn take(&self, conditions: &Conditions, load: f64, site: &Site) -> BoundaryRow {
+    /// Measures it, unless something that it needs does not hold.
+    pub(crate) fn take(
+        &self,
+        conditions: &Conditions,
+        load: f64,
+        site: &Site,
+        broken: Option<&Verdict>,
+    ) -> BoundaryRow {
         let mut draft = Draft::default();
-        let measured = (self.measure)(site, &mut draft);
+        let measured = match broken {
+            Some(verdict) => Err(verdict.clone()),
+            None => (self.measure)(site, &mut draft),
+        };
         // A row that broke off leaves nothing to the next one's count.
         site.origin.take();
+        let description = Description {
+            name: self.name.clone(),
+            workload: self.workload.clone(),
+            includes: self.includes,
+            verifier: self.verifier,
+            least: self.least,
+            timed: true,
+        };
+        draft.judged(&description, measured, conditions, load, site.quick)
+    }
+}
+
+/// What a row says of itself.
+pub(crate) struct Description {
+    pub name: String,
+    /// What is done.
+    pub workload: String,
+    /// What a sample includes.
+    pub includes: &'static str,
+    pub verifier: &'static str,
+    /// So many samples are enough.
+    pub least: u32,
+    /// Whether it is about time, of which a busy machine takes some; it takes no memory from a program.
+    pub timed: bool,
+}
+
+impl Draft {
+    /// The row that it comes to.
+    pub(crate) fn judged(
+        self,
+        description: &Description,
+        measured: Result<(), Verdict>,
+        conditions: &Conditions,
+        load: f64,
+        quick: bool,
+    ) -> BoundaryRow {
         let verified = measured.err().unwrap_or(Verdict::Pass);
-        let busy = draft.peace.busy();
+        let busy = self.peace.busy();
+        let samples = self.series.iter().map(|series| series.samples.len());
         let facts = Facts {
-            samples: draft
-                .series
-                .iter()
-                .map(|s| s.samples.len())
-                .min()
-                .unwrap_or(0),
-            most_runs: Some(self.least),
-            contention: busy.map_or(Contention::Unknown, Contention::OfMachine),
-            load,
-            quick: site.quick,
+            samples: samples.min().unwrap_or(0),
+            most_runs: Some(description.least),
+            contention: match description.timed {
+                true => busy.map_or(Contention::Unknown, Contention::OfMachine),
+                false => Contention::OfMachine(0.0),
+            },
+            load: if description.timed { load } else { 0.0 },
+            quick,
         };
         let verdict = match verified {
             Verdict::Pass => conditions.judge(&facts),
             ref other => other.clone(),
         };
         BoundaryRow {
-            name: self.name.clone(),
-            workload: self.workload.clone(),
-            includes: self.includes.to_owned(),
-            verifier: self.verifier.to_owned(),
+            name: description.name.clone(),
+            workload: description.workload.clone(),
+            includes: description.includes.to_owned(),
+            verifier: description.verifier.to_owned(),
             verified,
             verdict,
             busy,
-            counted: draft.counted,
-            series: draft.series,
-            limits: draft.limits,
+            counted: self.counted,
+            series: self.series,
+            limits: self.limits,
         }
         .decided()
     }

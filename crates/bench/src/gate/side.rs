@@ -18,6 +18,8 @@ use std::time::Duration;
 pub(crate) const DIRECT: &str = "direct";
 /// The name of the side behind the gate.
 pub(crate) const THROUGH: &str = "through the gate";
+/// The name of the side behind the gate in a machine.
+pub(crate) const IN_MACHINE: &str = "through the gate, vm";
 /// The name of the side with a name server of its own.
 pub(crate) const BARE_SIDE: &str = "bare responder";
 /// How much longer the host waits than the client.
@@ -59,6 +61,27 @@ impl<'a> Side<'a> {
         let run = site.next_run();
         let argv = site.run(&run);
         Self::start(site, THROUGH, Some(run), &argv).map_err(Verdict::Fail)
+    }
+
+    /// One in a machine.
+    pub(crate) fn in_machine(site: &'a Site) -> Result<Self, Verdict> {
+        let run = site.next_run();
+        let argv = site.run_in_machine(&run);
+        Self::start(site, IN_MACHINE, Some(run), &argv).map_err(Verdict::Fail)
+    }
+
+    /// All that there are: on the host, in a sandbox, and where machines are measured in one.
+    pub(crate) fn all(site: &'a Site) -> Result<Vec<Self>, Verdict> {
+        let mut sides = vec![Self::direct(site)?, Self::through(site)?];
+        if !site.machine.is_empty() {
+            sides.push(Self::in_machine(site)?);
+        }
+        Ok(sides)
+    }
+
+    /// Its name.
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     /// One beside a name server that says no to everything. A machine that does not let it stand
@@ -112,6 +135,15 @@ impl<'a> Side<'a> {
 
     /// Has a job done, and notes what must have come of it.
     pub(crate) fn ask(&mut self, job: &Job) -> Result<Report, Verdict> {
+        let report = self.ask_elsewhere(job)?;
+        let name = self.name;
+        let fail = |why: String| Verdict::Fail(format!("{name}: {why}"));
+        self.account(job, &report).map_err(fail)?;
+        Ok(report)
+    }
+
+    /// Has a job done that nobody but the client knows the truth of.
+    pub(crate) fn ask_elsewhere(&mut self, job: &Job) -> Result<Report, Verdict> {
         let name = self.name;
         let fail = |why: String| Verdict::Fail(format!("{name}: {why}"));
         let mut line = serde_json::to_vec(job).map_err(|error| fail(error.to_string()))?;
@@ -124,7 +156,6 @@ impl<'a> Side<'a> {
         if let Some(why) = &report.broken {
             return Err(fail(why.clone()));
         }
-        self.account(job, &report).map_err(fail)?;
         Ok(report)
     }
 
@@ -144,6 +175,8 @@ impl<'a> Side<'a> {
                 None,
             ),
             Job::Hold { connections, .. } => (*connections, *connections, None),
+            // One that failed is the verifier's matter, and no other may have been tried.
+            Job::Fetch(what) => (what.connections, what.count, None),
             Job::AskHeld => (0, report.requests, None),
             Job::Command { .. } | Job::Lookups { .. } | Job::Flood(_) | Job::Read { .. } => {
                 return Ok(());

@@ -8,6 +8,7 @@ use crate::fixture::Fixture;
 use crate::load::job::{Job, Report, Target};
 use crate::measure;
 use crate::overhead::at;
+use crate::trial::Trial;
 use bailiwick_event::Failure;
 use std::cell::{Cell, RefCell};
 use std::ffi::OsString;
@@ -15,6 +16,8 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+/// The host's authorities.
+const AUTHORITIES: &str = "/etc/ssl/certs/ca-certificates.crt";
 /// The rule that refuses requests.
 pub(crate) const RULE: &str = "bench-refused";
 /// What it refuses.
@@ -31,6 +34,8 @@ pub(crate) struct Site {
     pub direct: String,
     pub quick: bool,
     pub variables: Vec<(OsString, OsString)>,
+    /// The words that make a run one of a machine; empty where none is measured.
+    pub machine: Vec<OsString>,
     /// The policy and its text.
     pub authority: Authority,
     runs: Cell<u32>,
@@ -38,15 +43,16 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Starts the origin and writes everything that a run needs; `rules` stand in the policy.
+    /// Starts the origin and writes everything that a run needs; `allow` (a machine besides the origin)
+    /// and `rules` stand in the policy.
     pub(crate) fn prepare(
-        binary: PathBuf,
+        trial: &Trial,
         fixture: Fixture,
-        helper: &Path,
-        log: &Path,
-        quick: bool,
+        allow: Option<&str>,
         rules: &str,
     ) -> Result<Self, Failure> {
+        let (binary, helper) = (trial.binary.clone(), &trial.conditions.helper);
+        let (log, quick) = (trial.log(), trial.quick);
         std::fs::copy(helper, fixture.helper()).map_err(|error| at(helper, &error))?;
         let authority = TestAuthority::make()?;
         let origin = Origin::start(&authority)
@@ -62,14 +68,21 @@ impl Site {
         let own = fixture.policies().join("origin.pem");
         write(own.clone(), &authority.certificate)?;
         // Both clients trust both authorities: so they read the same file, and do the same work.
-        write(roots(&fixture), &format!("{}{gate}", authority.certificate))?;
+        // Servers elsewhere have others.
+        let others = match allow {
+            Some(_) => std::fs::read_to_string(AUTHORITIES).unwrap_or_default(),
+            None => String::new(),
+        };
+        let all = format!("{}{gate}{others}", authority.certificate);
+        write(roots(&fixture), &all)?;
+        let allow = allow.map_or(String::new(), |allow| format!("allow = [{allow:?}]\n"));
         let text = format!(
-            "extends = [\"default\"]\n\n[network]\ninspect = \"always\"\nroots = [{own:?}]\n\n\
+            "extends = [\"default\"]\n\n[network]\ninspect = \"always\"\nroots = [{own:?}]\n{allow}\n\
              [network.hosts]\n\"{NAME}\" = \"{}\"\n{rules}",
             origin.address()
         );
         write(policy(&fixture), &text)?;
-        let file = File::create_new(log).map_err(|error| at(log, &error))?;
+        let file = File::create_new(&log).map_err(|error| at(&log, &error))?;
         Ok(Self {
             binary,
             gate: subject(&gate)?,
@@ -78,6 +91,7 @@ impl Site {
             origin,
             quick,
             variables,
+            machine: Vec::new(),
             authority: Authority {
                 rows: "all".to_owned(),
                 hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
@@ -96,10 +110,20 @@ impl Site {
 
     /// `BINARY run … --name NAME -- HELPER bench load`.
     pub(crate) fn run(&self, name: &str) -> Vec<OsString> {
+        self.run_with(&["--cold".into()], name)
+    }
+
+    /// The same in a machine, a copy of a template.
+    pub(crate) fn run_in_machine(&self, name: &str) -> Vec<OsString> {
+        self.run_with(&self.machine, name)
+    }
+
+    fn run_with(&self, words: &[OsString], name: &str) -> Vec<OsString> {
         let mut argv: Vec<OsString> = vec![self.binary.clone().into(), "run".into()];
         argv.extend(["--policy".into(), policy(&self.fixture).into()]);
         argv.extend(["--workspace".into(), self.fixture.workspace().into()]);
-        argv.extend(["--cold", "--name", name, "--"].map(OsString::from));
+        argv.extend(words.iter().cloned());
+        argv.extend(["--name", name, "--"].map(OsString::from));
         argv.extend(self.load(&[]));
         argv
     }
@@ -127,6 +151,8 @@ impl Site {
             proxy: None,
             roots: roots(&self.fixture),
             http2: false,
+            port: 443,
+            plain: false,
         }
     }
 

@@ -1,17 +1,13 @@
 //! One run of `bench gate`, and what `bench enforce` has in common with it.
 
-use super::record::{BoundaryRow, Record, SCHEMA};
+use super::record::BoundaryRow;
 use super::requests::Cpus;
 use super::row::Row;
 use super::site::{REFUSED_PATH, RULE, Site};
 use super::{bodies, crowds, names, requests};
-use crate::conditions::Conditions;
-use crate::environment::{self, Environment};
-use crate::evidence::ProductRecord;
-use crate::fixture::Fixture;
 use crate::load::outlive_peers;
 use crate::outcome::Outcome;
-use crate::overhead::{at, identify, locate, run_id, tools, write};
+use crate::trial::Trial;
 use bailiwick_event::{Failure, Text};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::path::{Path, PathBuf};
@@ -33,15 +29,8 @@ pub struct GateOptions {
 
 /// A suite that is about to measure.
 pub(crate) struct Prepared {
-    pub conditions: Conditions,
+    pub trial: Trial,
     pub site: Site,
-    pub environment: Environment,
-    suite: &'static str,
-    run_id: String,
-    started: String,
-    product: ProductRecord,
-    out: PathBuf,
-    log: String,
 }
 
 /// Finds out whether the program may be measured, and makes everything that the rows share.
@@ -52,72 +41,35 @@ pub(crate) fn prepare(
     out: &Path,
     rules: &str,
 ) -> Result<Prepared, Failure> {
-    let started = jiff::Timestamp::now().to_string();
-    let conditions = Conditions::published().map_err(|error| {
-        Failure::fault(format!("the bench cannot find its own program: {error}"))
-    })?;
-    let binary = locate(binary)?;
-    let product = identify(&binary, &conditions, quick)?;
-    let run_id = run_id();
-    let out = std::fs::create_dir_all(out)
-        .and_then(|()| out.canonicalize())
-        .map_err(|error| at(out, &error))?;
+    let (trial, fixture) = Trial::begin(suite, binary, quick, out)?;
     raise_descriptors();
     outlive_peers();
-    let mut environment = Environment::observe();
-    let fixture = Fixture::empty(&out, &run_id)?;
-    environment.workspace_filesystem = environment::filesystem_of(&fixture.workspace());
-    environment.tools = tools(&fixture.workspace());
-    let log = format!("{suite}-{run_id}.log");
-    let helper = &conditions.helper;
-    let site = Site::prepare(binary, fixture, helper, &out.join(&log), quick, rules)?;
-    Ok(Prepared {
-        conditions,
-        site,
-        environment,
-        suite,
-        run_id,
-        started,
-        product,
-        out,
-        log,
-    })
+    let site = Site::prepare(&trial, fixture, None, rules)?;
+    Ok(Prepared { trial, site })
+}
+
+impl Prepared {
+    /// Measures rows.
+    pub(crate) fn take(&self, rows: &[Row], progress: &mut dyn FnMut(&str)) -> Vec<BoundaryRow> {
+        let load = self.trial.environment.load_per_cpu();
+        let take = |row: &Row| {
+            progress(&row.name);
+            row.take(&self.trial.conditions, load, &self.site, None)
+        };
+        rows.iter().map(take).collect()
+    }
 }
 
 /// Writes the evidence and removes everything else.
 pub(crate) fn finish(prepared: Prepared, rows: Vec<BoundaryRow>) -> Result<Outcome, Failure> {
-    let Prepared {
-        site,
-        mut environment,
-        product,
-        ..
-    } = prepared;
-    environment.load_after = environment::load();
-    let record = Record {
-        schema: SCHEMA,
-        suite: prepared.suite.to_owned(),
-        run_id: prepared.run_id.clone(),
-        started: prepared.started,
-        finished: jiff::Timestamp::now().to_string(),
-        publishable: !site.quick && product.release && product.bench_release,
-        quick: site.quick,
-        order: "round-robin over all sides, block by block".to_owned(),
-        authority: vec![site.authority.clone()],
-        product,
-        environment,
-        rows,
-        log: prepared.log,
-    };
-    let path = prepared
-        .out
-        .join(format!("{}-{}.json", prepared.suite, prepared.run_id));
-    write(&path, &record)?;
+    let Prepared { trial, site } = prepared;
+    let outcome = trial.conclude(vec![site.authority.clone()], rows)?;
     let Site {
         fixture, origin, ..
     } = site;
     drop(origin);
     fixture.remove()?;
-    Ok(record.outcome(path))
+    Ok(outcome)
 }
 
 /// Each connection of a crowd is a descriptor in every process that it passes.
@@ -189,11 +141,6 @@ pub fn gate(options: &GateOptions, progress: &mut dyn FnMut(&str)) -> Result<Out
          reason = \"the benchmark asks for it\"\nremedy = \"none is needed\"\n"
     );
     let prepared = prepare("gate", &options.binary, options.quick, &options.out, &rules)?;
-    let load = prepared.environment.load_per_cpu();
-    let mut taken = Vec::new();
-    for row in &rows {
-        progress(&row.name);
-        taken.push(row.take(&prepared.conditions, load, &prepared.site));
-    }
+    let taken = prepared.take(&rows, progress);
     finish(prepared, taken)
 }

@@ -59,6 +59,8 @@ impl Tally {
             | Act::Rules { .. }
             | Act::ExecStart { .. }
             | Act::Executed { .. }
+            | Act::Saved { .. }
+            | Act::GoesOn { .. }
             | Act::Caller { .. }
             | Act::ExecExit { .. } => return,
             Act::Http { .. } if refused => requests_refused(rule),

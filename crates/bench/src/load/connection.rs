@@ -25,7 +25,10 @@ pub(super) struct Way {
     address: SocketAddr,
     proxy: Option<SocketAddr>,
     name: String,
+    /// The name as requests have it, with a port that is not the usual one.
+    host: String,
     http2: bool,
+    plain: bool,
 }
 
 enum Sender {
@@ -66,18 +69,24 @@ impl Way {
         }];
         let address = match target.address {
             Some(address) => address,
-            None => (target.name.as_str(), 443)
+            None => (target.name.as_str(), target.port)
                 .to_socket_addrs()
                 .map_err(|error| format!("{}: {error}", target.name))?
                 .find(SocketAddr::is_ipv4)
                 .ok_or("the name has no address")?,
         };
+        let usual = if target.plain { 80 } else { 443 };
         Ok(Self {
             config: Arc::new(config),
             address,
             proxy: target.proxy,
             name: target.name.clone(),
+            host: match target.address.is_none() && target.port != usual {
+                true => format!("{}:{}", target.name, target.port),
+                false => target.name.clone(),
+            },
             http2: target.http2,
+            plain: target.plain,
         })
     }
 
@@ -90,6 +99,15 @@ impl Way {
         stream.set_nodelay(true).map_err(say)?;
         if self.proxy.is_some() {
             tunnel(&mut stream, &self.address.to_string()).await?;
+        }
+        if self.plain {
+            let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(say)?;
+            tokio::spawn(connection);
+            return Ok(Kept {
+                sender: Sender::One(sender),
+                name: self.host.clone(),
+                issuer: String::new(),
+            });
         }
         let name = ServerName::try_from(self.name.clone()).map_err(say)?;
         let stream = TlsConnector::from(Arc::clone(&self.config))
@@ -114,7 +132,7 @@ impl Way {
         };
         Ok(Kept {
             sender,
-            name: self.name.clone(),
+            name: self.host.clone(),
             issuer,
         })
     }

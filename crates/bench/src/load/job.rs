@@ -19,6 +19,25 @@ pub(crate) struct Target {
     pub roots: PathBuf,
     /// Whether requests go by HTTP/2.
     pub http2: bool,
+    /// The server's port, where its name is looked up.
+    pub port: u16,
+    /// Whether there is no TLS.
+    pub plain: bool,
+}
+
+/// Requests over a few connections.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Fetches {
+    /// Where they go.
+    pub target: Target,
+    /// The path.
+    pub path: String,
+    /// How many.
+    pub count: u32,
+    /// How many connections at one time.
+    pub connections: u32,
+    /// Whether the benchmark's own page has to come, and not just any.
+    pub page: bool,
 }
 
 /// A number of requests that are all the same.
@@ -68,6 +87,8 @@ pub(crate) enum Job {
         connections: u32,
         requests: u32,
     },
+    /// Requests over a few connections; some may fail.
+    Fetch(Fetches),
     /// So many connections, each with one request; they are kept.
     Hold { target: Target, connections: u32 },
     /// One more request on each connection that is kept, and its end.
@@ -106,6 +127,10 @@ pub(crate) struct Report {
     pub connections: u32,
     /// Requests that were answered as they should have been.
     pub requests: u32,
+    /// Requests that were not.
+    pub failed: u32,
+    /// Bytes of the answers' bodies.
+    pub bytes: u64,
     /// Who had certified the server, once for each that was seen: the issuer's name in DER, in hex.
     pub issuers: BTreeSet<String>,
     /// What a program printed, or a file holds.

@@ -7,6 +7,7 @@ mod connection;
 mod crowd;
 mod fetch;
 pub(crate) mod job;
+mod many;
 mod names;
 pub(crate) mod page;
 
@@ -93,6 +94,7 @@ impl Job {
                 connections,
                 requests,
             } => crowd::crowd(target, *connections, *requests).await,
+            Self::Fetch(what) => many::fetch(what).await,
             Self::Hold {
                 target,
                 connections,

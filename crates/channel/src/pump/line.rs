@@ -68,6 +68,8 @@ pub struct Line {
     over: VecDeque<u32>,
     /// What epoll is asked for of the channel.
     asked: Option<epoll::EventFlags>,
+    /// What is still sent before this end is silent, in bytes.
+    held: Option<usize>,
 }
 
 impl Line {
@@ -90,7 +92,26 @@ impl Line {
             ready: VecDeque::new(),
             over: VecDeque::new(),
             asked: None,
+            held: None,
         })
+    }
+
+    /// Has nothing be sent but what waits already, so that the machine can be stopped between two frames.
+    /// That ends with [`Line::go_on`], and where the peer greets anew.
+    pub fn hold(&mut self) {
+        self.held = Some(self.backlog());
+    }
+
+    /// Sends on.
+    pub fn go_on(&mut self) {
+        self.held = None;
+    }
+
+    /// What may be sent now.
+    fn sendable(&self) -> &[u8] {
+        let pending = self.mux.pending();
+        let most = self.held.unwrap_or(usize::MAX).min(pending.len());
+        pending.get(..most).unwrap_or_default()
     }
 
     /// Sends a message.
@@ -208,9 +229,12 @@ impl Line {
 
     /// Sends what the peer takes.
     pub(super) fn flush(&mut self) -> Result<(), Fault> {
-        while !self.mux.pending().is_empty() {
-            match rustix::io::write(&self.file, self.mux.pending()) {
-                Ok(sent) => self.mux.sent(sent),
+        while !self.sendable().is_empty() {
+            match rustix::io::write(&self.file, self.sendable()) {
+                Ok(sent) => {
+                    self.mux.sent(sent);
+                    self.held = self.held.map(|left| left - sent);
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error.into()),
@@ -231,7 +255,7 @@ impl Line {
     pub(super) fn settle(&mut self, stalled: bool) -> Result<(), Fault> {
         let mut wanted = epoll::EventFlags::empty();
         wanted.set(epoll::EventFlags::IN, !stalled);
-        wanted.set(epoll::EventFlags::OUT, !self.mux.pending().is_empty());
+        wanted.set(epoll::EventFlags::OUT, !self.sendable().is_empty());
         if self.asked == Some(wanted) {
             return Ok(());
         }
@@ -476,9 +500,12 @@ impl Line {
 
     /// The peer is there. What it knows nothing of is over.
     pub(super) fn greeted(&mut self) {
+        self.held = None;
         let gone = |id: &u32| !self.mux.has(*id);
         let ids: Vec<u32> = self.joints.keys().copied().filter(gone).collect();
         ids.into_iter().for_each(|id| self.break_off(id));
+        // Whoever is greeted knows that, and may have streams of the same numbers by now.
+        self.over.clear();
     }
 
     fn forget(&self, joint: &Joint) {
@@ -507,3 +534,7 @@ impl Line {
         sinks.map(super::joint::Sink::memory).sum()
     }
 }
+
+#[cfg(test)]
+#[path = "line_tests.rs"]
+mod tests;

@@ -80,6 +80,8 @@ impl<'a> Projection<'a> {
             | Act::ExecExit { .. }
             | Act::Caller { .. }
             | Act::Leave { .. }
+            | Act::Saved { .. }
+            | Act::GoesOn { .. }
             | Act::SecretUsed { .. }
             | Act::Answered { .. }
             | Act::Resolved { .. }

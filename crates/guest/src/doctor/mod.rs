@@ -21,6 +21,7 @@ mod session;
 mod world;
 
 use check::Check;
+pub(crate) use check::quoted;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Instant;

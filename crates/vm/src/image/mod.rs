@@ -34,6 +34,7 @@ pub use inventory::{Listed, list, verify};
 pub use manifest::{Kernel, Manifest, Package, Part, Role};
 pub use progress::Progress;
 pub use spec::{Spec, shipped};
+pub(crate) use tools::path_of_program;
 
 use bailiwick_event::Failure;
 use cache::Cache;

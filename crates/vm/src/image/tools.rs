@@ -4,7 +4,7 @@
 use super::log::{PATH, first_line};
 use bailiwick_event::{Failure, Text};
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What must be there, and the Debian package that has it.
@@ -41,8 +41,13 @@ impl Need {
 }
 
 fn has_program(name: &str) -> bool {
-    PATH.split(':')
-        .any(|folder| Path::new(folder).join(name).exists())
+    path_of_program(name).is_some()
+}
+
+/// Where this machine has a program of its system's.
+pub(crate) fn path_of_program(name: &str) -> Option<PathBuf> {
+    let mut places = PATH.split(':').map(|folder| Path::new(folder).join(name));
+    places.find(|path| path.exists())
 }
 
 /// Looks for everything that a build needs.

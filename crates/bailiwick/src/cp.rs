@@ -1,0 +1,193 @@
+//! `bailiwick cp`: files into a machine that runs, or out of it.
+
+use crate::Done;
+use crate::keep::live;
+use bailiwick_event::Failure;
+use bailiwick_sandbox::Connection;
+use bailiwick_transfer::{Only, Reader, Unpacker, What, pack};
+use clap::Args;
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+#[derive(Args)]
+pub(crate) struct CpArguments {
+    /// What is copied: PATH here, or SESSION:PATH
+    pub(crate) from: String,
+    /// Where to: PATH here, or SESSION:PATH; into it, where it is a folder
+    pub(crate) to: String,
+}
+
+/// The binary of machines, which packs and unpacks there.
+pub(crate) const GUEST: &str = "/run/bailiwick/guest";
+/// Bytes that are read and written at once.
+const BUFFER: usize = 256 * 1024;
+
+/// One side of a copy.
+enum Side<'a> {
+    Here(&'a Path),
+    There { session: &'a str, path: PathBuf },
+}
+
+impl<'a> Side<'a> {
+    /// `SESSION:PATH` is there, everything else here; a path here with a colon is written `./a:b`.
+    fn of(text: &'a str) -> Self {
+        match text.split_once(':') {
+            Some((session, path)) if !session.is_empty() && !session.contains('/') => Self::There {
+                session,
+                path: path.into(),
+            },
+            _ => Self::Here(Path::new(text)),
+        }
+    }
+}
+
+/// Copies files.
+pub(crate) fn cp(arguments: &CpArguments) -> Done {
+    match (Side::of(&arguments.from), Side::of(&arguments.to)) {
+        (Side::There { session, path }, Side::Here(to)) => out_of(session, &path, to)?,
+        (Side::Here(from), Side::There { session, path }) => into(session, from, &path)?,
+        _ => {
+            return Err(Failure::usage(
+                "one side of a copy is a path here, the other SESSION:PATH\nhelp: `bailiwick cp \
+                 work:/tmp/result.txt .`, `bailiwick cp data.csv work:/tmp`",
+            ));
+        }
+    }
+    Ok(0)
+}
+
+pub(crate) fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
+    pipe_with(PipeFlags::CLOEXEC).map_err(|e| Failure::fault(format!("a pipe: {e}")))
+}
+
+pub(crate) fn null() -> Result<OwnedFd, Failure> {
+    let null = File::options().read(true).write(true).open("/dev/null");
+    null.map(OwnedFd::from)
+        .map_err(|e| Failure::fault(format!("/dev/null: {e}")))
+}
+
+/// A machine's own binary as a command of a session, with its streams.
+struct Command {
+    connection: Connection,
+    words: Vec<OsString>,
+    said: OwnedFd,
+    error: OwnedFd,
+}
+
+impl Command {
+    fn new(session: &str, words: Vec<OsString>) -> Result<Self, Failure> {
+        live(session)?;
+        let (said, error) = pipe()?;
+        Ok(Self {
+            connection: Connection::open(session)?,
+            words,
+            said,
+            error,
+        })
+    }
+
+    /// Runs it to its end.
+    fn run(self, stdin: OwnedFd, stdout: OwnedFd) -> Result<(), Failure> {
+        let streams = [stdin.as_fd(), stdout.as_fd(), self.error.as_fd()];
+        let finished = self.connection.run(self.words, streams)?;
+        drop((stdin, stdout, self.error));
+        let mut why = String::new();
+        let _ = File::from(self.said).take(4096).read_to_string(&mut why);
+        match finished.code {
+            0 => Ok(()),
+            126 | 127 => Err(Failure::usage(
+                "the session is in no machine: its files are this machine's own, at their own \
+                 paths\nhelp: copy them with cp",
+            )),
+            _ => Err(Failure::fault(format!(
+                "in the machine: {}",
+                bailiwick_event::Text::from(why.trim())
+            ))),
+        }
+    }
+}
+
+/// Runs a machine's own binary in a session that runs.
+pub(crate) fn run_in(
+    session: &str,
+    words: Vec<OsString>,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+) -> Result<(), Failure> {
+    Command::new(session, words)?.run(stdin, stdout)
+}
+
+/// Where something is put: into a folder that is there, under its own name.
+fn place(from: &Path, to: &Path) -> Result<PathBuf, Failure> {
+    if !to.is_dir() {
+        return Ok(to.to_path_buf());
+    }
+    let name = from.file_name().ok_or_else(|| {
+        Failure::usage(format!(
+            "{} has no name of its own\nhelp: give the target one",
+            from.display()
+        ))
+    })?;
+    Ok(to.join(name))
+}
+
+fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
+    let to = place(from, to)?;
+    let fault = |error: io::Error| Failure::fault(format!("{}: {error}", to.display()));
+    let mut unpacker = Unpacker::new(&to, None).map_err(fault)?;
+    let command = Command::new(session, vec![GUEST.into(), "pack".into(), from.into()])?;
+    let (packed, out) = pipe()?;
+    let unpacking = thread::spawn(move || {
+        let mut refused = None;
+        let mut reader = Reader::new(BufReader::with_capacity(BUFFER, File::from(packed)));
+        let done = unpacker.run(&mut reader, |outcome| {
+            if let What::Refused(errno) | What::Unread(errno) = outcome.what {
+                refused.get_or_insert((outcome.path, errno));
+            }
+            Ok(())
+        });
+        done.map(|()| refused)
+    });
+    let ran = command.run(null()?, out);
+    let unpacked = unpacking.join();
+    ran?;
+    let unpacked = unpacked.map_err(|_| Failure::fault("the copy was not made"))?;
+    match unpacked.map_err(fault)? {
+        None => Ok(()),
+        Some((path, errno)) => {
+            let error = io::Error::from_raw_os_error(errno);
+            let path = String::from_utf8_lossy(&path);
+            Err(Failure::fault(format!(
+                "{}: {error}; the rest was copied",
+                bailiwick_event::Text::from(to.join(&*path).as_os_str())
+            )))
+        }
+    }
+}
+
+fn into(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
+    let fault = |error: io::Error| Failure::fault(format!("{}: {error}", from.display()));
+    let from_real = from.canonicalize().map_err(fault)?;
+    let mut words: Vec<OsString> = vec![GUEST.into(), "unpack".into(), to.into()];
+    if let Some(name) = from_real.file_name() {
+        words.extend(["--into".into(), name.to_owned()]);
+    }
+    let command = Command::new(session, words)?;
+    let (unpacked, packed) = pipe()?;
+    let packing = thread::spawn(move || {
+        let mut out = BufWriter::with_capacity(BUFFER, File::from(packed));
+        pack(&from_real, Only::All, &mut out, None)?;
+        out.flush()
+    });
+    let ran = command.run(unpacked, null()?);
+    let packed = packing.join();
+    ran?;
+    packed
+        .map_err(|_| Failure::fault("the copy was not made"))?
+        .map_err(fault)
+}

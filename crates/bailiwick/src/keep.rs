@@ -1,0 +1,246 @@
+//! `bailiwick suspend`, `resume`, `stop` and `rm`.
+
+use crate::Done;
+use crate::output;
+use crate::run::conclude;
+use crate::selection::{find, sessions};
+use bailiwick_event::Failure;
+use bailiwick_ledger::{SessionInfo, SessionState};
+use bailiwick_policy::Request;
+use bailiwick_sandbox::{Continuation, Early, RunRequest, SaveRequest, save};
+use bailiwick_vm::{Keep, MACHINE, SESSION, STATE, Saved, VmBackend};
+use clap::Args;
+use rustix::fd::AsFd as _;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+#[derive(Args)]
+pub(crate) struct SuspendArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+}
+
+#[derive(Args)]
+pub(crate) struct ResumeArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Another name for it
+    #[arg(long, value_name = "N")]
+    pub(crate) name: Option<String>,
+    /// Show refusals on stderr as they happen
+    #[arg(long)]
+    pub(crate) monitor: bool,
+    /// Print the last line of the run as JSON (on stderr)
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The session is a folder, and stdin hears when it runs
+    #[arg(long, hide = true)]
+    pub(crate) copy: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct StopArguments {
+    /// The session's name, or its id or the beginning of it
+    pub(crate) session: String,
+    /// Seconds from SIGTERM to SIGKILL
+    #[arg(long, short, value_name = "SECONDS", default_value_t = 10)]
+    pub(crate) time: u32,
+}
+
+#[derive(Args)]
+pub(crate) struct RmArguments {
+    /// Sessions: ids or the beginnings of them, or names
+    #[arg(required = true)]
+    pub(crate) sessions: Vec<String>,
+    /// End those that run
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+/// The folder of a session's machine.
+///
+/// # Errors
+/// It has none.
+pub(crate) fn machine_of(info: &SessionInfo) -> Result<PathBuf, Failure> {
+    let folder = info.directory.join(MACHINE);
+    match folder.is_dir() {
+        true => Ok(folder),
+        false => Err(Failure::usage(format!(
+            "the session {} has no disk of its own: what it wrote is in its workspace already\nhelp: \
+             `bailiwick run --backend vm --disk` starts one that has",
+            info.id
+        ))),
+    }
+}
+
+/// A new file that only its owner reads.
+pub(crate) fn create(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(|error| Failure::fault(format!("{}: {error}", path.display())))
+}
+
+/// The files that a session is saved to; they go where it could not be.
+pub(crate) struct Files {
+    paths: [PathBuf; 2],
+    pub(crate) known: File,
+    pub(crate) state: File,
+    complete: bool,
+}
+
+impl Files {
+    pub(crate) fn make(folder: &Path) -> Result<Self, Failure> {
+        let paths = [folder.join(SESSION), folder.join(STATE)];
+        Ok(Self {
+            known: create(&paths[0])?,
+            state: create(&paths[1])?,
+            paths,
+            complete: false,
+        })
+    }
+
+    pub(crate) fn keep(mut self) {
+        self.complete = true;
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        if !self.complete {
+            self.paths
+                .iter()
+                .for_each(|path| drop(std::fs::remove_file(path)));
+        }
+    }
+}
+
+/// Saves a session and ends it.
+pub(crate) fn suspend(arguments: &SuspendArguments) -> Done {
+    let session = &arguments.session;
+    let info = live(session)?;
+    let files = Files::make(&machine_of(&info)?)?;
+    save(&SaveRequest {
+        session,
+        known: files.known.as_fd(),
+        state: files.state.as_fd(),
+        disk: None,
+    })?;
+    files.keep();
+    output::print(&format!(
+        "{session} is suspended; `bailiwick resume {session}` lets it go on\n"
+    ))?;
+    Ok(0)
+}
+
+/// A session that runs.
+pub(crate) fn live(session: &str) -> Result<SessionInfo, Failure> {
+    let sessions = sessions()?;
+    let info = match sessions.running(session)? {
+        Some(folder) => {
+            let all = sessions.list()?;
+            all.into_iter().find(|info| info.directory == folder)
+        }
+        None => None,
+    };
+    let info = info.map_or_else(|| sessions.find(session), Ok)?;
+    match info.state {
+        SessionState::Live => Ok(info),
+        _ => Err(Failure::usage(format!(
+            "the session {session} has ended; `bailiwick sessions list` shows which go on"
+        ))),
+    }
+}
+
+/// Lets a session go on.
+pub(crate) fn resume(arguments: ResumeArguments) -> Done {
+    let (folder, name) = match arguments.copy {
+        true => (PathBuf::from(&arguments.session), None),
+        false => suspended(&arguments.session)?,
+    };
+    let known = File::open(folder.join(SESSION)).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => Failure::usage(format!(
+            "the session {0} was not suspended\nhelp: `bailiwick suspend {0}` saves one that runs",
+            arguments.session
+        )),
+        _ => Failure::fault(format!("{}: {error}", folder.join(SESSION).display())),
+    })?;
+    let session = Continuation::read(known)?;
+    let saved = Saved::from_bytes(&session.sandbox)?;
+    let announce = match arguments.copy {
+        true => {
+            // Neither a terminal's end nor its keys reach it.
+            let _ = rustix::process::setsid();
+            Some(take_stdin()?)
+        }
+        false => None,
+    };
+    let without_terminal = !saved.has_terminal();
+    let backend = VmBackend::with_disk(saved.shape(), Keep::Saved(folder, saved));
+    let policy = session.policy()?;
+    let mut request = Request::from_environment(Vec::new(), policy.workspace);
+    request.allow_wide_workspace = true;
+    let finished = bailiwick_sandbox::run(
+        &backend,
+        RunRequest {
+            policy: request,
+            name: arguments.name.or(name),
+            environment: Vec::new(),
+            monitor: arguments.monitor,
+            json: arguments.json,
+            best_effort: true,
+            warm: false,
+            early: without_terminal.then(|| Early::without_terminal(&backend)),
+            argv: session.argv.clone(),
+            goes_on: Some(session),
+            announce,
+        },
+    )?;
+    Ok(conclude(finished))
+}
+
+/// The machine of a session that has ended, and the session's name.
+fn suspended(session: &str) -> Result<(PathBuf, Option<String>), Failure> {
+    let (info, _) = find(session)?;
+    if info.state == SessionState::Live {
+        return Err(Failure::usage(format!(
+            "the session {session} runs\nhelp: `bailiwick exec {session} -- …` runs another command in it"
+        )));
+    }
+    Ok((machine_of(&info)?, info.name))
+}
+
+/// What this process was given as stdin, for itself: `/dev/null` is the command's.
+fn take_stdin() -> Result<OwnedFd, Failure> {
+    let fault = |error: rustix::io::Errno| Failure::fault(format!("stdin: {error}"));
+    let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3).map_err(fault)?;
+    let null = File::open("/dev/null").map_err(|e| Failure::fault(format!("/dev/null: {e}")))?;
+    rustix::stdio::dup2_stdin(&null).map_err(fault)?;
+    Ok(own)
+}
+
+/// Ends a session.
+pub(crate) fn stop(arguments: &StopArguments) -> Done {
+    let patience = Duration::from_secs(arguments.time.into());
+    bailiwick_sandbox::stop(&arguments.session, patience)?;
+    output::print(&format!("{} has ended\n", arguments.session))?;
+    Ok(0)
+}
+
+/// Removes sessions.
+pub(crate) fn rm(arguments: &RmArguments) -> Done {
+    let all = sessions()?;
+    for query in &arguments.sessions {
+        // A name that is used again and again must not lead to one record after the other.
+        let info = all.find_only(query)?;
+        if info.state == SessionState::Live && arguments.force {
+            bailiwick_sandbox::stop(&info.id.to_string(), Duration::ZERO)?;
+        }
+        all.remove(&info.id)?;
+        output::print(&format!("removed {}\n", info.id))?;
+    }
+    Ok(0)
+}

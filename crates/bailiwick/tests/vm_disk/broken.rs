@@ -1,0 +1,60 @@
+//! Ends that nobody planned: the disk is in order, and nothing runs on.
+
+use crate::{Backend, Sandbox, counting, is_in_order, machines, sandbox};
+use std::process::Command;
+use std::time::Duration;
+
+/// How many monitors use a session's disk.
+fn monitors(marker: &str) -> usize {
+    let found = Command::new("pgrep").args(["-f", marker]).output().unwrap();
+    found.stdout.iter().filter(|byte| **byte == b'\n').count()
+}
+
+#[test]
+fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
+    let sandbox = Sandbox::on(Backend::Vm)
+        .option("--disk")
+        .option("--memory=496MiB");
+    let mut run = counting(&sandbox, "box");
+    sandbox
+        .bailiwick(["exec", "box", "-c", "sleep 1; sync"])
+        .code(0);
+    assert!(monitors("size=496M") >= 1);
+    run.kill();
+    for _ in 0..50 {
+        if monitors("size=496M") == 0 {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(monitors("size=496M"), 0);
+    // The file system's own recovery, by the machine that reads the disk.
+    let applied = sandbox.bailiwick(["apply", "box"]);
+    applied.code(0).stdout_has("A log\n");
+    is_in_order(&machines(&sandbox)[0].join("disk"));
+    sandbox.bailiwick(["rm", "box"]).code(0);
+}
+
+#[test]
+fn a_disk_of_the_host_that_is_full_keeps_a_session_from_being_saved_and_from_nothing_else() {
+    let sandbox = sandbox();
+    let text = sandbox
+        .elsewhere(
+            r#"
+mnt tmpfs size=40m "$STATE"
+mkfifo in; exec 8<>in
+"$BAILIWICK" run --backend vm --disk --memory=512MiB --name box -c 'echo up; cat; exit 5' < in > out 2>err 8>&- &
+until grep -q up out; do sleep 0.1; done
+bw suspend box 2>&1
+bw fork box --name other 2>&1
+bw exec box -- echo alive 2>&1
+exec 8>&-
+wait $!; echo "ended $?"
+bw log verify box 2>&1"#,
+        )
+        .stdout();
+    assert!(text.contains("alive\nexit 0\n"), "{text}");
+    assert!(text.contains("ended 5\n"), "{text}");
+    assert_eq!(text.matches("exit 125\n").count(), 2, "{text}");
+    assert!(text.contains("intact"), "{text}");
+}

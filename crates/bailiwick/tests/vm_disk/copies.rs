@@ -1,0 +1,105 @@
+//! `bailiwick fork`.
+
+use crate::{Quiet, asked, counting, exec, machines, sandbox, wait_until};
+use std::collections::BTreeSet;
+
+#[test]
+fn copies_go_on_from_one_moment_and_know_nothing_of_each_other() {
+    let sandbox = sandbox();
+    let _run = counting(&sandbox, "box");
+    asked(
+        &sandbox,
+        "box",
+        "echo memory > /tmp/memory; echo disk > disk",
+    );
+    let forked = sandbox.bailiwick(["fork", "box", "--name", "twin", "--copies", "2"]);
+    forked
+        .code(0)
+        .stdout_is("twin-1 runs, a copy of box\ntwin-2 runs, a copy of box\n");
+    let all = ["box", "twin-1", "twin-2"];
+    let mut ids = BTreeSet::new();
+    let mut random = BTreeSet::new();
+    for name in all {
+        assert_eq!(
+            asked(&sandbox, name, "cat /tmp/memory disk"),
+            "memory\ndisk"
+        );
+        ids.insert(asked(&sandbox, name, "hostname; cat /etc/machine-id"));
+        random.insert(asked(
+            &sandbox,
+            name,
+            "head -c 16 /dev/urandom | od -An -tx1",
+        ));
+        asked(
+            &sandbox,
+            name,
+            &format!("echo {name} > mine; echo {name} > /tmp/mine"),
+        );
+        let counts = |script: &str| asked(&sandbox, name, script).parse::<u32>().unwrap();
+        assert!(
+            counts("cat now") < counts("sleep 0.5; cat now"),
+            "{name} stands still"
+        );
+    }
+    assert_eq!((ids.len(), random.len()), (3, 3));
+    for name in all {
+        assert_eq!(
+            asked(&sandbox, name, "cat mine /tmp/mine"),
+            format!("{name}\n{name}")
+        );
+    }
+    // A copy of a copy.
+    sandbox
+        .bailiwick(["fork", "twin-1", "--name", "grandchild"])
+        .code(0);
+    assert_eq!(
+        asked(&sandbox, "grandchild", "cat mine /tmp/memory"),
+        "twin-1\nmemory"
+    );
+    for name in ["twin-1", "twin-2", "grandchild"] {
+        sandbox.bailiwick(["rm", "--force", name]).code(0);
+    }
+    exec(&sandbox, "box", "true").code(0);
+    assert_eq!(machines(&sandbox).len(), 1);
+    let left = sandbox.scratch().state().join("bailiwick/machines");
+    assert_eq!(std::fs::read_dir(left).unwrap().count(), 0);
+}
+
+#[test]
+fn a_session_is_copied_while_it_talks() {
+    let sandbox = sandbox();
+    let script = "echo up; yes 0123456789abcdef | head -c 60M";
+    let mut run = Quiet::start(
+        &sandbox,
+        [
+            "run",
+            "--disk",
+            "--memory=512MiB",
+            "--name",
+            "box",
+            "-c",
+            script,
+        ],
+    );
+    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    for round in 0..3 {
+        let name = format!("copy{round}");
+        let forked = sandbox.bailiwick(["fork", "box", "--name", &name]);
+        if forked.exit_code() != Some(0) {
+            // It is through.
+            forked.stderr_has("ended");
+        }
+    }
+    let (code, said) = run.ends();
+    assert_eq!(code, Some(0));
+    // Nothing of it was lost or came twice.
+    assert_eq!(said.len(), "up\n".len() + (60 << 20));
+    assert!(
+        said[3..]
+            .chunks_exact(17)
+            .all(|line| line == b"0123456789abcdef\n")
+    );
+    for round in 0..3 {
+        sandbox.bailiwick(["rm", "--force", &format!("copy{round}")]);
+    }
+}

@@ -1,0 +1,136 @@
+//! `bailiwick suspend` and `resume`.
+
+use crate::{
+    Backend, Background, Quiet, Sandbox, asked, counting, exec, machines, sandbox, start,
+    wait_until,
+};
+use std::fs;
+
+#[test]
+fn a_session_goes_on_where_it_was_with_its_files_open() {
+    let sandbox = sandbox();
+    // The file has no name any more: only whoever has it open has its contents.
+    let script = "exec 3<>log; echo first >&3; rm log; echo up; n=0
+        while [ ! -e go ]; do n=$((n+1)); echo $n > n; sleep 0.1; done
+        echo again; echo second >&3; cat /proc/self/fd/3; exit 7";
+    let mut run = start(&sandbox, "box", script);
+    let host = asked(&sandbox, "box", "hostname; cat /etc/machine-id");
+    sandbox
+        .bailiwick(["suspend", "box"])
+        .code(0)
+        .stdout_has("bailiwick resume box");
+    assert_eq!(run.ends(), Some(148), "as a shell says of what was stopped");
+    exec(&sandbox, "box", "true").code(2);
+    // Whatever the host's time is meanwhile, it is the machine's.
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let counted = fs::metadata(machines(&sandbox)[0].join("state")).unwrap();
+    assert!(counted.len() > 1 << 20);
+    let state = machines(&sandbox)[0].clone();
+    let mut again = Quiet::start(&sandbox, ["resume", "box"]);
+    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    let other = asked(&sandbox, "box", "hostname; cat /etc/machine-id");
+    assert_ne!(host, other, "another name for another life");
+    let now: i64 = asked(&sandbox, "box", "date +%s").parse().unwrap();
+    let real = std::time::SystemTime::UNIX_EPOCH
+        .elapsed()
+        .unwrap()
+        .as_secs();
+    assert!((real as i64 - now).abs() <= 2, "{real} {now}");
+    assert!(!state.exists(), "what was saved is used once");
+    let (one, two) = (
+        asked(&sandbox, "box", "cat n"),
+        asked(&sandbox, "box", "sleep 0.5; cat n"),
+    );
+    assert!(
+        one.parse::<u32>().unwrap() < two.parse().unwrap(),
+        "it counts on: {one} {two}"
+    );
+    exec(&sandbox, "box", "touch go").code(0);
+    assert_eq!(again.ends(), (Some(7), b"again\nfirst\nsecond\n".to_vec()));
+}
+
+#[test]
+fn what_cannot_be_saved_is_told_with_the_remedy() {
+    let shared = Sandbox::on(Backend::Vm);
+    let _run = Background::start(
+        &shared,
+        ["run", "--name", "box", "-c", "echo up; cat"],
+        "up",
+    );
+    for words in [&["suspend", "box"][..], &["fork", "box", "--name", "other"]] {
+        shared.bailiwick(words).code(2).stderr_has("--disk");
+    }
+    exec(&shared, "box", "true").code(0);
+    let ended = sandbox();
+    let id = ended.run("true").code(0).session().unwrap().to_owned();
+    ended
+        .bailiwick(["resume", &id])
+        .code(2)
+        .stderr_has("was not suspended");
+    ended
+        .bailiwick(["suspend", &id])
+        .code(2)
+        .stderr_has("has ended");
+    ended
+        .bailiwick(["resume", "nobody"])
+        .code(2)
+        .stderr_has("nobody");
+}
+
+#[test]
+fn a_machine_that_cannot_go_on_is_started_anew_with_its_disk_and_that_is_said() {
+    let sandbox = sandbox();
+    let script = "if [ -e was ]; then echo again; cat was; else echo here > was; echo up; cat; fi";
+    let run = start(&sandbox, "box", script);
+    sandbox.bailiwick(["suspend", "box"]).code(0);
+    drop(run);
+    let state = machines(&sandbox)[0].join("state");
+    let bytes = fs::read(&state).unwrap();
+    fs::write(&state, &bytes[..bytes.len() / 2]).unwrap();
+    let resumed = sandbox.bailiwick(["resume", "box"]);
+    resumed
+        .code(0)
+        .stdout_is("again\nhere\n")
+        .stderr_has("started anew with its disk");
+}
+
+#[test]
+fn a_session_that_was_suspended_is_removed_with_its_disk() {
+    let sandbox = sandbox();
+    let run = counting(&sandbox, "box");
+    sandbox
+        .bailiwick(["rm", "box"])
+        .code(2)
+        .stderr_has("still running");
+    sandbox.bailiwick(["suspend", "box"]).code(0);
+    drop(run);
+    sandbox.bailiwick(["rm", "box"]).code(0);
+    assert!(machines(&sandbox).is_empty());
+    let mut run = counting(&sandbox, "box");
+    sandbox.bailiwick(["rm", "--force", "box"]).code(0);
+    assert!(matches!(run.ends(), Some(137 | 143)));
+    assert!(machines(&sandbox).is_empty());
+}
+
+#[test]
+fn a_session_is_ended_gently_and_else_by_force() {
+    let sandbox = sandbox();
+    let mut run = start(
+        &sandbox,
+        "box",
+        "trap 'exit 9' TERM; echo up; while :; do sleep 0.1; done",
+    );
+    sandbox.bailiwick(["stop", "box"]).code(0);
+    assert_eq!(run.ends(), Some(9));
+    let mut deaf = start(
+        &sandbox,
+        "box",
+        "trap '' TERM; echo up; while :; do sleep 0.1; done",
+    );
+    sandbox.bailiwick(["stop", "--time", "1", "box"]).code(0);
+    assert_eq!(deaf.ends(), Some(137));
+    sandbox
+        .bailiwick(["stop", "box"])
+        .code(2)
+        .stderr_has("has ended");
+}

@@ -1,0 +1,122 @@
+//! A session's own disk, on the way to its machine.
+
+use crate::backend::Keep;
+use crate::disk;
+use crate::jail;
+use crate::kept::Kept;
+use crate::packer::Packer;
+use crate::running::Vm;
+use crate::save::Savable;
+use crate::saved::Saved;
+use crate::source::Source;
+use crate::start::Start;
+use bailiwick_event::Failure;
+use bailiwick_sandbox::Launch;
+
+/// The disk.
+pub(crate) struct OwnDisk {
+    pub(crate) kept: Kept,
+    /// The workspace on its way; none where it is on the disk already.
+    packer: Option<Packer>,
+    /// Which streams were the command's terminal when it was saved.
+    pub(crate) saved_terminal: Option<[bool; 3]>,
+}
+
+impl OwnDisk {
+    /// Its folder, and, where that is new, the workspace that begins to be packed. The calling process has
+    /// one thread.
+    pub(crate) fn prepare(
+        keep: &Keep,
+        launch: &Launch<'_>,
+        notices: &mut Vec<String>,
+    ) -> Result<Self, Failure> {
+        match keep {
+            Keep::Below(above) => {
+                let kept = Kept::make(above)?;
+                let policy = jail::policy(launch.policy);
+                let packer = Packer::begin(launch, &policy, kept.new_base()?)?;
+                notices.extend(left_out(launch, &policy));
+                Ok(Self {
+                    kept,
+                    packer: Some(packer),
+                    saved_terminal: None,
+                })
+            }
+            Keep::Saved(folder, saved) => Ok(Self {
+                kept: Kept::open(folder.clone()),
+                packer: None,
+                saved_terminal: saved.terminal,
+            }),
+        }
+    }
+
+    /// Has the file be there: a copy of the template's, or one of so many bytes.
+    pub(crate) fn fill(&mut self, source: &Source, bytes: u64) -> Result<(), Failure> {
+        if self.packer.is_some() {
+            self.make(source, bytes)?;
+        }
+        self.kept.lock()
+    }
+
+    fn make(&self, source: &Source, bytes: u64) -> Result<(), Failure> {
+        let template = match source {
+            Source::Template(warm) => warm.disk(),
+            Source::Nothing | Source::Saved(_) => None,
+        };
+        match template {
+            Some(template) => disk::copy_path(template, &self.kept.disk()),
+            None => disk::format(&self.kept.disk(), bytes),
+        }
+    }
+
+    /// Puts the workspace on it, unless it is there; what the session can be saved with.
+    pub(crate) fn deliver(
+        self,
+        vm: &mut Vm,
+        start: &Start,
+        terminal: Option<[bool; 3]>,
+    ) -> Result<Savable, Failure> {
+        if let Some(packer) = self.packer {
+            packer.deliver(vm)?;
+        }
+        let machine = &start.machine;
+        let saved = Saved {
+            mark: start.mark()?,
+            image: start.image.name.clone(),
+            memory: machine.memory,
+            cpus: machine.cpus,
+            disk: machine.disk.unwrap_or_default(),
+            terminal,
+        };
+        self.kept.keep_shape(&saved)?;
+        Ok(Savable {
+            saved,
+            kept: self.kept,
+        })
+    }
+}
+
+/// What the policy grants beside the workspace does not appear; that is said.
+fn left_out(launch: &Launch<'_>, policy: &bailiwick_policy::Effective) -> Option<String> {
+    let files = &policy.filesystem;
+    let granted = files.read.iter().chain(&files.write);
+    // What every session is granted nobody has asked for.
+    let asked = granted.filter(|entry| !entry.origin.file.starts_with("template:"));
+    let outside = asked.filter(|entry| entry.pattern.covers(&launch.policy.workspace).is_none());
+    let mut paths: Vec<String> = outside
+        .filter_map(|entry| match &entry.pattern {
+            bailiwick_policy::PathPattern::Path(path) => Some(path),
+            bailiwick_policy::PathPattern::Glob { .. } => None,
+        })
+        .filter(|path| !path.starts_with(&launch.policy.workspace) && path.exists())
+        .map(|path| path.display().to_string())
+        .collect();
+    paths.sort();
+    paths.dedup();
+    (!paths.is_empty()).then(|| {
+        format!(
+            "a session with --disk is shown its workspace alone, and not {}",
+            paths.join(", ")
+        )
+    })
+}

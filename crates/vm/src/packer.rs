@@ -1,0 +1,254 @@
+//! Puts the workspace on a session's disk: the guest's binary packs it on the host, in a sandbox that has
+//! the session's policy, and unpacks it in the machine.
+//!
+//! Decision: what a sandboxed command could not read does not get there, by the same enforcement; and the
+//! machine's monitor is never shown anything of the host's.
+
+use crate::backend::sandbox;
+use crate::booted;
+use crate::initrd::guest_binary;
+use crate::machine::SHARE;
+use crate::orders::{Order, Told};
+use crate::running::{Vm, exec};
+use bailiwick_channel::Ends;
+use bailiwick_event::Failure;
+use bailiwick_policy::Effective;
+use bailiwick_sandbox::{
+    Begun, Invocation, Launch, Monitor, News, Own, OwnAccess, Running, Started,
+};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::{AsFd as _, OwnedFd};
+use rustix::pipe::{PipeFlags, pipe_with};
+use signal_hook::SigId;
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag::register;
+use signal_hook::low_level::unregister;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// The binary, inside of the sandbox.
+const BINARY: &str = "/vm/guest";
+/// The same in a machine.
+const IN_GUEST: &str = "/run/bailiwick/guest";
+/// The number of the command that unpacks; that of no client's.
+const JOB: u32 = u32::MAX;
+/// How long a workspace may take: some gigabytes on a machine that is translated and busy.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+/// The binary in a sandbox with a policy, over the policy's files.
+pub(crate) struct Boxed {
+    begun: Box<dyn Begun>,
+}
+
+/// How the binary is started in its sandbox.
+pub(crate) struct Words<'a> {
+    pub(crate) policy: &'a Effective,
+    pub(crate) private: &'a Path,
+    pub(crate) best_effort: bool,
+    /// What it does: `pack`, `unpack`.
+    pub(crate) what: &'a str,
+    /// With which folder of the host.
+    pub(crate) path: &'a Path,
+    pub(crate) flag: &'a str,
+}
+
+/// A path of the host's, as such a sandbox has it.
+fn shared(path: &Path) -> PathBuf {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    Path::new(SHARE).join(below)
+}
+
+impl Boxed {
+    /// Starts it with these streams. The calling process has one thread.
+    pub(crate) fn start(words: &Words<'_>, streams: [&OwnedFd; 3]) -> Result<Self, Failure> {
+        let own = [Own {
+            source: guest_binary()?,
+            at: BINARY.into(),
+            access: OwnAccess::Read,
+        }];
+        let argv: [OsString; 4] = [
+            BINARY.into(),
+            words.what.into(),
+            shared(words.path).into(),
+            words.flag.into(),
+        ];
+        let mut begun = sandbox()?.begin(&Launch {
+            policy: words.policy,
+            command: Some(Invocation {
+                argv: &argv,
+                cwd: Path::new("/"),
+                environment: &[],
+            }),
+            open: false,
+            private: words.private,
+            best_effort: words.best_effort,
+            trust: None,
+            streams: streams.map(|stream| Some(stream.as_fd())),
+            monitor: Some(Monitor {
+                share: Path::new(SHARE),
+                own: &own,
+            }),
+        })?;
+        // Where it is gone already, its end says why.
+        let _ = begun.go();
+        Ok(Self { begun })
+    }
+
+    /// Waits until its layers are in force.
+    pub(crate) fn ready(self) -> Result<Box<dyn Running>, Failure> {
+        let Started { running, .. } = self.begun.ready()?;
+        Ok(running)
+    }
+}
+
+/// Waits for the end of such a program; its exit code.
+pub(crate) fn wait(running: &mut dyn Running) -> Result<u8, Failure> {
+    let lost = |error: io::Error| Failure::fault(format!("the sandbox of the files: {error}"));
+    loop {
+        let fd = running.news_fd();
+        match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], None) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(lost(error.into())),
+        }
+        match running.news().map_err(lost)? {
+            Some(News::Exited(code)) => return Ok(code),
+            Some(News::Failed(failure)) => return Err(*failure),
+            Some(_) => {}
+            None => return Err(lost(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+}
+
+/// The workspace on its way to the machine.
+pub(crate) struct Packer {
+    boxed: Boxed,
+    workspace: PathBuf,
+    packed: OwnedFd,
+    said: OwnedFd,
+}
+
+/// Whether somebody has had enough while a large workspace is on its way.
+struct Interrupted {
+    flag: Arc<AtomicBool>,
+    registered: Vec<SigId>,
+}
+
+impl Interrupted {
+    fn listen() -> Result<Self, Failure> {
+        let flag = Arc::new(AtomicBool::new(false));
+        let fault = |error: io::Error| Failure::fault(format!("signals: {error}"));
+        let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+        let registered = signals.map(|signal| register(signal, Arc::clone(&flag)));
+        let registered: io::Result<_> = registered.collect();
+        Ok(Self {
+            registered: registered.map_err(fault)?,
+            flag,
+        })
+    }
+
+    fn is(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Interrupted {
+    fn drop(&mut self) {
+        for id in self.registered.drain(..) {
+            unregister(id);
+        }
+    }
+}
+
+fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
+    pipe_with(PipeFlags::CLOEXEC).map_err(|e| Failure::fault(format!("a pipe: {e}")))
+}
+
+/// What is in a pipe that nobody writes any more.
+fn rest(pipe: OwnedFd) -> String {
+    let mut text = Vec::new();
+    let _ = File::from(pipe).take(4096).read_to_end(&mut text);
+    bailiwick_event::Text::from(String::from_utf8_lossy(&text).trim()).to_string()
+}
+
+impl Packer {
+    /// Begins to pack a launch's workspace; `base` becomes its listing. The calling process has one
+    /// thread.
+    pub(crate) fn begin(
+        launch: &Launch<'_>,
+        policy: &Effective,
+        base: File,
+    ) -> Result<Self, Failure> {
+        let (packed, out) = pipe()?;
+        let (said, error) = pipe()?;
+        let workspace = launch.policy.workspace.clone();
+        let words = Words {
+            policy,
+            private: launch.private,
+            best_effort: launch.best_effort,
+            what: "pack",
+            path: &workspace,
+            flag: "--listing",
+        };
+        let boxed = Boxed::start(&words, [&base.into(), &out, &error])?;
+        Ok(Self {
+            boxed,
+            workspace,
+            packed,
+            said,
+        })
+    }
+
+    /// Has a machine that is complete unpack it.
+    pub(crate) fn deliver(self, vm: &mut Vm) -> Result<(), Failure> {
+        let mut packing = self.boxed.ready()?;
+        let (heard, error) = pipe()?;
+        let command = Invocation {
+            argv: &[
+                IN_GUEST.into(),
+                "unpack".into(),
+                self.workspace.clone().into(),
+            ],
+            cwd: Path::new("/"),
+            environment: &[],
+        };
+        let order = Order::Exec {
+            exec: Box::new(exec(JOB, &command, 0o022)),
+            streams: [
+                Some(Ends::source(self.packed)),
+                None,
+                Some(Ends::sink(error)),
+            ]
+            .into(),
+            terminal: None,
+        };
+        let channel = |error| Failure::fault(format!("the channel: {error}"));
+        vm.desk.order(order).map_err(channel)?;
+        let interrupted = Interrupted::listen()?;
+        let told = booted::wait_unless(vm, PATIENCE, &|| interrupted.is(), |told| {
+            matches!(
+                told,
+                Told::Ended { job: JOB, .. } | Told::ExecFailed { job: JOB, .. }
+            )
+        })?;
+        let workspace = self.workspace.display();
+        if !matches!(told, Told::Ended { code: 0, .. }) {
+            return Err(Failure::fault(format!(
+                "the workspace does not get on the machine's disk: {}\n  remedy: where there is no \
+                 room, give it a larger one: --disk=SIZE",
+                rest(heard)
+            )));
+        }
+        match wait(&mut *packing)? {
+            0 => Ok(()),
+            _ => Err(Failure::fault(format!(
+                "the workspace {workspace} cannot be read: {}",
+                rest(self.said)
+            ))),
+        }
+    }
+}

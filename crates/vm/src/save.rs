@@ -1,0 +1,131 @@
+//! A running session becomes files: its guest falls silent between two frames, its machine stands still
+//! while memory, devices and disk are written, and goes on, or ends.
+
+use crate::disk;
+use crate::kept::Kept;
+use crate::orders::{MOST, Order, Told};
+use crate::running::Vm;
+use crate::saved::Saved;
+use bailiwick_event::Failure;
+use bailiwick_sandbox::{OWN, Save};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde_json::json;
+use signal_hook::consts::signal::{SIGKILL, SIGTSTP};
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How long a guest may take to fall silent.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What it may say until then: more than an honest one has under way, in parts of what is told.
+const UNHEARD: usize = 16 * MOST;
+
+/// What a session needs that can be saved.
+#[derive(Debug)]
+pub(crate) struct Savable {
+    pub(crate) saved: Saved,
+    /// Its folder, and the disk in it, which nobody else uses meanwhile.
+    pub(crate) kept: Kept,
+}
+
+impl Vm {
+    /// Saves the session; it goes on, unless it is to end.
+    pub(crate) fn save_to(&mut self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+        let Some(savable) = &self.savable else {
+            return Err(Failure::usage(
+                "a session that shares folders with this machine cannot be saved or forked: a copy would \
+                 write to the same files\nhelp: start it with `bailiwick run --backend vm --disk`, so that \
+                 its workspace is a disk of its own",
+            ));
+        };
+        let saved = savable.saved.to_bytes();
+        let disk = savable.kept.disk();
+        if self.code.is_some() || self.killed {
+            return Err(Failure::fault("the session has just ended"));
+        }
+        let order = |vm: &Self, order| {
+            let given = vm.desk.order(order);
+            given.map_err(|error| Failure::fault(format!("the channel: {error}")))
+        };
+        // What goes on later may have to do with the disk alone.
+        order(self, Order::Hold { sync: to.end })?;
+        let written = self.wait_until_held().and_then(|()| {
+            self.control.open()?;
+            self.control.run("stop", json!({}))?;
+            self.write(to, disk)
+        });
+        // What was heard meanwhile is told now.
+        self.desk.ring();
+        if written.is_ok() && to.end {
+            // As a shell says of what was stopped.
+            self.code = u8::try_from(128 + SIGTSTP).ok();
+            self.killed = true;
+            let _ = self.monitor.signal(OWN, SIGKILL);
+            return Ok(saved);
+        }
+        // Where it was not stopped yet, this changes nothing.
+        let gone_on = self.control.go_on();
+        order(self, Order::GoOn)?;
+        written?;
+        gone_on?;
+        Ok(saved)
+    }
+
+    fn write(&mut self, to: &Save<'_>, disk: PathBuf) -> Result<(), Failure> {
+        self.control.save(to.state).map_err(|why| {
+            Failure::fault(format!(
+                "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
+                 its memory beside its record"
+            ))
+        })?;
+        let fault = |error| Failure::fault(format!("{}: {error}", disk.display()));
+        let file = File::open(&disk).map_err(fault)?;
+        match to.disk {
+            Some(copy) => {
+                let copy = File::from(copy.try_clone_to_owned().map_err(fault)?);
+                disk::copy(&file, &copy).map_err(fault)
+            }
+            // What is to go on later outlives this machine's own end.
+            None => {
+                let state = to.state.try_clone_to_owned().map_err(fault)?;
+                file.sync_all().map_err(fault)?;
+                File::from(state).sync_all().map_err(fault)
+            }
+        }
+    }
+
+    /// Waits for the guest's word; what it says before is kept.
+    fn wait_until_held(&mut self) -> Result<(), Failure> {
+        let began = Instant::now();
+        let mut weight = 0;
+        loop {
+            self.desk.hear();
+            while let Some(told) = self.desk.told() {
+                match told {
+                    Told::Held => return Ok(()),
+                    other => {
+                        weight += other.weight();
+                        self.unheard.push_back(other);
+                    }
+                }
+                if weight > UNHEARD {
+                    return Err(Failure::fault("the machine does not fall silent"));
+                }
+            }
+            if self.has_monitor_news(Duration::ZERO) {
+                return Err(Failure::fault("the machine has ended"));
+            }
+            let left = PATIENCE.saturating_sub(began.elapsed());
+            if left.is_zero() {
+                return Err(Failure::fault("the machine does not answer"));
+            }
+            let timeout = Timespec::try_from(left).ok();
+            let mut fds = [PollFd::new(&self.both, PollFlags::IN)];
+            match poll(&mut fds, timeout.as_ref()) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(Failure::fault(format!("poll: {error}"))),
+            }
+        }
+    }
+}
