@@ -3,8 +3,8 @@
 
 use super::Scratch;
 use std::ffi::OsString;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 /// How the sandboxes of a test are isolated.
@@ -84,9 +84,15 @@ impl Backend {
                 let path = scratch.root().join("bailiwick-on-vm");
                 // Once: it may be running.
                 if !path.exists() {
-                    scratch.write("bailiwick-on-vm", script);
-                    let mode = std::fs::Permissions::from_mode(0o755);
-                    std::fs::set_permissions(&path, mode).unwrap();
+                    let source = scratch.write("on-vm.sh", script);
+                    // Another's process: what this one has open for writing a child that another test
+                    // starts has as well, for a moment in which it cannot be executed.
+                    let made = Command::new("install")
+                        .args(["-m", "755"])
+                        .arg(source)
+                        .arg(&path)
+                        .status();
+                    assert!(made.unwrap().success());
                 }
                 path.into()
             }
