@@ -447,6 +447,7 @@ impl Live {
                 }
             }
             Ok(Some((Order::End, _))) => self.end(128 + 9),
+            Ok(Some((Order::EndAfter(wall), _))) => self.deadline = Some(Instant::now() + wall),
             Ok(Some(_)) => {}
             // The supervisor is gone: so is the sandbox.
             _ => {

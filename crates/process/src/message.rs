@@ -9,6 +9,7 @@ pub(crate) use bailiwick_sandbox::packet::{
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// From pid 1 to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,6 +139,8 @@ pub(crate) enum Order {
         /// For IPv6; else for IPv4.
         v6: bool,
     },
+    /// End everything when this much time has passed from now on.
+    EndAfter(Duration),
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
 /// A sandbox that is set up or runs; dropping it ends it.
 pub(crate) struct ProcessSandbox {
@@ -192,6 +193,10 @@ impl Running for ProcessSandbox {
 
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {
         tell(&self.control, &Order::Signal { job, signal })
+    }
+
+    fn end_after(&mut self, wall: Duration) -> io::Result<()> {
+        tell(&self.control, &Order::EndAfter(wall))
     }
 
     fn kill(&mut self) {

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The number of a sandbox's own command: the one whose end is the sandbox's.
 pub const OWN: u32 = 0;
@@ -283,6 +284,13 @@ pub trait Running {
              with `bailiwick run --backend vm --disk`",
         ))
     }
+
+    /// Has everything in the sandbox end when this much time has passed from now on, also where this
+    /// process is stopped by then: for a [`Monitor`], whose time is that of what it shows files to.
+    ///
+    /// # Errors
+    /// The sandbox is gone.
+    fn end_after(&mut self, wall: Duration) -> io::Result<()>;
 
     /// Ends everything in the sandbox at once.
     fn kill(&mut self);

@@ -25,6 +25,7 @@ use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, Terminal
 use rustix::fs::Mode;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Machines with a kernel of their own.
 #[derive(Debug, Default)]
@@ -144,6 +145,7 @@ impl Prepared for Waiting {
             own,
             session: Session {
                 setting,
+                wall: limits.wall.as_ref().map(|limit| limit.value),
                 between: between.map_err(fault("the terminal"))?,
                 terminal: self.terminal,
                 command,
@@ -279,6 +281,8 @@ impl Begun for Pending {
 /// What the guest is to do.
 struct Session {
     setting: Setting,
+    /// How long it may take.
+    wall: Option<Duration>,
     between: Option<Between>,
     terminal: Option<TerminalShape>,
     command: Option<Exec>,
@@ -316,6 +320,11 @@ impl Session {
                 false => self.terminal.as_ref().map(|shape| shape.streams),
             };
             vm.savable = Some(own.deliver(&mut vm, start, of_terminal)?);
+        }
+        if let Some(wall) = self.wall {
+            vm.monitor
+                .end_after(wall)
+                .map_err(fault("the limit of time"))?;
         }
         let mut master = None;
         let mut at_terminal = None;

@@ -75,13 +75,12 @@ pub(crate) fn own(image: &Image, initrd: &Path, accelerator: Accelerator) -> Vec
 }
 
 /// The policy that the monitor is held to: the files that the guest is shown. What the policy limits is
-/// limited in the guest.
+/// limited in the guest, and its time begins when the guest is complete.
 pub(crate) fn policy(policy: &Effective) -> Effective {
     let mut held = policy.clone();
     held.retain_paths(|path| !SYSTEM.iter().any(|system| path == Path::new(system)));
     let limits = &policy.limits;
     held.limits = Limits {
-        wall: limits.wall.clone(),
         cpu: limits.cpu.clone(),
         disk: limits.disk.clone(),
         ..Limits::default()

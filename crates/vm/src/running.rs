@@ -368,6 +368,10 @@ impl Running for Vm {
         self.save_to(to)
     }
 
+    fn end_after(&mut self, wall: Duration) -> io::Result<()> {
+        self.monitor.end_after(wall)
+    }
+
     fn kill(&mut self) {
         self.killed = true;
         self.monitor.kill();
