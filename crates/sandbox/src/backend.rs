@@ -273,13 +273,6 @@ pub trait Running {
     /// The sandbox is gone.
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()>;
 
-    /// Has everything in the sandbox end when this much time has passed from now on, also where this
-    /// process is stopped by then: for a [`Monitor`], whose time is that of what it shows files to.
-    ///
-    /// # Errors
-    /// The sandbox is gone.
-    fn end_after(&mut self, wall: Duration) -> io::Result<()>;
-
     /// Writes all that the sandbox is to files, from which another process can let it go on; returns what
     /// has to be known of it besides. It stands still meanwhile.
     ///
@@ -291,6 +284,13 @@ pub trait Running {
              with `bailiwick run --backend vm --disk`",
         ))
     }
+
+    /// Has everything in the sandbox end when this much time has passed from now on, also where this
+    /// process is stopped by then: for a [`Monitor`], whose time is that of what it shows files to.
+    ///
+    /// # Errors
+    /// The sandbox is gone.
+    fn end_after(&mut self, wall: Duration) -> io::Result<()>;
 
     /// Ends everything in the sandbox at once.
     fn kill(&mut self);

@@ -314,17 +314,17 @@ impl Session {
             .map_err(fault("the channel"))?;
         vm.hold = Some(hold);
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
-        if let Some(wall) = self.wall {
-            vm.monitor
-                .end_after(wall)
-                .map_err(fault("the limit of time"))?;
-        }
         if let Some(own) = own {
             let of_terminal = match again {
                 true => own.saved_terminal,
                 false => self.terminal.as_ref().map(|shape| shape.streams),
             };
             vm.savable = Some(own.deliver(&mut vm, start, of_terminal)?);
+        }
+        if let Some(wall) = self.wall {
+            vm.monitor
+                .end_after(wall)
+                .map_err(fault("the limit of time"))?;
         }
         let mut master = None;
         let mut at_terminal = None;

@@ -364,12 +364,12 @@ impl Running for Vm {
             .order(Order::Send(ToGuest::Signal { job, signal }))
     }
 
-    fn end_after(&mut self, wall: Duration) -> io::Result<()> {
-        self.monitor.end_after(wall)
-    }
-
     fn save(&mut self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
         self.save_to(to)
+    }
+
+    fn end_after(&mut self, wall: Duration) -> io::Result<()> {
+        self.monitor.end_after(wall)
     }
 
     fn kill(&mut self) {

@@ -160,7 +160,7 @@ impl<'a> Ground<'a> {
     }
 
     /// The same, of machines with so many bytes of memory.
-    fn sized(
+    pub(crate) fn sized(
         &self,
         way: Way,
         memory: Option<u64>,
