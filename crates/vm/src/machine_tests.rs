@@ -40,6 +40,14 @@ fn addresses_are_random_where_the_processor_runs_the_guest() {
 }
 
 #[test]
+fn a_translated_machine_with_one_processor_has_its_memory_barriers() {
+    let smp = |accelerator, cpus| processors(accelerator, cpus);
+    assert_eq!(smp(Accelerator::Tcg, 1), "1,maxcpus=2");
+    assert_eq!(smp(Accelerator::Tcg, 2), "2");
+    assert_eq!(smp(Accelerator::Kvm, 1), "1");
+}
+
+#[test]
 fn only_a_copy_waits_for_its_state_and_only_a_template_is_written() {
     let has = |ram, word: &str| {
         words(Accelerator::Tcg, ram)
