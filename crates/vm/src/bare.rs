@@ -97,8 +97,10 @@ impl Bare {
     #[must_use]
     pub fn shared(&self) -> Self {
         let share = |word: &OsString| {
-            let word = word.to_string_lossy().replace("share=off", "share=on");
-            OsString::from(word)
+            // Another process maps it, for which it has to be a file's.
+            let word = word.to_string_lossy();
+            let word = word.replace("memory-backend-ram,", "memory-backend-memfd,");
+            OsString::from(word.replace("share=off", "share=on"))
         };
         Self {
             board: self.board.iter().map(share).collect(),
