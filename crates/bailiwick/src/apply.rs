@@ -1,7 +1,7 @@
 //! `bailiwick apply`: what a session has changed on its disk, brought into the workspace.
 
 use crate::Done;
-use crate::cp::{GUEST, null, pipe, run_in};
+use crate::cp::{null, pipe, run_in};
 use crate::keep::machine_of;
 use crate::output;
 use crate::selection::find;
@@ -13,7 +13,7 @@ use bailiwick_sandbox::private_folder;
 use bailiwick_transfer::{
     Change, Changes, Entry, Kind, Listing, Outcome, Part, Reader, Room, What, Writer, compare,
 };
-use bailiwick_vm::{Applier, BASE, DiskMachine};
+use bailiwick_vm::{Applier, BASE, DiskMachine, GUEST};
 use clap::Args;
 use rustix::fd::OwnedFd;
 use std::collections::BTreeMap;

@@ -5,6 +5,7 @@ use crate::keep::live;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::Connection;
 use bailiwick_transfer::{Only, Reader, Unpacker, What, pack};
+use bailiwick_vm::GUEST;
 use clap::Args;
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -22,8 +23,6 @@ pub(crate) struct CpArguments {
     pub(crate) to: String,
 }
 
-/// The binary of machines, which packs and unpacks there.
-pub(crate) const GUEST: &str = "/run/bailiwick/guest";
 /// Bytes that are read and written at once.
 const BUFFER: usize = 256 * 1024;
 

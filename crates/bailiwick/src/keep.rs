@@ -181,8 +181,7 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Done {
     let without_terminal = !saved.has_terminal();
     let backend = VmBackend::with_disk(saved.shape(), Keep::Saved(folder, saved));
     let policy = session.policy()?;
-    let mut request = Request::from_environment(Vec::new(), policy.workspace);
-    request.allow_wide_workspace = true;
+    let request = Request::from_environment(Vec::new(), policy.workspace);
     let finished = bailiwick_sandbox::run(
         &backend,
         RunRequest {
@@ -191,7 +190,8 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Done {
             environment: Vec::new(),
             monitor: arguments.monitor,
             json: arguments.json,
-            best_effort: true,
+            // What the session began with was complete, or was said; nothing less is put up with here.
+            best_effort: false,
             warm: false,
             early: without_terminal.then(|| Early::without_terminal(&backend)),
             argv: session.argv.clone(),
@@ -232,11 +232,16 @@ pub(crate) fn stop(arguments: &StopArguments) -> Done {
 
 /// Removes sessions.
 pub(crate) fn rm(arguments: &RmArguments) -> Done {
+    remove(&arguments.sessions, arguments.force)
+}
+
+/// The same; those that run are ended first where `force` says so.
+pub(crate) fn remove(queries: &[String], force: bool) -> Done {
     let all = sessions()?;
-    for query in &arguments.sessions {
+    for query in queries {
         // A name that is used again and again must not lead to one record after the other.
         let info = all.find_only(query)?;
-        if info.state == SessionState::Live && arguments.force {
+        if info.state == SessionState::Live && force {
             bailiwick_sandbox::stop(&info.id.to_string(), Duration::ZERO)?;
         }
         all.remove(&info.id)?;

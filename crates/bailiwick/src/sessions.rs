@@ -2,6 +2,7 @@
 
 use crate::Done;
 use crate::cli::{SessionsArguments, SessionsCommand};
+use crate::keep::remove;
 use crate::output;
 use crate::selection::{find, sessions as all, time};
 use bailiwick_event::Failure;
@@ -56,15 +57,7 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
             }
             output::print(&text)?;
         }
-        SessionsCommand::Rm { sessions } => {
-            let all = all()?;
-            for query in sessions {
-                // A name that is used again and again must not lead to one record after the other.
-                let info = all.find_only(query)?;
-                all.remove(&info.id)?;
-                output::print(&format!("removed {}\n", info.id))?;
-            }
-        }
+        SessionsCommand::Rm { sessions } => return remove(sessions, false),
     }
     Ok(0)
 }

@@ -16,10 +16,11 @@ mod model;
 mod origin;
 mod suggest;
 mod text;
+mod travel;
 
 pub use boundary::Boundary;
 pub use decision::{Decision, MatchedField, RuleRef, Verdict};
-pub use event::{Act, Event, LimitKind, Scheme, Transport, Via};
+pub use event::{Act, Event, LimitKind};
 pub use failure::{Failure, Refused};
 pub use host::{AddressClass, Host, HostError};
 pub use host_pattern::{HostPattern, PatternHost, Ports, first_of_network};
@@ -29,3 +30,4 @@ pub use model::{ModelAnswer, ModelCall, ModelTotals, ToolUse};
 pub use origin::Origin;
 pub use suggest::closest;
 pub use text::{Text, harmless};
+pub use travel::{Scheme, Transport, Via};

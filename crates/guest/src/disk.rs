@@ -1,9 +1,10 @@
 //! The machine's own disk, which a session has instead of the host's folder: one folder of its file
 //! system is the workspace.
 
+use crate::root::folder;
 use crate::settle::path_of;
 use bailiwick_channel::schema::Shown;
-use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mkdir, mknodat, open, unlink};
+use rustix::fs::{CWD, FileType, Mode, OFlags, makedev, mknodat, open, unlink};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind, unmount};
 use std::ffi::CStr;
@@ -38,7 +39,7 @@ pub(crate) fn show(shown: &Shown) -> io::Result<()> {
         makedev(major, minor),
     )?;
     let mounted = forget_contents().and_then(|()| {
-        folder(PLACE)?;
+        folder(PLACE, 0o755)?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOATIME;
         // What the file system has not initialised it does when it needs it, and not in the background.
         let options = Some(c"noinit_itable,discard");
@@ -46,20 +47,13 @@ pub(crate) fn show(shown: &Shown) -> io::Result<()> {
     });
     unlink(DEVICE)?;
     mounted?;
-    folder(FOLDER)?;
+    folder(FOLDER, 0o755)?;
     let path = path_of(&shown.path);
     fs::create_dir_all(path)?;
     mount_bind(FOLDER, path)?;
     // What nothing leads to is not reached by its path either.
     unmount(PLACE, UnmountFlags::DETACH)?;
     Ok(rustix::fs::rmdir(PLACE)?)
-}
-
-fn folder(path: &CStr) -> io::Result<()> {
-    match mkdir(path, Mode::from_raw_mode(0o755)) {
-        Err(Errno::EXIST) | Ok(()) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// What the kernel has read of the disk when it found it may be another's: a template's was empty.

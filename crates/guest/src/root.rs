@@ -25,7 +25,8 @@ const BARE: MountFlags = PLAIN.union(MountFlags::NOEXEC);
 /// Where the image's own device is found.
 pub(crate) const IMAGE: &CStr = c"/dev/vda";
 
-fn folder(path: &CStr, mode: u32) -> Result<(), Errno> {
+/// Makes a folder, unless it is there.
+pub(crate) fn folder(path: &CStr, mode: u32) -> Result<(), Errno> {
     match mkdir(path, Mode::from_raw_mode(mode)) {
         Err(Errno::EXIST) => Ok(()),
         other => other,

@@ -6,6 +6,7 @@
 
 use crate::clock;
 use crate::disk;
+use crate::root::folder;
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -124,10 +125,7 @@ fn show(setting: &Setting) -> io::Result<()> {
         return setting.shown.iter().try_for_each(disk::show);
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    rustix::fs::mkdir(SHARE, Mode::RWXU).or_else(|error| match error {
-        rustix::io::Errno::EXIST => Ok(()),
-        other => Err(other),
-    })?;
+    folder(SHARE, 0o700)?;
     match setting.share {
         Share::None | Share::Disk => return Ok(()),
         Share::NineP => {

@@ -303,6 +303,12 @@ pub struct Save<'a> {
     pub state: BorrowedFd<'a>,
     /// A copy of its disk; none where the sandbox ends, and leaves the disk.
     pub disk: Option<BorrowedFd<'a>>,
-    /// Whether it ends.
-    pub end: bool,
+}
+
+impl Save<'_> {
+    /// Whether the sandbox ends.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        self.disk.is_none()
+    }
 }

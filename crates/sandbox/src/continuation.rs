@@ -141,10 +141,9 @@ pub(crate) fn serve(
     let to = Save {
         state: state.as_fd(),
         disk: disk.as_ref().map(OwnedFd::as_fd),
-        end: disk.is_none(),
     };
     let sandbox = running.save(&to).map_err(told)?;
-    guard.note(Act::Saved { ended: to.end }, happened());
+    guard.note(Act::Saved { ended: to.ends() }, happened());
     let continuation = Continuation {
         argv: own.argv.clone(),
         cwd: own.cwd.clone(),

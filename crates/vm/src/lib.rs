@@ -51,5 +51,6 @@ pub use disk_machine::DiskMachine;
 pub use initrd::guest_binary;
 pub use kept::{BASE, DISK, MACHINE, SESSION, STATE};
 pub use making::{make_template, probe};
+pub use packer::GUEST;
 pub use saved::Saved;
 pub use shape::MachineShape;

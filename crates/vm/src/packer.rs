@@ -33,8 +33,8 @@ use std::time::Duration;
 
 /// The binary, inside of the sandbox.
 const BINARY: &str = "/vm/guest";
-/// The same in a machine.
-const IN_GUEST: &str = "/run/bailiwick/guest";
+/// Where a machine has it.
+pub const GUEST: &str = "/run/bailiwick/guest";
 /// The number of the command that unpacks; that of no client's.
 const JOB: u32 = u32::MAX;
 /// How long a workspace may take: some gigabytes on a machine that is translated and busy.
@@ -208,11 +208,7 @@ impl Packer {
         let mut packing = self.boxed.ready()?;
         let (heard, error) = pipe()?;
         let command = Invocation {
-            argv: &[
-                IN_GUEST.into(),
-                "unpack".into(),
-                self.workspace.clone().into(),
-            ],
+            argv: &[GUEST.into(), "unpack".into(), self.workspace.clone().into()],
             cwd: Path::new("/"),
             environment: &[],
         };

@@ -49,7 +49,7 @@ impl Vm {
             given.map_err(|error| Failure::fault(format!("the channel: {error}")))
         };
         // What goes on later may have to do with the disk alone.
-        order(self, Order::Hold { sync: to.end })?;
+        order(self, Order::Hold { sync: to.ends() })?;
         let written = self.wait_until_held().and_then(|()| {
             self.control.open()?;
             self.control.run("stop", json!({}))?;
@@ -57,7 +57,7 @@ impl Vm {
         });
         // What was heard meanwhile is told now.
         self.desk.ring();
-        if written.is_ok() && to.end {
+        if written.is_ok() && to.ends() {
             // As a shell says of what was stopped.
             self.code = u8::try_from(128 + SIGTSTP).ok();
             self.killed = true;

@@ -22,9 +22,8 @@ mod support;
 mod table;
 
 use cell::Cell;
-use libtest_mimic::{Arguments, Failed, Trial};
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use libtest_mimic::Arguments;
+use support::trial;
 
 fn main() {
     let mut trials = vec![trial("documentation".to_owned(), document::is_current)];
@@ -47,17 +46,4 @@ fn main() {
     let conclusion = libtest_mimic::run(&Arguments::from_args(), trials);
     installed::clean_up();
     conclusion.exit();
-}
-
-fn trial(name: String, test: impl FnOnce() + Send + 'static) -> Trial {
-    Trial::test(name, || {
-        catch_unwind(AssertUnwindSafe(test)).map_err(|panic| Failed::from(said(&*panic)))
-    })
-}
-
-/// What a test that failed said.
-fn said(panic: &(dyn Any + Send)) -> String {
-    let owned = panic.downcast_ref::<String>().cloned();
-    let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
-    owned.or_else(literal).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ pub(crate) fn the_same_inspected_and_opaque(row: &Row, run: &Run) {
     let sites = sites(row);
     let in_mode = |mode| {
         let seen = catch_unwind(AssertUnwindSafe(|| seen(row, run, mode, &sites)));
-        seen.unwrap_or_else(|panic| panic!("{mode:?}: {}", crate::said(&*panic)))
+        seen.unwrap_or_else(|panic| panic!("{mode:?}: {}", crate::support::said(&*panic)))
     };
     let (opaque, inspected) = (in_mode(Mode::Opaque), in_mode(Mode::Inspected));
     let show = |requests: &[Request]| requests.iter().map(ToString::to_string).collect::<String>();

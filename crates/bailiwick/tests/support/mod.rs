@@ -43,7 +43,7 @@ pub(crate) use scratch::Scratch;
 pub(crate) use server::Server;
 pub(crate) use stopping::{Stopped, children, kill_children, places, places_in};
 pub(crate) use traces::Traces;
-pub(crate) use trial::trial;
+pub(crate) use trial::{said, trial};
 
 /// The binary under test: the one that was built with the tests, or a copy of it that another
 /// user can reach.

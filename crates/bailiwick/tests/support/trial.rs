@@ -12,7 +12,7 @@ pub(crate) fn trial(name: impl Into<String>, test: impl FnOnce() + Send + 'stati
 }
 
 /// What a test that failed said.
-fn said(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn said(panic: &(dyn Any + Send)) -> String {
     let owned = panic.downcast_ref::<String>().cloned();
     let literal = || panic.downcast_ref::<&str>().map(ToString::to_string);
     owned.or_else(literal).unwrap_or_default()
