@@ -9,7 +9,7 @@ use crate::jobs::{Jobs, end_all};
 use crate::load::{self, Load};
 use crate::network::Network;
 use crate::reached::{Log, Processes};
-use crate::settle::{rehearse, settle, shared};
+use crate::settle::{settle, shared};
 use crate::stages::Stages;
 use bailiwick_channel::frame::Kind;
 use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
@@ -162,7 +162,7 @@ impl Handler for Agent {
             ToGuest::Quiesce => {
                 end_all();
                 // What cannot be done now is done when there is a setting, or fails then.
-                let _ = rehearse();
+                let _ = self.jobs.prepare();
                 rustix::fs::sync();
                 line.send(&ToHost::Quiet);
             }

@@ -2,64 +2,80 @@
 //! has its limits from its first instruction on. They cannot raise them: the capability is taken away.
 
 use bailiwick_channel::schema::Bounds;
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::CStr;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write as _};
 
 const GROUPS: &CStr = c"/sys/fs/cgroup";
 const GROUP: &str = "/sys/fs/cgroup/commands";
+
+/// The control group of all commands. Programs in here see no more of it than its name.
+#[derive(Debug)]
+struct Group {
+    /// How many processes it may have.
+    most: File,
+    /// Where a process enters it.
+    entrance: File,
+    /// What it tells of.
+    events: File,
+}
+
+impl Group {
+    fn new() -> io::Result<Self> {
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount(c"cgroup", GROUPS, c"cgroup2", flags, None::<&CStr>)?;
+        fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+pids")?;
+        fs::create_dir(GROUP)?;
+        let written = |name| File::options().write(true).open(format!("{GROUP}/{name}"));
+        let group = Self {
+            most: written("pids.max")?,
+            entrance: written("cgroup.procs")?,
+            events: File::open(format!("{GROUP}/pids.events"))?,
+        };
+        // Root in here could write to what it sees, and cannot mount it again.
+        unmount(GROUPS, UnmountFlags::DETACH)?;
+        Ok(group)
+    }
+}
 
 /// The bounds of all commands.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     bounds: Bounds,
-    /// Where a process enters the group.
-    group: Option<OwnedFd>,
-    /// What the group tells of.
-    events: Option<File>,
+    group: Option<Group>,
 }
 
 impl Held {
-    /// Puts bounds into force.
-    pub(crate) fn new(bounds: Bounds) -> io::Result<Self> {
-        let Some(processes) = bounds.processes else {
-            return Ok(Self {
-                bounds,
-                group: None,
-                events: None,
-            });
-        };
-        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount(c"cgroup", GROUPS, c"cgroup2", flags, None::<&CStr>)?;
-        fs::write("/sys/fs/cgroup/cgroup.subtree_control", "+pids")?;
-        fs::create_dir(GROUP)?;
-        fs::write(format!("{GROUP}/pids.max"), processes.to_string())?;
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-        let group = rustix::fs::open(format!("{GROUP}/cgroup.procs"), flags, Mode::empty())?;
-        let events = File::open(format!("{GROUP}/pids.events"))?;
-        // Root in here could write to what it sees, and cannot mount it again.
-        unmount(GROUPS, UnmountFlags::DETACH)?;
-        Ok(Self {
-            bounds,
-            group: Some(group),
-            events: Some(events),
-        })
+    /// Does what can be done before the bounds are known.
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
+        if self.group.is_none() {
+            self.group = Some(Group::new()?);
+        }
+        Ok(())
     }
 
-    /// What the group of all commands tells of; once.
-    pub(crate) fn events(&mut self) -> Option<File> {
-        self.events.take()
+    /// Puts bounds into force; returns what tells of their being reached, where they are.
+    pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<Option<File>> {
+        let processes = bounds.processes;
+        self.bounds = bounds;
+        let Some(processes) = processes else {
+            self.group = None;
+            return Ok(None);
+        };
+        self.prepare()?;
+        let group = self.group.as_ref();
+        let group = group.ok_or(io::ErrorKind::NotFound)?;
+        (&group.most).write_all(processes.to_string().as_bytes())?;
+        group.events.try_clone().map(Some)
     }
 
     /// Holds this process to them, and all that it starts. Nothing here allocates.
     pub(crate) fn enter(&self) -> Result<(), Errno> {
         if let Some(group) = &self.group {
-            rustix::io::write(group, b"0")?;
+            rustix::io::write(&group.entrance, b"0")?;
         }
         let both = |limit| Rlimit {
             current: Some(limit),

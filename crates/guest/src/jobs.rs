@@ -136,8 +136,12 @@ impl Jobs {
 
     /// Holds the commands to come to bounds; returns what tells that there are too many processes.
     pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<Option<Processes>> {
-        self.held = Held::new(bounds)?;
-        self.held.events().map(Processes::watch).transpose()
+        self.held.hold(bounds)?.map(Processes::watch).transpose()
+    }
+
+    /// Does what can be done before there is a session.
+    pub(crate) fn prepare(&mut self) -> io::Result<()> {
+        self.held.prepare()
     }
 
     /// Tells of processes that were ended for want of memory.

@@ -33,6 +33,12 @@ pub(crate) fn folder(path: &CStr, mode: u32) -> Result<(), Errno> {
     }
 }
 
+/// Makes an empty file, unless it is there.
+fn empty(path: &CStr, mode: u32) -> Result<(), Errno> {
+    let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+    open(path, flags, Mode::from_raw_mode(mode)).map(drop)
+}
+
 /// The kernel's own file systems, before there is a root.
 pub(crate) fn begin() -> Result<(), Errno> {
     for path in [c"/proc", c"/sys", c"/dev", c"/image", c"/over", c"/new"] {
@@ -61,12 +67,30 @@ pub(crate) fn image() -> Result<(), Errno> {
     }
 }
 
+/// Files that every session writes. They lie above the image from the beginning: to have the overlay
+/// bring them up takes ten times as long, and two of them may be links of the image.
+const OWN: [&CStr; 4] = [
+    c"/over/upper/etc/hostname",
+    c"/over/upper/etc/hosts",
+    c"/over/upper/etc/resolv.conf",
+    c"/over/upper/etc/machine-id",
+];
+
 /// Puts what this session writes over it.
 pub(crate) fn overlay() -> Result<(), Errno> {
     let options = Some(c"mode=0755,size=75%");
     mount(c"over", c"/over", c"tmpfs", PLAIN, options)?;
-    folder(c"/over/upper", 0o755)?;
-    folder(c"/over/work", 0o755)?;
+    for (path, mode) in [
+        (c"/over/upper", 0o755),
+        (c"/over/work", 0o755),
+        (c"/over/upper/etc", 0o755),
+        (c"/over/upper/root", 0o700),
+    ] {
+        folder(path, mode)?;
+    }
+    for path in OWN {
+        empty(path, 0o644)?;
+    }
     let options = c"lowerdir=/image,upperdir=/over/upper,workdir=/over/work";
     mount(c"root", c"/new", c"overlay", PLAIN, Some(options))
 }
@@ -118,15 +142,15 @@ pub(crate) fn complete() -> Result<(), Errno> {
         folder(path, 0o755)?;
         mount(c"tmp", path, c"tmpfs", PLAIN, Some(options))?;
     }
-    for (path, mode) in [(c"/new/run/lock", 0o1777), (c"/new/run/bailiwick", 0o755)] {
+    for (path, mode) in [
+        (c"/new/run/lock", 0o1777),
+        (c"/new/run/bailiwick", 0o755),
+        (c"/new/run/bailiwick/share", 0o700),
+    ] {
         folder(path, mode)?;
     }
     let place = c"/new/run/bailiwick/guest";
-    drop(open(
-        place,
-        OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC,
-        Mode::from_raw_mode(0o755),
-    )?);
+    empty(place, 0o755)?;
     mount_bind(c"/init", place)?;
     let flags = MountFlags::BIND | MountFlags::RDONLY | PLAIN;
     rustix::mount::mount_remount(place, flags, c"")

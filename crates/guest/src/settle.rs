@@ -6,7 +6,6 @@
 
 use crate::clock;
 use crate::disk;
-use crate::root::folder;
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
@@ -84,7 +83,7 @@ fn link(from: &Path, to: &Path) -> io::Result<()> {
 /// Replaces a file, which may be a link of the image.
 fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     match path.symlink_metadata() {
-        // What lies above the image already is written in place: that is a tenth of replacing it.
+        // What lies above the image is written in place: that is a tenth of replacing it.
         Ok(metadata) if metadata.is_file() => {}
         Ok(_) => fs::remove_file(path)?,
         Err(_) => {
@@ -94,19 +93,6 @@ fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
         }
     }
     fs::write(path, contents)
-}
-
-/// Makes the files that every setting writes, so that they lie above the image before there is one.
-pub(crate) fn rehearse() -> io::Result<()> {
-    for path in [
-        "/etc/hostname",
-        "/etc/hosts",
-        "/etc/resolv.conf",
-        "/etc/machine-id",
-    ] {
-        write(Path::new(path), b"")?;
-    }
-    Ok(())
 }
 
 /// A descriptor by which what was written to the host's files is known to have arrived there.
@@ -125,7 +111,6 @@ fn show(setting: &Setting) -> io::Result<()> {
         return setting.shown.iter().try_for_each(disk::show);
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    folder(SHARE, 0o700)?;
     match setting.share {
         Share::None | Share::Disk => return Ok(()),
         Share::NineP => {
@@ -138,9 +123,7 @@ fn show(setting: &Setting) -> io::Result<()> {
         place(base, shown)?;
     }
     // What nothing leads to is not reached by its path either.
-    unmount(SHARE, UnmountFlags::DETACH)?;
-    rustix::fs::rmdir(SHARE)?;
-    Ok(())
+    Ok(unmount(SHARE, UnmountFlags::DETACH)?)
 }
 
 fn place(base: &Path, shown: &Shown) -> io::Result<()> {
