@@ -11,7 +11,7 @@ use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 
 /// Connections that are passed on at one time.
-const MOST: usize = 900;
+const MOST: usize = 640;
 
 /// The listeners, by the tokens of the loop.
 pub(crate) struct Network {

@@ -3,6 +3,7 @@
 //! the gate, and nothing else in here acts because of it.
 
 use crate::orders::{Counter, Order, Told, hear};
+use crate::pace::{CONNECTION, Pace};
 use crate::relay::Datagrams;
 use crate::setting::now;
 use crate::stdio::{Streams, make_plain};
@@ -20,9 +21,11 @@ use std::io;
 use std::mem::take;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 
-/// The token of orders; those of datagrams follow.
+/// Tokens: of orders, of the guest's pace, then those of datagrams.
 const ORDERS: u32 = 0;
+const PACE: u32 = 1;
 const DATAGRAMS: u32 = 1 << 16;
 
 /// What is kept of an execution's words: as much as an honest guest tells of.
@@ -49,6 +52,7 @@ struct Host {
     counter: Counter,
     inside: Arc<dyn Inside>,
     datagrams: Datagrams,
+    pace: Pace,
     /// What the guest is told first; none where it is to wait.
     setting: Option<Box<Setting>>,
     /// What it may still say once: that it waits, that it is complete, that something was not written,
@@ -74,10 +78,13 @@ impl Host {
         line: &Line,
     ) -> io::Result<Self> {
         line.watch(&*counter.wake, ORDERS)?;
+        let pace = Pace::new(Instant::now())?;
+        line.watch(&pace.timer(), PACE)?;
         Ok(Self {
             counter,
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
+            pace,
             awaited: [true, setting.is_some(), true, true],
             setting: setting.map(Box::new),
             holding: false,
@@ -272,6 +279,7 @@ impl Handler for Host {
     }
 
     fn message(&mut self, bytes: &[u8], line: &mut Line) -> Result<(), Fault> {
+        self.pace.spend(Instant::now(), bytes.len(), 0)?;
         let turn = || Err(Violation::Turn.into());
         let told = match Mux::decode(bytes, Kind::Message)? {
             ToHost::Waiting(stages) | ToHost::Ready(stages) if stages.len() > STAGES => {
@@ -350,6 +358,7 @@ impl Handler for Host {
     }
 
     fn opened(&mut self, _: u32, open: &[u8], _: &mut Line) -> Result<Opening, Fault> {
+        self.pace.spend(Instant::now(), open.len(), CONNECTION)?;
         let Open::Outward { to } = Mux::decode(open, Kind::Open)? else {
             return Ok(Opening::Refused);
         };
@@ -365,6 +374,8 @@ impl Handler for Host {
         if token == ORDERS {
             hear(&self.counter.wake);
             self.obey(line);
+        } else if token == PACE {
+            self.pace.heard(Instant::now())?;
         } else if let Some(answer) = self.datagrams.receive(token) {
             line.send(&answer);
         }
@@ -378,7 +389,7 @@ impl Handler for Host {
     }
 
     fn is_full(&self) -> bool {
-        self.counter.is_full()
+        self.counter.is_full() || self.pace.is_spent()
     }
 
     fn is_done(&self) -> bool {

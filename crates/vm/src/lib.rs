@@ -26,6 +26,7 @@ mod machine;
 mod making;
 mod orders;
 mod own_disk;
+mod pace;
 mod packer;
 mod relay;
 mod running;

@@ -198,7 +198,7 @@ fn try_one(mode: &str, seconds: u64) {
     let answer = answers.get(answers.len() / 2).copied().unwrap_or_default();
     println!(
         "{mode}: {:?}; before {before:?}, at most {most:?}, after {after:?}; a second session in \
-         {answer:?} (at most {:?}) against {idle:?}; {} KiB of record",
+         {answer:?} (at most {:?}) against {idle:?}; {} KiB of record; {code:?}: {said}",
         run.began.elapsed(),
         answers.last(),
         size(&sandbox),
@@ -213,11 +213,11 @@ fn try_one(mode: &str, seconds: u64) {
         most.monitor <= before.monitor + MOST,
         "{most:?} after {before:?}"
     );
-    if let Some(after) = after.filter(|_| ended.0) {
-        let senders = if mode == "streams" { 0 } else { SENDERS };
-        let most = before.descriptors + senders;
-        assert!(after.descriptors <= most, "{after:?} after {before:?}");
-    }
+    assert!(ended.0, "it never told that it was over");
+    let after = after.expect("a run that goes on while its guest rests");
+    let senders = if mode == "streams" { 0 } else { SENDERS };
+    let most = before.descriptors + senders;
+    assert!(after.descriptors <= most, "{after:?} after {before:?}");
     // In a few seconds too few answers come for a judgement.
     if seconds >= LONG {
         assert!(answer <= idle * 2, "{answer:?} against {idle:?}");
