@@ -12,5 +12,7 @@ extern crate alloc;
 extern crate std;
 
 mod bytes;
+pub mod capset;
 pub mod layout;
+pub mod message;
 pub mod ring;
