@@ -13,6 +13,8 @@ extern crate std;
 
 mod bytes;
 pub mod capset;
+pub mod frames;
 pub mod layout;
 pub mod message;
 pub mod ring;
+pub mod table;
