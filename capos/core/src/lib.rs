@@ -13,6 +13,7 @@ extern crate std;
 
 mod bytes;
 pub mod capset;
+pub mod elf;
 pub mod frames;
 pub mod layout;
 pub mod message;
