@@ -18,6 +18,7 @@ pub mod exception;
 pub mod frames;
 pub mod interfaces;
 pub mod layout;
+pub mod manifest;
 pub mod message;
 pub mod ring;
 pub mod table;

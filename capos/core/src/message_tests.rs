@@ -93,6 +93,21 @@ fn what_is_absent_is_empty() {
 }
 
 #[test]
+fn an_empty_struct_is_there() {
+    let mut builder = Builder::new(0, 1);
+    builder.child(builder.root(), 0, 0, 0);
+    let bytes = builder.finish();
+    let message = Message::parse(&bytes).unwrap();
+    assert!(message.root().unwrap().has(0));
+    assert!(
+        Message::parse(&Builder::new(0, 0).finish())
+            .unwrap()
+            .root()
+            .is_ok()
+    );
+}
+
+#[test]
 fn framing_is_checked() {
     let of = |bytes: &[u8]| Message::parse(bytes).err();
     assert_eq!(of(&[]), Some(Malformed::Framing));

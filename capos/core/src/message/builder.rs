@@ -50,8 +50,9 @@ impl Builder {
             root,
         };
         builder.grow(root.words());
+        // With an offset of 0 an empty struct's pointer would be null.
         let pointer = Pointer::Struct {
-            offset: 0,
+            offset: if root.words() == 0 { -1 } else { 0 },
             data,
             pointers,
         };
@@ -114,8 +115,10 @@ impl Builder {
             pointers,
         };
         self.grow(child.words());
+        let empty = child.words() == 0;
         self.point(at, index, child.at, |offset| Pointer::Struct {
-            offset,
+            // With an offset of 0 an empty struct's pointer would be null.
+            offset: if empty { -1 } else { offset },
             data,
             pointers,
         });
