@@ -22,3 +22,4 @@ pub mod manifest;
 pub mod message;
 pub mod ring;
 pub mod table;
+pub mod work;
