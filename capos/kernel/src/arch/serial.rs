@@ -1,0 +1,73 @@
+//! The serial port: the only device that the kernel talks through. Whole pieces of text are written under
+//! one lock, so that two processors' lines do not mix.
+
+use super::{in8, out8};
+use crate::sync::SpinLock;
+use core::fmt::{self, Write};
+
+const PORT: u16 = 0x3f8;
+/// The line status register's bits: there is room, all is sent.
+const ROOM: u8 = 0x20;
+const SENT: u8 = 0x40;
+
+static LINE: SpinLock<()> = SpinLock::new(());
+
+/// Sets it up: 8 bits, no parity, FIFO, no interrupts.
+pub(crate) fn init() {
+    for (register, value) in [(1, 0), (3, 3), (2, 7), (4, 3)] {
+        // SAFETY: registers of the 16550 at this port, which has no access to memory.
+        unsafe { out8(PORT + register, value) }
+    }
+}
+
+fn put(byte: u8) {
+    // SAFETY: see `init`.
+    unsafe {
+        while in8(PORT + 5) & ROOM == 0 {
+            core::hint::spin_loop();
+        }
+        out8(PORT, byte);
+    }
+}
+
+/// Waits until everything has been sent.
+pub(crate) fn drain() {
+    // SAFETY: see `init`.
+    while unsafe { in8(PORT + 5) } & SENT == 0 {
+        core::hint::spin_loop();
+    }
+}
+
+/// Writes bytes as they are.
+pub(crate) fn write(parts: &[&[u8]]) {
+    let _line = LINE.lock();
+    for part in parts {
+        part.iter().copied().for_each(put);
+    }
+}
+
+struct Port;
+
+impl Write for Port {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        text.bytes().for_each(put);
+        Ok(())
+    }
+}
+
+/// Writes a line of the kernel's.
+pub(crate) fn line(arguments: fmt::Arguments<'_>) {
+    let _line = LINE.lock();
+    let _ = writeln!(Port, "{arguments}");
+}
+
+/// Writes a line whoever else is writing: the kernel is about to end.
+pub(crate) fn last_line(arguments: fmt::Arguments<'_>) {
+    let _ = writeln!(Port, "\n{arguments}");
+}
+
+/// A line of the kernel's on the serial port.
+#[macro_export]
+macro_rules! say {
+    ($($text:tt)*) => { $crate::arch::serial::line(format_args!($($text)*)) };
+}

@@ -1,0 +1,92 @@
+//! What a program holds: an object, the interface by which it may use it, and how it may pass it on. There
+//! is no list of rights beside it: less authority is another interface or another facet.
+
+use crate::call::Call;
+use crate::objects::endpoint::Endpoint;
+use crate::process::Process;
+use alloc::sync::Arc;
+
+/// How a capability may be passed on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Passing {
+    /// Not at all.
+    Never,
+    /// Copied, and moved.
+    Copy,
+}
+
+/// Which side of an endpoint is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Facet {
+    /// The only one, or the side that serves.
+    Whole,
+    /// The side that calls.
+    Client,
+}
+
+/// An object of the kernel's.
+pub(crate) trait Object: Send + Sync {
+    /// The interface that it has.
+    fn interface(&self) -> u64;
+
+    /// What people call it.
+    fn label(&self) -> &'static str;
+
+    /// Answers a call, now or later.
+    fn call(&self, call: Call);
+
+    /// It as an endpoint, if it is one.
+    fn as_endpoint(&self) -> Option<&Endpoint> {
+        None
+    }
+
+    /// The key of a word that is parked on by it, if it allows that.
+    fn park_key(&self, _process: &Process, _address: u64) -> Option<crate::park::Key> {
+        None
+    }
+
+    /// Somebody holds it from now on.
+    fn held(&self, _facet: Facet) {}
+
+    /// Somebody holds it no longer.
+    fn released(&self, _facet: Facet, _by: &Arc<Process>) {}
+}
+
+/// A capability in a program's table.
+#[derive(Clone)]
+pub(crate) struct Hold {
+    pub(crate) object: Arc<dyn Object>,
+    pub(crate) badge: u64,
+    pub(crate) passing: Passing,
+    pub(crate) facet: Facet,
+}
+
+impl Hold {
+    /// One that is not passed on.
+    pub(crate) fn own(object: Arc<dyn Object>) -> Self {
+        Self {
+            object,
+            badge: 0,
+            passing: Passing::Never,
+            facet: Facet::Whole,
+        }
+    }
+
+    /// One that may be copied.
+    pub(crate) fn open(object: Arc<dyn Object>) -> Self {
+        Self {
+            passing: Passing::Copy,
+            ..Self::own(object)
+        }
+    }
+
+    /// The interface by which it is held.
+    pub(crate) fn interface(&self) -> u64 {
+        self.object.interface()
+    }
+
+    /// Whether calls are received by it.
+    pub(crate) fn serves(&self) -> bool {
+        self.facet == Facet::Whole
+    }
+}

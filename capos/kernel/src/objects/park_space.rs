@@ -1,0 +1,28 @@
+//! Words to park on: of the process's own addresses.
+
+use crate::call::{Call, Reply};
+use crate::hold::Object;
+use crate::park::Key;
+use crate::process::Process;
+use bailiwick_capos_core::interfaces;
+
+/// The words of the process that holds it.
+pub(crate) struct ParkSpace;
+
+impl Object for ParkSpace {
+    fn interface(&self) -> u64 {
+        interfaces::PARK_SPACE.id
+    }
+
+    fn label(&self) -> &'static str {
+        "park space"
+    }
+
+    fn call(&self, call: Call) {
+        call.answer(Reply::no_method());
+    }
+
+    fn park_key(&self, process: &Process, address: u64) -> Option<Key> {
+        Some((process.number.into(), address))
+    }
+}

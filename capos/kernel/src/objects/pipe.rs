@@ -1,0 +1,210 @@
+//! Pipes: bytes from whoever writes to whoever reads, as many as the buffer has at one time. Each end is an
+//! object of its own, so that who may only read cannot write.
+
+use super::with_params;
+use crate::call::{Call, Exception, Pending, Reply};
+use crate::hold::{Facet, Hold, Object};
+use crate::process::Process;
+use crate::sync::SpinLock;
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use bailiwick_capos_core::interfaces;
+use bailiwick_capos_core::message::{Builder, Message};
+
+/// The largest buffer, in bytes.
+pub(crate) const MOST: u32 = 64 * 1024;
+
+struct State {
+    bytes: VecDeque<u8>,
+    size: usize,
+    /// Whether each end, the reader's and the writer's, is closed.
+    is_closed: [bool; 2],
+    /// How often each is held.
+    held: [usize; 2],
+    /// Who waits to read, and how much.
+    readers: VecDeque<(Pending, usize)>,
+    /// Who waits to write, and what.
+    writers: VecDeque<(Pending, Vec<u8>)>,
+}
+
+/// One end.
+pub(crate) struct Pipe {
+    state: Arc<SpinLock<State>>,
+    writes: bool,
+}
+
+/// The two ends of a new pipe: to read, to write.
+pub(crate) fn pair(size: u32) -> [Hold; 2] {
+    let state = Arc::new(SpinLock::new(State {
+        bytes: VecDeque::new(),
+        size: size as usize,
+        is_closed: [false; 2],
+        held: [0; 2],
+        readers: VecDeque::new(),
+        writers: VecDeque::new(),
+    }));
+    [false, true].map(|writes| {
+        Hold::open(Arc::new(Pipe {
+            state: state.clone(),
+            writes,
+        }))
+    })
+}
+
+fn read_reply(data: &[u8], is_end: bool) -> Reply {
+    let mut builder = Builder::new(1, 1);
+    let root = builder.root();
+    builder.set_data(root, 0, data);
+    builder.set_bool(root, 0, is_end);
+    Reply::Done(builder.finish(), Vec::new())
+}
+
+fn written_reply(count: usize) -> Reply {
+    let mut builder = Builder::new(1, 0);
+    let root = builder.root();
+    builder.set_u32(root, 0, count as u32);
+    Reply::Done(builder.finish(), Vec::new())
+}
+
+impl State {
+    /// What can be answered now.
+    fn due(&mut self) -> Vec<(Pending, Reply)> {
+        let mut due = Vec::new();
+        loop {
+            let room = self.size - self.bytes.len();
+            let before = due.len();
+            if (room > 0 || self.is_closed[0])
+                && let Some((pending, bytes)) = self.writers.pop_front()
+            {
+                let taken = bytes.len().min(room);
+                let reply = match self.is_closed[0] {
+                    true => Reply::raised(Exception::Disconnected, "nobody reads the pipe"),
+                    false => {
+                        self.bytes.extend(bytes.iter().take(taken));
+                        written_reply(taken)
+                    }
+                };
+                due.push((pending, reply));
+            }
+            let ends = self.is_closed[1] && self.writers.is_empty();
+            if (!self.bytes.is_empty() || ends)
+                && let Some((pending, most)) = self.readers.pop_front()
+            {
+                let count = most.min(self.bytes.len());
+                let data: Vec<u8> = self.bytes.drain(..count).collect();
+                due.push((pending, read_reply(&data, ends && self.bytes.is_empty())));
+            }
+            if due.len() == before {
+                return due;
+            }
+        }
+    }
+
+    fn close(&mut self, end: usize) {
+        self.is_closed[end] = true;
+    }
+}
+
+impl Pipe {
+    fn settle(&self, change: impl FnOnce(&mut State)) {
+        let due = {
+            let mut state = self.state.lock();
+            change(&mut state);
+            state.due()
+        };
+        for (pending, reply) in due {
+            pending.complete(reply);
+        }
+    }
+}
+
+impl Object for Pipe {
+    fn interface(&self) -> u64 {
+        interfaces::PIPE.id
+    }
+
+    fn label(&self) -> &'static str {
+        if self.writes {
+            "pipe to write"
+        } else {
+            "pipe to read"
+        }
+    }
+
+    fn call(&self, call: Call) {
+        match (call.method, self.writes) {
+            (0, false) => {
+                let most = Message::parse(&call.params).and_then(|m| Ok(m.root()?.u32(0)));
+                // What is told beside the bytes has to fit as well.
+                let room = call.pending.room().saturating_sub(48);
+                match most {
+                    Ok(most) => self.settle(|state| {
+                        state
+                            .readers
+                            .push_back((call.pending, (most as usize).min(room)));
+                    }),
+                    Err(_) => call.answer(Reply::malformed()),
+                }
+            }
+            (1, true) => {
+                let data =
+                    Message::parse(&call.params).and_then(|m| Ok(m.root()?.data(0)?.to_vec()));
+                match data {
+                    Ok(data) if data.is_empty() => call.answer(written_reply(0)),
+                    Ok(data) => {
+                        self.settle(|state| state.writers.push_back((call.pending, data)));
+                    }
+                    Err(_) => call.answer(Reply::malformed()),
+                }
+            }
+            (2, writes) => {
+                self.settle(|state| state.close(usize::from(writes)));
+                call.answer(Reply::nothing());
+            }
+            (3, writes) => {
+                let is_closed = self.state.lock().is_closed[usize::from(!writes)];
+                with_params(call, |_, _| {
+                    let mut builder = Builder::new(1, 0);
+                    let root = builder.root();
+                    builder.set_bool(root, 0, is_closed);
+                    Ok(Reply::Done(builder.finish(), Vec::new()))
+                });
+            }
+            (0 | 1, _) => {
+                let why = "this end of the pipe does the other";
+                call.answer(Reply::raised(Exception::Unimplemented, why));
+            }
+            _ => call.answer(Reply::no_method()),
+        }
+    }
+
+    fn held(&self, _: Facet) {
+        self.state.lock().held[usize::from(self.writes)] += 1;
+    }
+
+    fn released(&self, _: Facet, by: &Arc<Process>) {
+        let end = usize::from(self.writes);
+        let gone = {
+            let mut state = self.state.lock();
+            let is_its = |pending: &Pending| Arc::ptr_eq(pending.process(), by);
+            let mut gone = Vec::new();
+            if by.is_ending() {
+                while let Some(at) = state.readers.iter().position(|(p, _)| is_its(p)) {
+                    gone.extend(state.readers.remove(at).map(|(pending, _)| pending));
+                }
+                while let Some(at) = state.writers.iter().position(|(p, _)| is_its(p)) {
+                    gone.extend(state.writers.remove(at).map(|(pending, _)| pending));
+                }
+            }
+            gone
+        };
+        drop(gone);
+        self.settle(|state| {
+            state.held[end] -= 1;
+            if state.held[end] == 0 {
+                state.close(end);
+            }
+        });
+    }
+}

@@ -1,0 +1,312 @@
+//! Processes: an address space, what it holds, a ring, and threads. A process has no authority but what is
+//! in its table.
+//!
+//! Decision: a process ends in one place. Whatever ends it (exit, its last thread's end, a fault, whoever
+//! holds its handle) only marks it; each of its threads is retired when a processor next comes by, and the
+//! last one takes the process apart: what it held is released before its memory is.
+
+use crate::arch::context::Context;
+use crate::call::{Pending, Reply};
+use crate::hold::Hold;
+use crate::memory::space::{Kind, Rights, Space};
+use crate::quota::Quota;
+use crate::ring::Ring;
+use crate::sync::SpinLock;
+use crate::thread::Thread;
+use crate::{cpu, park, schedule};
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
+use bailiwick_capos_core::capset;
+use bailiwick_capos_core::elf::Image;
+use bailiwick_capos_core::layout;
+use bailiwick_capos_core::table::{CapId, Table};
+use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};
+
+/// What a process that was ended from outside, or by a fault, leaves as its code.
+pub(crate) const TERMINATED: i64 = -1;
+pub(crate) const FAULTED: i64 = -2;
+
+/// How many there are.
+pub(crate) static COUNT: AtomicUsize = AtomicUsize::new(0);
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// How a process ended; outlives it.
+pub(crate) struct Exit {
+    pub(crate) code: SpinLock<Option<i64>>,
+    pub(crate) waiting: SpinLock<Option<Pending>>,
+}
+
+/// A process.
+pub(crate) struct Process {
+    pub(crate) number: u32,
+    pub(crate) name: String,
+    pub(crate) space: Space,
+    pub(crate) table: SpinLock<Table<Hold>>,
+    pub(crate) ring: Ring,
+    pub(crate) quota: Quota,
+    pub(crate) exit: Arc<Exit>,
+    threads: SpinLock<BTreeMap<u32, Weak<Thread>>>,
+    next_thread: AtomicU32,
+    /// Threads that were not retired.
+    alive: AtomicUsize,
+    is_ending: AtomicBool,
+    code: AtomicI64,
+    /// Calls of others that it has received and not answered, by their numbers.
+    pub(crate) received: SpinLock<BTreeMap<u32, crate::objects::endpoint::Received>>,
+    pub(crate) next_call: AtomicU32,
+    _alive: Alive,
+}
+
+/// Why a process cannot be made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unmade {
+    /// There is no memory, or a quota is full.
+    Memory,
+    /// The program's file is not one.
+    Image,
+    /// A capability's name is too long, or there are too many.
+    Capabilities,
+}
+
+impl Process {
+    /// Makes one from a program's file, with capabilities by their names; nothing of it runs yet.
+    pub(crate) fn make(
+        name: &str,
+        file: &[u8],
+        holds: Vec<(String, Hold)>,
+    ) -> Result<(Arc<Self>, Arc<Thread>), Unmade> {
+        let image = Image::parse(file).map_err(|_| Unmade::Image)?;
+        let space = Space::new().ok_or(Unmade::Memory)?;
+        let fs_base = load(&space, &image, file).ok_or(Unmade::Memory)?;
+        let mut page = [0; 4096];
+        let mut table = Table::new(layout::CAP_SLOTS);
+        let mut entries = Vec::new();
+        for (name, hold) in &holds {
+            let cap_id = table
+                .insert(hold.clone())
+                .map_err(|_| Unmade::Capabilities)?;
+            hold.object.held(hold.facet);
+            entries.push(capset::Entry {
+                cap_id,
+                interface_id: hold.interface(),
+                name,
+            });
+        }
+        capset::write(&mut page, &entries).map_err(|_| Unmade::Capabilities)?;
+        space.load(layout::CAPSET, &page);
+        let ring = Ring::new(&space).ok_or(Unmade::Memory)?;
+        let process = Arc::new(Self {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            name: name.into(),
+            space,
+            table: SpinLock::new(table),
+            ring,
+            quota: Quota::new(),
+            exit: Arc::new(Exit {
+                code: SpinLock::new(None),
+                waiting: SpinLock::new(None),
+            }),
+            threads: SpinLock::new(BTreeMap::new()),
+            next_thread: AtomicU32::new(1),
+            alive: AtomicUsize::new(0),
+            is_ending: AtomicBool::new(false),
+            code: AtomicI64::new(0),
+            received: SpinLock::new(BTreeMap::new()),
+            next_call: AtomicU32::new(1),
+            _alive: Alive::new(),
+        });
+        // What a call at the entry would have left: the stack 8 bytes from a multiple of 16.
+        let arguments = [layout::RING, process.number.into(), layout::CAPSET];
+        let context = Context::new(image.entry, layout::STACK_TOP - 8, arguments);
+        let thread = process.add_thread(context, fs_base).ok_or(Unmade::Memory)?;
+        Ok((process, thread))
+    }
+
+    /// Adds a thread that is to begin so.
+    pub(crate) fn add_thread(
+        self: &Arc<Self>,
+        context: Context,
+        fs_base: u64,
+    ) -> Option<Arc<Thread>> {
+        if !self.quota.threads.take(1) {
+            return None;
+        }
+        let number = self.next_thread.fetch_add(1, Ordering::Relaxed);
+        let mut thread = Thread::new(number, self.clone(), context, fs_base);
+        if number > 1 {
+            thread.tell_number();
+        }
+        let thread = Arc::new(thread);
+        self.alive.fetch_add(1, Ordering::AcqRel);
+        self.threads.lock().insert(number, Arc::downgrade(&thread));
+        Some(thread)
+    }
+
+    /// Whether it is about to end: none of its threads runs on.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Acquire)
+    }
+
+    /// Has it end with this code, unless it ends already.
+    pub(crate) fn end(&self, code: i64) {
+        if self.is_ending.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.code.store(code, Ordering::Release);
+        let threads: Vec<_> = self
+            .threads
+            .lock()
+            .values()
+            .filter_map(Weak::upgrade)
+            .collect();
+        for thread in threads {
+            if thread.claim_any() {
+                schedule::ready(thread, false);
+            }
+        }
+        // Those that run are interrupted, so that they come by.
+        cpu::all().for_each(cpu::Cpu::poke);
+    }
+
+    /// Puts capabilities into its table, all of them or none; their ids and interfaces.
+    pub(crate) fn install(&self, holds: Vec<Hold>) -> Option<Vec<(CapId, u64)>> {
+        let mut table = self.table.lock();
+        if table.room() < holds.len() {
+            return None;
+        }
+        let mut records = Vec::new();
+        for hold in holds {
+            let interface = hold.interface();
+            hold.object.held(hold.facet);
+            records.push((table.insert(hold).ok()?, interface));
+        }
+        Some(records)
+    }
+
+    /// What it holds by an id.
+    pub(crate) fn hold(&self, id: CapId) -> Option<Hold> {
+        self.table.lock().get(id).ok().cloned()
+    }
+
+    /// Lets go of what it holds by an id; whether it held something.
+    pub(crate) fn release(self: &Arc<Self>, id: CapId) -> bool {
+        let hold = self.table.lock().remove(id);
+        match hold {
+            Ok(hold) => {
+                hold.object.released(hold.facet, self);
+                true
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Lets go of what was just installed.
+    pub(crate) fn release_all(self: &Arc<Self>, records: &[(CapId, u64)]) {
+        for (id, _) in records {
+            self.release(*id);
+        }
+    }
+
+    /// Takes it apart.
+    fn take_apart(self: &Arc<Self>) {
+        let held: Vec<CapId> = self.table.lock().iter().map(|(id, _)| id).collect();
+        held.into_iter().for_each(|id| {
+            self.release(id);
+        });
+        let received = core::mem::take(&mut *self.received.lock());
+        drop(received);
+        self.ring.abandon();
+        schedule::forget_process(self);
+        park::forget_process(self);
+        let code = self.code.load(Ordering::Acquire);
+        *self.exit.code.lock() = Some(code);
+        let waiting = self.exit.waiting.lock().take();
+        if let Some(pending) = waiting {
+            pending.complete(Reply::numbers(&[code as u64]));
+        }
+    }
+}
+
+/// Counts a process as long as anything of it is there: it is the last field that is dropped.
+struct Alive;
+
+impl Alive {
+    fn new() -> Self {
+        COUNT.fetch_add(1, Ordering::AcqRel);
+        Self
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        COUNT.fetch_sub(1, Ordering::AcqRel);
+        cpu::all().for_each(cpu::Cpu::poke);
+    }
+}
+
+/// Fills an address space with a program; its first thread's FS base.
+fn load(space: &Space, image: &Image, file: &[u8]) -> Option<u64> {
+    for segment in &image.segments {
+        let rights = match (segment.write, segment.execute) {
+            (true, _) => Rights::WRITE,
+            (_, true) => Rights::EXECUTE,
+            _ => Rights::READ,
+        };
+        let start = segment.vaddr & !(layout::PAGE - 1);
+        let size = segment.vaddr + segment.memsz - start;
+        space.map(start, size, rights, Kind::Fixed).ok()?;
+        let end = segment.offset.checked_add(segment.filesz)?;
+        space.load(
+            segment.vaddr,
+            file.get(segment.offset as usize..end as usize)?,
+        );
+    }
+    let stack = layout::STACK_PAGES * layout::PAGE;
+    let fixed = [
+        (layout::STACK_BASE, stack, Rights::WRITE),
+        (layout::RING, layout::PAGE, Rights::WRITE),
+        (layout::CAPSET, layout::PAGE, Rights::READ),
+    ];
+    for (start, size, rights) in fixed {
+        space.map(start, size, rights, Kind::Fixed).ok()?;
+    }
+    let Some(tls) = &image.tls else {
+        return Some(0);
+    };
+    // The x86-64 psABI's variant II: the block ends at the thread pointer, which leads to itself.
+    let align = tls.align.max(16);
+    let block = tls.memsz.next_multiple_of(align);
+    let pointer = (layout::TLS_BASE + block).next_multiple_of(align);
+    let size = pointer + 8 - layout::TLS_BASE;
+    if size > layout::TLS_LIMIT - layout::TLS_BASE {
+        return None;
+    }
+    space
+        .map(layout::TLS_BASE, size, Rights::WRITE, Kind::Fixed)
+        .ok()?;
+    let end = tls.offset.checked_add(tls.filesz)?;
+    space.load(
+        pointer - block,
+        file.get(tls.offset as usize..end as usize)?,
+    );
+    space.load(pointer, &pointer.to_le_bytes());
+    Some(pointer)
+}
+
+/// A thread of a process that ends, or that has ended itself, is run no more.
+pub(crate) fn retire(thread: Arc<Thread>) {
+    let process = thread.process.clone();
+    process.threads.lock().remove(&thread.number);
+    schedule::forget_wait(&thread);
+    let code = thread.code().unwrap_or(TERMINATED);
+    thread.outcome.is(code);
+    drop(thread);
+    process.quota.threads.give(1);
+    if process.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
+        // The last one: what it leaves is the process's code, unless that had one before.
+        process.end(code);
+        process.take_apart();
+    }
+}

@@ -1,0 +1,227 @@
+//! What a submission asks for, once its form was found right.
+
+use crate::call::{Call, Pending, Reply};
+use crate::hold::{Hold, Passing};
+use crate::objects::endpoint;
+use crate::park::{self, Parks};
+use crate::process::Process;
+use crate::thread::Thread;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+use bailiwick_capos_core::layout;
+use bailiwick_capos_core::ring::{
+    Cqe, MAX_TRANSFERS, Mode, Sqe, Transfer, error, flag, op, transfers_at,
+};
+use bailiwick_capos_core::table::CapId;
+
+/// What becomes of the thread.
+pub(crate) enum Next {
+    /// It goes on.
+    Goes,
+    /// It parks.
+    Parks(Parks),
+}
+
+/// Does what one entry asks for.
+pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
+    let process = &thread.process;
+    let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
+    match sqe.opcode {
+        op::NOP => answer.complete(Reply::nothing()),
+        op::CALL => call(process, sqe, answer),
+        op::RELEASE => match process.release(sqe.cap_id) {
+            true => answer.complete(Reply::nothing()),
+            false => refuse(answer, error::INVALID),
+        },
+        op::RECV | op::RETURN | op::CANCEL => {
+            let Some(hold) = process.hold(sqe.cap_id) else {
+                refuse(answer, error::INVOKE);
+                return Next::Goes;
+            };
+            let Some(endpoint) = hold.object.as_endpoint().filter(|_| hold.serves()) else {
+                refuse(answer, error::INVOKE);
+                return Next::Goes;
+            };
+            match sqe.opcode {
+                op::RECV => endpoint.receive(answer),
+                op::CANCEL => match endpoint.cancel(process, sqe.pipeline_dep) {
+                    true => answer.complete(Reply::nothing()),
+                    false => refuse(answer, error::INVALID),
+                },
+                _ => returned(process, sqe, answer),
+            }
+        }
+        op::PARK | op::UNPARK => return park::submitted(thread, sqe, answer),
+        _ => refuse(answer, error::UNSUPPORTED),
+    }
+    Next::Goes
+}
+
+/// The parameters, where the program may read them.
+fn params(process: &Process, sqe: &Sqe) -> Option<Vec<u8>> {
+    let length = sqe.len as usize;
+    if length > layout::SCRATCH {
+        return None;
+    }
+    let mut params = vec![0; length];
+    process.space.read(sqe.addr, &mut params).then_some(params)
+}
+
+/// Which capabilities come with it, and how.
+fn transfers(process: &Process, sqe: &Sqe) -> Result<Vec<Transfer>, i32> {
+    let count = usize::from(sqe.xfer_cap_count);
+    if count == 0 {
+        return Ok(Vec::new());
+    }
+    if count > MAX_TRANSFERS {
+        return Err(error::DESCRIPTOR);
+    }
+    let at = transfers_at(sqe.addr, sqe.len).ok_or(error::DESCRIPTOR)?;
+    let mut bytes = vec![0; count * Transfer::SIZE];
+    if !process.space.read(at, &mut bytes) {
+        return Err(error::PARAMS);
+    }
+    let (descriptors, _) = bytes.as_chunks::<{ Transfer::SIZE }>();
+    descriptors.iter().map(Transfer::parse).collect()
+}
+
+/// Takes capabilities out of a table to send them. What is moved is taken at once and put back where the
+/// transfer fails, so that at any time it is in one place: either here or there.
+pub(crate) struct Sent {
+    from: Arc<Process>,
+    /// Moved ones, by the ids that are reserved for their return.
+    moved: Vec<CapId>,
+    holds: Vec<Hold>,
+}
+
+impl Sent {
+    pub(crate) fn take(from: &Arc<Process>, transfers: &[Transfer]) -> Result<Self, i32> {
+        let mut sent = Self {
+            from: from.clone(),
+            moved: Vec::new(),
+            holds: Vec::new(),
+        };
+        let mut table = from.table.lock();
+        for transfer in transfers {
+            let hold = table.get(transfer.cap_id).map_err(|_| error::INVOKE);
+            let hold = hold.and_then(|hold| match hold.passing {
+                Passing::Copy => Ok(hold.clone()),
+                Passing::Never => Err(error::TRANSFER),
+            });
+            let reserved = match (hold, transfer.mode) {
+                (Ok(hold), Mode::Move) => {
+                    let reserved = table.reserve(transfer.cap_id);
+                    reserved.map(|()| hold).map_err(|_| error::INVOKE)
+                }
+                (hold, Mode::Copy) => hold,
+                (Err(code), _) => Err(code),
+            };
+            match reserved {
+                Ok(hold) => {
+                    if transfer.mode == Mode::Move {
+                        sent.moved.push(transfer.cap_id);
+                    }
+                    sent.holds.push(hold);
+                }
+                Err(code) => {
+                    for id in sent.moved.drain(..) {
+                        table.cancel(id);
+                    }
+                    return Err(code);
+                }
+            }
+        }
+        drop(table);
+        Ok(sent)
+    }
+
+    /// Nothing is sent.
+    pub(crate) fn nothing(from: &Arc<Process>) -> Self {
+        Self {
+            from: from.clone(),
+            moved: Vec::new(),
+            holds: Vec::new(),
+        }
+    }
+
+    pub(crate) fn holds(&self) -> &[Hold] {
+        &self.holds
+    }
+
+    /// They have arrived: here they are no longer.
+    pub(crate) fn commit(mut self) {
+        let mut table = self.from.table.lock();
+        let gone: Vec<_> = self
+            .moved
+            .drain(..)
+            .filter_map(|id| table.take_reserved(id))
+            .collect();
+        drop(table);
+        gone.into_iter()
+            .for_each(|hold| hold.object.released(hold.facet, &self.from));
+    }
+}
+
+impl Drop for Sent {
+    fn drop(&mut self) {
+        if !self.moved.is_empty() {
+            let mut table = self.from.table.lock();
+            for id in self.moved.drain(..) {
+                table.cancel(id);
+            }
+        }
+    }
+}
+
+fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
+    let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
+    let Some(hold) = process.hold(sqe.cap_id) else {
+        return refuse(answer, error::INVOKE);
+    };
+    let Some(params) = params(process, sqe) else {
+        return refuse(answer, error::PARAMS);
+    };
+    if !process
+        .space
+        .is_writable(sqe.result_addr, sqe.result_len as usize)
+    {
+        return refuse(answer, error::RESULT);
+    }
+    let sent = transfers(process, sqe).and_then(|transfers| match transfers.is_empty() {
+        true => Ok(Sent::nothing(process)),
+        false => Sent::take(process, &transfers),
+    });
+    let sent = match sent {
+        Ok(sent) => sent,
+        Err(code) => return refuse(answer, code),
+    };
+    let call = Call {
+        method: sqe.method_id,
+        params,
+        badge: hold.badge,
+        pending: answer,
+    };
+    match hold.object.as_endpoint() {
+        Some(endpoint) => endpoint.call(call, sent),
+        None if sent.holds().is_empty() => hold.object.call(call),
+        None => call.answer(Reply::Refused(error::TRANSFER)),
+    }
+}
+
+fn returned(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
+    let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
+    let Some(bytes) = params(process, sqe) else {
+        return refuse(answer, error::PARAMS);
+    };
+    let sent = match transfers(process, sqe).and_then(|t| Sent::take(process, &t)) {
+        Ok(sent) => sent,
+        Err(code) => return refuse(answer, code),
+    };
+    let Some(received) = process.received.lock().remove(&sqe.call_id) else {
+        return refuse(answer, error::INVALID);
+    };
+    let is_raised = sqe.flags & flag::EXCEPTION != 0;
+    endpoint::answer(received, bytes, is_raised, sent);
+    answer.post(Cqe::default());
+}
