@@ -1,4 +1,5 @@
 //! Messages, compared with the published library: what it writes we read, and the reverse.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use bailiwick_capos_core::message::{self, Builder, Malformed, Message, StructAt};
 use capnp::message::{AllocationStrategy, HeapAllocator};
