@@ -3,7 +3,7 @@ use super::*;
 use crate::interfaces::{CONSOLE, TIMER};
 use crate::message;
 use proptest::prelude::*;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::vec;
 
 const LOG: Cap<'_> = Cap {
