@@ -83,6 +83,12 @@ pub enum Wrong {
     },
 }
 
+/// As much of a name as tells which one it is: a manifest can have names of megabytes, and what is
+/// wrong in it is kept and told.
+pub(super) fn short(name: &str) -> String {
+    name.chars().take(NAME + 8).collect()
+}
+
 impl Wrong {
     pub(crate) fn at(self, place: impl Into<String>) -> Invalid {
         Invalid {
