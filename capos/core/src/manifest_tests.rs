@@ -3,7 +3,7 @@ use super::*;
 use crate::interfaces::{CONSOLE, TIMER};
 use crate::message;
 use proptest::prelude::*;
-use std::string::ToString;
+use std::string::{String, ToString};
 use std::vec;
 
 const LOG: Cap<'_> = Cap {
@@ -309,6 +309,9 @@ fn what_is_not_known_is_refused() {
         of(&tree(1, &[("init", ""), ("init", "")])).what,
         Wrong::FieldTwice("init".into())
     );
+    let long = "x".repeat(1 << 20);
+    let named = of(&tree(1, &[(&long, ""), (&long, "")]));
+    assert_eq!(named.what, Wrong::FieldTwice("x".repeat(40)));
     let kind = of(&tree(1, &[("init", "x")]));
     assert_eq!(
         kind.to_string(),

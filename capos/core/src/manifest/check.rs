@@ -3,6 +3,7 @@
 //! Decision: built and read manifests go through this one function, so that what our tool builds is
 //! what our kernel takes.
 
+use super::wrong::short;
 use super::{
     BINARIES, CAPS, Cap, INIT, Invalid, Manifest, NAME, SERVICES, Service, Source, Wrong,
     serves_any,
@@ -23,7 +24,7 @@ pub(super) fn check(manifest: &Manifest<'_>) -> Result<(), Invalid> {
             .iter()
             .any(|other| other.name == service.name)
         {
-            return Err(Wrong::Twice(service.name.into()).at(format!("{place}.name")));
+            return Err(Wrong::Twice(short(service.name)).at(format!("{place}.name")));
         }
         binary(manifest, service.binary, &format!("{place}.binary"))?;
         names(&service.caps, &place)?;
@@ -42,7 +43,7 @@ pub(super) fn check(manifest: &Manifest<'_>) -> Result<(), Invalid> {
     }
     match manifest.exit_when_service_exits {
         Some(name) if !manifest.services.iter().any(|service| service.name == name) => {
-            Err(Wrong::NoService(name.into()).at("exitWhenServiceExits"))
+            Err(Wrong::NoService(short(name)).at("exitWhenServiceExits"))
         }
         _ => Ok(()),
     }
@@ -60,7 +61,7 @@ fn binaries(manifest: &Manifest<'_>) -> Result<(), Invalid> {
             .iter()
             .any(|other| other.name == binary.name)
         {
-            return Err(Wrong::Twice(binary.name.into()).at(place));
+            return Err(Wrong::Twice(short(binary.name)).at(place));
         }
     }
     Ok(())
@@ -91,7 +92,7 @@ fn names(caps: &[Cap<'_>], place: &str) -> Result<(), Invalid> {
         let place = format!("{place}.caps[{index}].name");
         name(cap.name, &place)?;
         if caps[..index].iter().any(|other| other.name == cap.name) {
-            return Err(Wrong::Twice(cap.name.into()).at(place));
+            return Err(Wrong::Twice(short(cap.name)).at(place));
         }
     }
     Ok(())
@@ -101,7 +102,7 @@ fn exports(service: &Service<'_>, place: &str) -> Result<(), Invalid> {
     within(service.exports.len(), CAPS, &format!("{place}.exports"))?;
     for (index, export) in service.exports.iter().enumerate() {
         let wrong = |wrong: fn(_) -> Wrong| {
-            Err(wrong((*export).into()).at(format!("{place}.exports[{index}]")))
+            Err(wrong(short(export)).at(format!("{place}.exports[{index}]")))
         };
         if service.exports[..index].contains(export) {
             return wrong(Wrong::Twice);
@@ -130,7 +131,7 @@ fn given(manifest: &Manifest<'_>, cap: &Cap<'_>, place: &str) -> Result<u64, Inv
         Source::Service { service, export } => (service, export),
     };
     let Some(target) = manifest.services.iter().find(|other| other.name == service) else {
-        return Err(Wrong::NoService(service.into()).at(format!("{place}.source.service")));
+        return Err(Wrong::NoService(short(service)).at(format!("{place}.source.service")));
     };
     let exported = target.exports.contains(&export);
     match target
@@ -139,15 +140,15 @@ fn given(manifest: &Manifest<'_>, cap: &Cap<'_>, place: &str) -> Result<u64, Inv
         .find(|cap| exported && cap.name == export)
     {
         Some(cap) => Ok(cap.interface),
-        None => Err(Wrong::NoExport(export.into()).at(format!("{place}.source.service"))),
+        None => Err(Wrong::NoExport(short(export)).at(format!("{place}.source.service"))),
     }
 }
 
 /// A binary that something runs: it is there and is not empty.
 fn binary(manifest: &Manifest<'_>, name: &str, place: &str) -> Result<(), Invalid> {
     match manifest.binary(name) {
-        None => Err(Wrong::NoBinary(name.into()).at(place)),
-        Some([]) => Err(Wrong::EmptyBinary(name.into()).at(place)),
+        None => Err(Wrong::NoBinary(short(name)).at(place)),
+        Some([]) => Err(Wrong::EmptyBinary(short(name)).at(place)),
         Some(_) => Ok(()),
     }
 }
@@ -173,6 +174,6 @@ fn name(name: &str, place: &str) -> Result<(), Invalid> {
     if fits {
         Ok(())
     } else {
-        Err(Wrong::Name(name.into()).at(place))
+        Err(Wrong::Name(short(name)).at(place))
     }
 }

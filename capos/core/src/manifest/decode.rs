@@ -4,6 +4,7 @@
 //! afterwards, by the same check that a manifest goes through when it is built.
 
 use super::value::{Record, Value};
+use super::wrong::short;
 use super::{
     BINARIES, Binary, CAPS, Cap, Init, Invalid, Manifest, Restart, SERVICES, SIZE, Service, Source,
     Wrong, check,
@@ -28,7 +29,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Manifest<'_>, Invalid> {
     let binaries = binaries(root)?;
     for (index, name) in [(2, "kernelParams"), (3, "extensionPoints")] {
         if root.has(index) {
-            return Err(Wrong::Unknown(name.into()).at(""));
+            return Err(Wrong::Unknown(short(name)).at(""));
         }
     }
     if !root.has(1) {
@@ -113,7 +114,7 @@ fn restart(value: Value<'_, '_>) -> Result<Restart, Invalid> {
     [Restart::Never, Restart::OnFailure, Restart::Always]
         .into_iter()
         .find(|restart| restart.name() == name)
-        .ok_or_else(|| Wrong::NoRestart(name.into()).at(value.place))
+        .ok_or_else(|| Wrong::NoRestart(short(name)).at(value.place))
 }
 
 fn caps<'a>(record: &mut Record<'_, 'a>) -> Result<Vec<Cap<'a>>, Invalid> {
@@ -146,7 +147,7 @@ fn source<'a>(value: Value<'_, 'a>) -> Result<Source<'a>, Invalid> {
     let source = if let Some(kernel) = record.take("kernel") {
         let name = kernel.text()?;
         let source = KernelSource::of_name(name);
-        Source::Kernel(source.ok_or_else(|| Wrong::NoSource(name.into()).at(kernel.place))?)
+        Source::Kernel(source.ok_or_else(|| Wrong::NoSource(short(name)).at(kernel.place))?)
     } else {
         let mut service = record.need("service")?.record()?;
         let source = Source::Service {

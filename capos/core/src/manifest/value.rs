@@ -4,6 +4,7 @@
 //! left at the end was not known. A tree that points into itself is thereby walked no further than
 //! what is looked for, and the message's budget ends the rest.
 
+use super::wrong::short;
 use super::{Invalid, Wrong};
 use crate::message::Struct;
 use alloc::format;
@@ -126,7 +127,7 @@ impl<'m, 'a> Value<'m, 'a> {
         for field in list.iter() {
             let name = field.text(0).map_err(wrong)?;
             if fields.iter().any(|(other, _)| *other == name) {
-                return Err(Wrong::FieldTwice(name.into()).at(place));
+                return Err(Wrong::FieldTwice(short(name)).at(place));
             }
             fields.push((name, field.child(1).map_err(wrong)?));
         }
@@ -155,7 +156,7 @@ impl<'m, 'a> Record<'m, 'a> {
     /// Refuses what was not taken.
     pub(super) fn end(self) -> Result<(), Invalid> {
         match self.fields.first() {
-            Some((name, _)) => Err(Wrong::Unknown((*name).into()).at(self.place)),
+            Some((name, _)) => Err(Wrong::Unknown(short(name)).at(self.place)),
             None => Ok(()),
         }
     }
