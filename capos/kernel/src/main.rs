@@ -53,6 +53,9 @@ extern "C" fn kernel_main(start: u64) -> ! {
             "capos: this was not started by QEMU's -kernel"
         ));
     };
+    if options::has(start.options, "words=apart") {
+        serial::speak_apart();
+    }
     time::begin(options::number(start.options, "tsc_khz").unwrap_or(2_000_000));
     kernel::init();
     let module = start.module.unwrap_or((0, 0));

@@ -45,3 +45,8 @@ pub(crate) fn number(line: &str, name: &str) -> Option<u64> {
     let mut words = line.split_ascii_whitespace();
     words.find_map(|word| word.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
 }
+
+/// Whether a word is on the command line.
+pub(crate) fn has(line: &str, word: &str) -> bool {
+    line.split_ascii_whitespace().any(|other| other == word)
+}

@@ -1,5 +1,6 @@
 //! Which backend a run is for, and what its machine is to be.
 
+use bailiwick_capos::{CaposBackend, CaposShape};
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
 use bailiwick_process::ProcessBackend;
@@ -16,6 +17,8 @@ pub(crate) enum Kind {
     Process,
     /// A virtual machine with a kernel of its own
     Vm,
+    /// A kernel where a program has no authority but the capabilities that it is given
+    Capos,
 }
 
 /// The backend and, for a virtual machine, its shape.
@@ -27,12 +30,16 @@ pub(crate) struct MachineArguments {
     /// Of `--backend vm`: the image that the machine starts from [default: code]
     #[arg(long, value_name = "NAME")]
     pub(crate) image: Option<String>,
-    /// Of `--backend vm`: the machine's memory [default: the policy's limit, or 1GiB]
+    /// Of `--backend vm` and `capos`: the machine's memory [default: the policy's limit, or 1GiB; 64MiB]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// Of `--backend vm`: how many processors the machine has [default: 1]
+    /// Of `--backend vm` and `capos`: how many processors the machine has [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) cpus: Option<u32>,
+    /// Of `--backend capos`: a capability that the program is given, by its name; may be given again
+    /// [default: console]
+    #[arg(long = "cap", value_name = "NAME")]
+    pub(crate) caps: Vec<String>,
 }
 
 impl MachineArguments {
@@ -48,6 +55,44 @@ impl MachineArguments {
         }
     }
 
+    /// The machine of the capability kernel that is asked for.
+    fn capos(&self) -> Result<CaposShape, Failure> {
+        let capabilities = match self.caps.is_empty() {
+            true => vec!["console".to_owned()],
+            false => self.caps.clone(),
+        };
+        bailiwick_capos::capabilities(&capabilities)?;
+        Ok(CaposShape {
+            memory: self.memory.unwrap_or(CaposShape::MEMORY),
+            cpus: self.cpus.unwrap_or(1),
+            capabilities,
+        })
+    }
+
+    /// Fails at a flag of another backend.
+    fn has_no_strange_flag(&self, disk: bool) -> Result<(), Failure> {
+        let (vm, capos) = (self.backend == Kind::Vm, self.backend == Kind::Capos);
+        let strange = [
+            ("--disk", disk && !vm),
+            ("--image", self.image.is_some() && !vm),
+            ("--memory", self.memory.is_some() && !vm && !capos),
+            ("--cpus", self.cpus.is_some() && !vm && !capos),
+        ];
+        if let Some((flag, _)) = strange.iter().find(|(_, is)| *is) {
+            return Err(Failure::usage(format!(
+                "{flag} is of virtual machines, and this run is none\nhelp: add --backend vm, or \
+                 set limits in the policy ([limits] memory, cpu)"
+            )));
+        }
+        if !self.caps.is_empty() && !capos {
+            return Err(Failure::usage(
+                "--cap is of the capability kernel, and this run is another's\nhelp: add --backend \
+                 capos",
+            ));
+        }
+        Ok(())
+    }
+
     /// The backend; `disk` is what `--disk` says.
     ///
     /// # Errors
@@ -58,19 +103,11 @@ impl MachineArguments {
         cold: bool,
         disk: Option<Option<u64>>,
     ) -> Result<Box<dyn Backend>, Failure> {
-        let asked = [
-            ("--disk", disk.is_some()),
-            ("--image", self.image.is_some()),
-            ("--memory", self.memory.is_some()),
-            ("--cpus", self.cpus.is_some()),
-        ];
-        match (self.backend, asked.iter().find(|(_, given)| *given)) {
-            (Kind::Process, Some((flag, _))) => Err(Failure::usage(format!(
-                "{flag} is of virtual machines, and this run is none\nhelp: add --backend vm, or \
-                 set limits in the policy ([limits] memory, cpu)"
-            ))),
-            (Kind::Process, None) => Ok(Box::new(ProcessBackend::new())),
-            (Kind::Vm, _) => {
+        self.has_no_strange_flag(disk.is_some())?;
+        match self.backend {
+            Kind::Process => Ok(Box::new(ProcessBackend::new())),
+            Kind::Capos => Ok(Box::new(CaposBackend::new(self.capos()?))),
+            Kind::Vm => {
                 let mut shape = self.shape(cold);
                 let Some(size) = disk else {
                     return Ok(Box::new(VmBackend::new(shape)));
@@ -99,7 +136,7 @@ pub(crate) fn disk_size(text: &str) -> Result<u64, String> {
 /// A number of bytes with a unit, enough for a machine.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
-        bytes if bytes < 128 << 20 => Err(format!("{text} is too little: 128MiB is the least")),
+        bytes if bytes < CaposShape::LEAST => Err(format!("{text} is too little: 32MiB is the least")),
         bytes => Ok(bytes),
     }
 }

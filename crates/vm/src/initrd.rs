@@ -58,21 +58,24 @@ pub fn guest_binary() -> Result<PathBuf, Failure> {
     if let Some(given) = std::env::var_os("BAILIWICK_GUEST") {
         return Ok(given.into());
     }
-    let own = again::file()?;
-    let folder = own.parent().unwrap_or(Path::new("/"));
-    let candidates = [
-        folder.join(NAME),
-        folder.join("../libexec/bailiwick").join(NAME),
-        folder.join("../release").join(NAME),
-    ];
-    let found = candidates.iter().find(|path| path.is_file());
-    found.cloned().ok_or_else(|| {
+    beside(NAME)?.ok_or_else(|| {
         Failure::fault(format!(
-            "{NAME}, which runs inside of virtual machines, is not beside {}\n  remedy: build it \
-             (`make image`), or name it in BAILIWICK_GUEST",
-            own.display()
+            "{NAME}, which runs inside of virtual machines, is not beside this program\n  remedy: build \
+             it (`make image`), or name it in BAILIWICK_GUEST"
         ))
     })
+}
+
+/// A file that belongs to this program, by its name: beside it, or in its folder for helpers.
+///
+/// # Errors
+/// A [`Failure`] where this program's own file cannot be found.
+pub fn beside(name: &str) -> Result<Option<PathBuf>, Failure> {
+    let own = again::file()?;
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let candidates = ["", "../libexec/bailiwick", "../release"];
+    let paths = candidates.map(|candidate| folder.join(candidate).join(name));
+    Ok(paths.into_iter().find(|path| path.is_file()))
 }
 
 /// The archive, made where it is not there yet.

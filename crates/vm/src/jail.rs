@@ -38,32 +38,40 @@ const PLACES: [&str; 3] = [
 ///
 /// # Errors
 /// It is not installed.
-pub(crate) fn monitor() -> Result<PathBuf, Failure> {
+pub fn monitor() -> Result<PathBuf, Failure> {
     let found = PLACES.iter().map(Path::new).find(|path| path.exists());
     found.map(Path::to_path_buf).ok_or_else(|| {
         Failure::fault(
-            "there is no qemu-system-x86_64, which the backend \"vm\" runs machines with\n  remedy: \
-             install it (Debian, Ubuntu: apt-get install qemu-system-x86), or run with --backend \
-             process",
+            "there is no qemu-system-x86_64, which machines are run with\n  remedy: install it \
+             (Debian, Ubuntu: apt-get install qemu-system-x86), or run with --backend process",
         )
     })
 }
 
-/// What the monitor needs for itself.
-pub(crate) fn own(image: &Image, initrd: &Path, accelerator: Accelerator) -> Vec<Own> {
-    let read = |source: &Path, at: &str| Own {
+/// A file of the host that the monitor may read, and where it finds it.
+pub fn readable(source: &Path, at: &str) -> Own {
+    Own {
         source: source.to_path_buf(),
         at: at.into(),
         access: OwnAccess::Read,
-    };
-    let mut all: Vec<Own> = ["/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
+    }
+}
+
+/// The folders with the monitor itself and what it is linked with.
+pub fn libraries() -> Vec<Own> {
+    ["/usr", "/lib", "/lib64", "/etc/ld.so.cache"]
         .into_iter()
         .filter(|path| Path::new(path).exists())
-        .map(|path| read(Path::new(path), path))
-        .collect();
-    all.push(read(&image.kernel, machine::KERNEL));
-    all.push(read(initrd, machine::INITRD));
-    all.push(read(&image.rootfs, machine::ROOT));
+        .map(|path| readable(Path::new(path), path))
+        .collect()
+}
+
+/// What the monitor needs for itself.
+pub(crate) fn own(image: &Image, initrd: &Path, accelerator: Accelerator) -> Vec<Own> {
+    let mut all = libraries();
+    all.push(readable(&image.kernel, machine::KERNEL));
+    all.push(readable(initrd, machine::INITRD));
+    all.push(readable(&image.rootfs, machine::ROOT));
     if accelerator == Accelerator::Kvm {
         all.push(Own {
             source: DEVICE.into(),
@@ -89,7 +97,7 @@ pub(crate) fn policy(policy: &Effective) -> Effective {
 }
 
 /// The policy that the monitor is held to where the guest is shown nothing of the host's files.
-pub(crate) fn closed(policy: &Effective) -> Effective {
+pub fn closed(policy: &Effective) -> Effective {
     let mut held = self::policy(policy);
     held.retain_paths(|_| false);
     held

@@ -1,0 +1,81 @@
+//! What a machine is started with.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Where the kernel is inside.
+pub(crate) const KERNEL: &str = "/capos/kernel";
+/// Where the manifest is inside.
+pub(crate) const MANIFEST: &str = "/capos/manifest";
+/// QEMU's exit status where the kernel itself ended the machine is odd (isa-debug-exit).
+const DEBUG_EXIT: &str = "isa-debug-exit,iobase=0xf4,iosize=4";
+
+/// What a machine is to be.
+#[derive(Clone, Debug)]
+pub struct CaposShape {
+    /// Its memory, in bytes.
+    pub memory: u64,
+    /// How many processors it has.
+    pub cpus: u32,
+    /// Names of the capabilities that the program is given.
+    pub capabilities: Vec<String>,
+}
+
+impl CaposShape {
+    /// What a machine has at least, in bytes.
+    pub const LEAST: u64 = 32 << 20;
+    /// What a machine has where nothing is said, in bytes.
+    pub const MEMORY: u64 = 64 << 20;
+}
+
+/// The clock's rate, in kHz, which a kernel under QEMU cannot find out.
+fn clock() -> u64 {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = cpus.lines().find_map(|line| line.strip_prefix("cpu MHz"));
+    let rate = line.and_then(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
+    rate.map_or(2_000_000, |rate| (rate * 1000.0) as u64)
+}
+
+/// The words by which QEMU is started: stdout is the program's console, stderr what the kernel says.
+pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
+    let memory = format!("{}M", shape.memory >> 20);
+    let cpus = shape.cpus.to_string();
+    let append = format!("tsc_khz={} words=apart", clock());
+    let words = [
+        "-M",
+        "microvm,x-option-roms=off,pit=off,pic=off,rtc=off,isa-serial=on",
+        "-accel",
+        "tcg,thread=multi,tb-size=64",
+        "-cpu",
+        "max",
+        "-smp",
+        &cpus,
+        "-m",
+        &memory,
+        "-nodefaults",
+        "-no-user-config",
+        "-display",
+        "none",
+        "-no-reboot",
+        "-sandbox",
+        "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
+        "-chardev",
+        "file,id=console,path=/dev/stdout",
+        "-serial",
+        "chardev:console",
+        "-chardev",
+        "file,id=words,path=/dev/stderr",
+        "-device",
+        "isa-debugcon,iobase=0xe9,chardev=words",
+        "-device",
+        DEBUG_EXIT,
+        "-kernel",
+        KERNEL,
+        "-initrd",
+        MANIFEST,
+        "-append",
+        &append,
+    ];
+    let first = qemu.as_os_str().to_owned();
+    [first].into_iter().chain(words.map(OsString::from)).collect()
+}

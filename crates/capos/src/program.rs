@@ -1,0 +1,61 @@
+//! The program that is run, and the manifest that gives it what it holds.
+
+use bailiwick_capos_core::elf::Image;
+use bailiwick_capos_core::interfaces::KernelSource;
+use bailiwick_capos_core::manifest::Cap;
+use bailiwick_capos_core::manifest::build::Builder;
+use bailiwick_event::Failure;
+use std::path::Path;
+
+/// What a manifest calls the program.
+const PROGRAM: &str = "program";
+
+/// The names of all capabilities that a program can be given here.
+#[must_use]
+pub fn known() -> Vec<&'static str> {
+    let all = KernelSource::ALL.iter().filter(|source| !source.only_measures());
+    all.map(|source| source.name()).collect()
+}
+
+/// The capabilities with these names.
+///
+/// # Errors
+/// A [`Failure`] that says which there are.
+pub fn capabilities(names: &[String]) -> Result<Vec<KernelSource>, Failure> {
+    let one = |name: &String| {
+        let source = KernelSource::of_name(name).filter(|source| !source.only_measures());
+        source.ok_or_else(|| {
+            Failure::usage(format!(
+                "no capability is called {name:?}\nhelp: there are {}",
+                known().join(", ")
+            ))
+        })
+    };
+    names.iter().map(one).collect()
+}
+
+/// The manifest of a machine that runs the program in this file.
+///
+/// # Errors
+/// A [`Failure`] where it cannot be read, or is no program for this kernel.
+pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let file = std::fs::read(path).map_err(|error| {
+        Failure::usage(format!(
+            "{shown}: {error}\nhelp: the backend \"capos\" runs a program's file, given by its path"
+        ))
+    })?;
+    Image::parse(&file).map_err(|invalid| {
+        Failure::usage(format!(
+            "{shown}: {invalid}\nhelp: programs of the capability kernel are built for the target \
+             x86_64-unknown-none and linked to 0x200000 (docs/capos.md)"
+        ))
+    })?;
+    let caps: Vec<_> = names
+        .iter()
+        .zip(capabilities(names)?)
+        .map(|(name, source)| Cap::kernel(name, source))
+        .collect();
+    let built = Builder::new().binary(PROGRAM, &file).init(PROGRAM, caps).finish();
+    built.map_err(|invalid| Failure::usage(format!("{shown}: {invalid}")))
+}
