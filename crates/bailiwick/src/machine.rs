@@ -136,7 +136,9 @@ pub(crate) fn disk_size(text: &str) -> Result<u64, String> {
 /// A number of bytes with a unit, enough for a machine.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
-        bytes if bytes < CaposShape::LEAST => Err(format!("{text} is too little: 32MiB is the least")),
+        bytes if bytes < CaposShape::LEAST => {
+            Err(format!("{text} is too little: 32MiB is the least"))
+        }
         bytes => Ok(bytes),
     }
 }

@@ -77,5 +77,8 @@ pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
         &append,
     ];
     let first = qemu.as_os_str().to_owned();
-    [first].into_iter().chain(words.map(OsString::from)).collect()
+    [first]
+        .into_iter()
+        .chain(words.map(OsString::from))
+        .collect()
 }

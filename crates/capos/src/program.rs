@@ -13,7 +13,9 @@ const PROGRAM: &str = "program";
 /// The names of all capabilities that a program can be given here.
 #[must_use]
 pub fn known() -> Vec<&'static str> {
-    let all = KernelSource::ALL.iter().filter(|source| !source.only_measures());
+    let all = KernelSource::ALL
+        .iter()
+        .filter(|source| !source.only_measures());
     all.map(|source| source.name()).collect()
 }
 
@@ -56,6 +58,9 @@ pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure
         .zip(capabilities(names)?)
         .map(|(name, source)| Cap::kernel(name, source))
         .collect();
-    let built = Builder::new().binary(PROGRAM, &file).init(PROGRAM, caps).finish();
+    let built = Builder::new()
+        .binary(PROGRAM, &file)
+        .init(PROGRAM, caps)
+        .finish();
     built.map_err(|invalid| Failure::usage(format!("{shown}: {invalid}")))
 }

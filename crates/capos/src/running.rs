@@ -76,7 +76,11 @@ impl Machine {
             None if self.killed => News::Exited(code),
             None => News::Failed(Box::new(Failure::fault(format!(
                 "the machine ended before its program: its monitor (QEMU) ended with {code}{}",
-                words.rest.iter().map(|line| format!("\n  | {line}")).collect::<String>(),
+                words
+                    .rest
+                    .iter()
+                    .map(|line| format!("\n  | {line}"))
+                    .collect::<String>(),
             )))),
         }
     }

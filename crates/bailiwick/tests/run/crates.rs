@@ -1,7 +1,7 @@
 //! A crate imports only crates above it; what runs upwards is found here and not in a review.
 
 /// The layers, top first.
-const ORDER: [&str; 14] = [
+const ORDER: [&str; 15] = [
     "bailiwick-event",
     "bailiwick-rules",
     "bailiwick-policy",
@@ -14,6 +14,7 @@ const ORDER: [&str; 14] = [
     "bailiwick-transfer",
     "bailiwick-vm",
     "bailiwick-guest",
+    "bailiwick-capos",
     "bailiwick-bench",
     "bailiwick",
 ];

@@ -1,0 +1,140 @@
+//! Programs on the capability kernel, as a user runs them. They need QEMU, the kernel and its programs
+//! (`scripts/capos-kernel`), and fail where these are not there.
+#![allow(missing_docs, reason = "tests are named after what they prove")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a helper that cannot do its work fails the test that called it"
+)]
+#![allow(dead_code, unused_imports, reason = "helpers of other tests")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::path::PathBuf;
+use support::Sandbox;
+
+/// Where the kernel and its programs were built.
+fn built(name: &str) -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let target = own.ancestors().nth(3).unwrap();
+    let path = target.join("capos/x86_64-unknown-none/release").join(name);
+    assert!(
+        path.is_file(),
+        "{}: built by scripts/capos-kernel",
+        path.display()
+    );
+    path
+}
+
+fn capos() -> Sandbox {
+    Sandbox::new()
+        .host_env("BAILIWICK_CAPOS_KERNEL", built("kernel"))
+        .option("--backend")
+        .option("capos")
+}
+
+#[test]
+fn a_programs_console_is_stdout_and_its_code_comes_out() {
+    let outcome = capos().exec([built("hello")]);
+    outcome.code(0);
+    assert_eq!(outcome.stdout(), "hello\n");
+    assert_eq!(outcome.stderr(), "");
+}
+
+#[test]
+fn a_program_holds_what_it_is_given_and_nothing_else() {
+    let given = capos()
+        .option("--cap")
+        .option("console")
+        .option("--cap")
+        .option("timer")
+        .option("--cap")
+        .option("system_info")
+        .option("--cpus")
+        .option("2");
+    let outcome = given.exec([built("hello")]);
+    outcome.code(2);
+    assert_eq!(
+        outcome.stdout(),
+        "hello\na clock that runs\nbailiwick capos cpus=2\n"
+    );
+    let silent = capos()
+        .option("--cap")
+        .option("timer")
+        .exec([built("hello")]);
+    silent.code(100);
+    assert_eq!(silent.stdout(), "");
+}
+
+#[test]
+fn what_it_was_given_is_on_record() {
+    let sandbox = capos()
+        .option("--cap")
+        .option("console")
+        .option("--cap")
+        .option("timer");
+    sandbox.exec([built("hello")]).code(1);
+    let log = sandbox.bailiwick(["log", "--json"]);
+    log.code(0);
+    assert!(
+        log.stdout().contains("capabilities: console, timer"),
+        "{}",
+        log.stdout()
+    );
+}
+
+#[test]
+fn a_program_that_crashes_says_which_and_cannot_speak_as_the_kernel() {
+    let outcome = capos().exec([built("crash")]);
+    outcome.code(139);
+    assert_eq!(outcome.stdout(), "capos: init exit=0\n");
+    let said = outcome.stderr();
+    assert!(
+        said.contains("the program crashed: process init (1)"),
+        "{said}"
+    );
+    assert!(said.contains("page fault at 0x"), "{said}");
+}
+
+#[test]
+fn a_machine_of_32_mib_is_enough() {
+    let outcome = capos()
+        .option("--memory")
+        .option("32MiB")
+        .exec([built("hello")]);
+    outcome.code(0);
+}
+
+#[test]
+fn what_is_no_program_of_this_kernel_is_told_as_that() {
+    for (words, said) in [
+        (vec!["/bin/true"], "it is not linked to fixed addresses"),
+        (vec!["/nowhere"], "/nowhere: No such file"),
+        (vec!["/bin/true", "word"], "gets capabilities and no words"),
+    ] {
+        let outcome = capos().exec(words);
+        outcome.code(2);
+        assert!(outcome.stderr().contains(said), "{}", outcome.stderr());
+    }
+    let outcome = capos()
+        .option("--cap")
+        .option("tmer")
+        .exec([built("hello")]);
+    outcome.code(2);
+    assert!(
+        outcome.stderr().contains("there are console, "),
+        "{}",
+        outcome.stderr()
+    );
+    let other = Sandbox::new()
+        .option("--cap")
+        .option("timer")
+        .exec(["true"]);
+    other.code(2);
+    assert!(
+        other.stderr().contains("add --backend capos"),
+        "{}",
+        other.stderr()
+    );
+}
