@@ -10,7 +10,7 @@ use std::fs::{self, DirBuilder, File};
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The name of the folder in that of its session's record.
 pub const MACHINE: &str = "machine";
@@ -28,6 +28,9 @@ pub const BASE: &str = "base";
 
 /// Longer than a start takes, however large the workspace is.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
+
+/// Longer than the processes of a session that was killed take to end.
+const DYING: Duration = Duration::from_secs(1);
 
 /// The folder. One that was made for a session that does not begin is taken away.
 #[derive(Debug)]
@@ -87,16 +90,21 @@ impl Kept {
         self.folder.join(STATE)
     }
 
-    /// Takes the disk, which is there, for this process alone.
+    /// Takes the disk, which is there, for this process alone. Where its session's process was killed just
+    /// now, that one's children have it for a moment.
     pub(crate) fn lock(&mut self) -> Result<(), Failure> {
         let path = self.disk();
         let disk = File::open(&path).map_err(fault(&path))?;
-        flock(&disk, FlockOperation::NonBlockingLockExclusive).map_err(|_| {
-            Failure::usage(format!(
-                "another process uses the disk {}\nhelp: wait until that has ended",
-                path.display()
-            ))
-        })?;
+        let until = Instant::now() + DYING;
+        while flock(&disk, FlockOperation::NonBlockingLockExclusive).is_err() {
+            if Instant::now() > until {
+                return Err(Failure::usage(format!(
+                    "another process uses the disk {}\nhelp: wait until that has ended",
+                    path.display()
+                )));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         self.lock = Some(disk);
         Ok(())
     }
