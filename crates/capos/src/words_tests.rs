@@ -20,7 +20,7 @@ fn the_code_and_the_crash_are_found() {
     );
     assert_eq!(words.code, Some(-2));
     assert_eq!(words.crashes, ["process init (1): page fault"]);
-    assert_eq!(words.rest, [String::new(); 0]);
+    assert!(words.rest.is_empty(), "{:?}", words.rest);
 }
 
 #[test]

@@ -79,7 +79,7 @@ impl Host {
     ) -> io::Result<Self> {
         line.watch(&*counter.wake, ORDERS)?;
         let pace = Pace::new(Instant::now())?;
-        line.watch(&pace.timer(), PACE)?;
+        line.watch(pace.timer(), PACE)?;
         Ok(Self {
             counter,
             inside,
