@@ -157,6 +157,17 @@ impl KernelSource {
             .find(|source| source.name() == name)
     }
 
+    /// Those that a program is given that the kernel starts itself.
+    pub fn granted() -> impl Iterator<Item = Self> {
+        let all = Self::ALL.iter().copied();
+        all.filter(|source| !source.only_measures())
+    }
+
+    /// The one of these with a name.
+    pub fn of_grant(name: &str) -> Option<Self> {
+        Self::granted().find(|source| source.name() == name)
+    }
+
     /// The source of an ordinal in a spawn grant.
     pub fn of_ordinal(ordinal: u16) -> Option<Self> {
         Self::ALL

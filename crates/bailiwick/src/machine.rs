@@ -36,8 +36,8 @@ pub(crate) struct MachineArguments {
     /// Of `--backend vm` and `capos`: how many processors the machine has [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) cpus: Option<u32>,
-    /// Of `--backend capos`: a capability that the program is given, by its name; may be given again
-    /// [default: console]
+    /// Of `--backend capos`: a capability that the program is given besides those of the policy, by its
+    /// name; may be given again [default: console, where the policy names none]
     #[arg(long = "cap", value_name = "NAME")]
     pub(crate) caps: Vec<String>,
 }
@@ -57,15 +57,11 @@ impl MachineArguments {
 
     /// The machine of the capability kernel that is asked for.
     fn capos(&self) -> Result<CaposShape, Failure> {
-        let capabilities = match self.caps.is_empty() {
-            true => vec!["console".to_owned()],
-            false => self.caps.clone(),
-        };
-        bailiwick_capos::capabilities(&capabilities)?;
+        bailiwick_capos::capabilities(&self.caps)?;
         Ok(CaposShape {
             memory: self.memory.unwrap_or(CaposShape::MEMORY),
             cpus: self.cpus.unwrap_or(1),
-            capabilities,
+            capabilities: self.caps.clone(),
         })
     }
 

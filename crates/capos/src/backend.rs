@@ -99,7 +99,8 @@ impl Prepared for Waiting {
         };
         let fault = |error: io::Error| Failure::fault(format!("the machine: {error}"));
         let path = command.cwd.join(program);
-        let manifest = program::manifest(&path, &self.shape.capabilities)?;
+        let held = program::held(launch.policy, &self.shape.capabilities);
+        let manifest = program::manifest(&path, &held)?;
         let file = written(&manifest).map_err(fault)?;
         let own = own(&kernel()?, file.path());
         let words = machine::words(&monitor()?, &self.shape);
@@ -136,10 +137,7 @@ impl Prepared for Waiting {
             layer: format!(
                 "capability kernel ({} processors; capabilities: {})",
                 self.shape.cpus,
-                match self.shape.capabilities.is_empty() {
-                    true => "none".to_owned(),
-                    false => self.shape.capabilities.join(", "),
-                }
+                held.join(", ")
             ),
             ends: Ends {
                 console,

@@ -13,4 +13,4 @@ mod words;
 
 pub use backend::CaposBackend;
 pub use machine::CaposShape;
-pub use program::{capabilities, known};
+pub use program::capabilities;

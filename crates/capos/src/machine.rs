@@ -17,7 +17,7 @@ pub struct CaposShape {
     pub memory: u64,
     /// How many processors it has.
     pub cpus: u32,
-    /// Names of the capabilities that the program is given.
+    /// Names of the capabilities that the program is given besides the policy's.
     pub capabilities: Vec<String>,
 }
 

@@ -5,19 +5,11 @@ use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_core::manifest::Cap;
 use bailiwick_capos_core::manifest::build::Builder;
 use bailiwick_event::Failure;
+use bailiwick_policy::Effective;
 use std::path::Path;
 
 /// What a manifest calls the program.
 const PROGRAM: &str = "program";
-
-/// The names of all capabilities that a program can be given here.
-#[must_use]
-pub fn known() -> Vec<&'static str> {
-    let all = KernelSource::ALL
-        .iter()
-        .filter(|source| !source.only_measures());
-    all.map(|source| source.name()).collect()
-}
 
 /// The capabilities with these names.
 ///
@@ -25,15 +17,31 @@ pub fn known() -> Vec<&'static str> {
 /// A [`Failure`] that says which there are.
 pub fn capabilities(names: &[String]) -> Result<Vec<KernelSource>, Failure> {
     let one = |name: &String| {
-        let source = KernelSource::of_name(name).filter(|source| !source.only_measures());
-        source.ok_or_else(|| {
+        KernelSource::of_grant(name).ok_or_else(|| {
+            let known: Vec<_> = KernelSource::granted().map(KernelSource::name).collect();
             Failure::usage(format!(
                 "no capability is called {name:?}\nhelp: there are {}",
-                known().join(", ")
+                known.join(", ")
             ))
         })
     };
     names.iter().map(one).collect()
+}
+
+/// What a program holds: what the policy says and what was asked for besides; a console where nothing is
+/// said.
+pub(crate) fn held(policy: &Effective, asked: &[String]) -> Vec<String> {
+    let mut held = Vec::new();
+    let of_policy = policy.capabilities.iter().map(|entry| &entry.value);
+    for name in of_policy.chain(asked) {
+        if !held.contains(name) {
+            held.push(name.clone());
+        }
+    }
+    if held.is_empty() {
+        held.push(KernelSource::Console.name().to_owned());
+    }
+    held
 }
 
 /// The manifest of a machine that runs the program in this file.

@@ -74,6 +74,9 @@ default = "deny"
 timeout = "30s"
 [require]
 layers = ["landlock"]
+
+[capos]
+capabilities = ["console", "timer"]
 [lock]
 keys = ["network.allow", "filesystem.deny"]
 pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]

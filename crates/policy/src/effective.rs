@@ -39,6 +39,9 @@ pub struct Effective {
     /// `[require] layers`: the layers without which nothing is started. Empty: all of them.
     #[serde(default)]
     pub require: Vec<Sourced<String>>,
+    /// `[capos] capabilities`. Empty: a console.
+    #[serde(default)]
+    pub capabilities: Vec<Sourced<String>>,
     /// `[ask]`.
     #[serde(default, skip_serializing_if = "Ask::is_empty")]
     pub ask: Ask,
@@ -108,6 +111,7 @@ impl Effective {
             environment: Environment::default(),
             limits: Limits::default(),
             require: Vec::new(),
+            capabilities: Vec::new(),
             ask: Ask::default(),
             secrets: Vec::new(),
             rules: Vec::new(),

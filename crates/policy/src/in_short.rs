@@ -56,6 +56,10 @@ impl Effective {
             let layers = self.require.iter().map(|e| e.value.as_str());
             lines.push(("require", named(layers)));
         }
+        if !self.capabilities.is_empty() {
+            let held = self.capabilities.iter().map(|e| e.value.as_str());
+            lines.push(("capos", named(held)));
+        }
         let lines = lines
             .into_iter()
             .map(|(name, text)| format!("  {name:<10} {text}"));

@@ -37,6 +37,7 @@ pub(crate) enum KeyId {
     Disk,
     Output,
     Require,
+    Capabilities,
     AskDefault,
     AskTimeout,
     Lock,
@@ -100,6 +101,8 @@ pub(crate) enum Kind {
     Beyond,
     /// Names of layers.
     Layers,
+    /// Names of capabilities.
+    Capabilities,
 }
 
 impl Kind {
@@ -132,6 +135,7 @@ impl Kind {
             Self::Protection => "enforce, sweep or off",
             Self::Beyond => "deny or allow",
             Self::Layers => "a list of layers",
+            Self::Capabilities => "a list of capabilities",
         }
     }
 }

@@ -28,6 +28,10 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
         "Which layers a machine must have. What is not said is that all are needed.",
     ),
     (
+        "capos",
+        "What a program holds that runs on the capability kernel (`--backend capos`).",
+    ),
+    (
         "lock",
         "Only in the system's policy: what weaker layers cannot widen.",
     ),
@@ -354,6 +358,15 @@ pub(crate) const KEYS: &[Key] = &[
         "every layer",
         r#"["landlock", "seccomp"]"#,
         "The layers without which nothing is started: `namespaces`, `landlock`, `seccomp`. A layer that is not named is used where the machine has it; that it is missing is said at the start and recorded."
+    ),
+    key!(
+        Capabilities,
+        "capos.capabilities",
+        Kind::Capabilities,
+        Widens,
+        "console",
+        r#"["console", "timer"]"#,
+        "The capabilities that the program is given, by their names; `--cap` adds to them. See docs/capos.md."
     ),
     key!(
         AskDefault,

@@ -138,6 +138,9 @@ impl Merge {
                 let asked = expand(text, &giver.bases);
                 (network.roots.iter()).any(|r| PathPattern::Path(r.value.clone()) == asked)
             }
+            Value::Text(text) if key == KeyId::Capabilities => {
+                (self.effective.capabilities.iter()).any(|held| held.value == *text)
+            }
             Value::Text(text) => environment.pass.iter().any(|p| name_covers(&p.value, text)),
             Value::Variable(name, value) => environment
                 .set
@@ -202,6 +205,9 @@ impl Merge {
                 if !require.iter().any(|r| r.value == *text) {
                     require.push(sourced(text, origin));
                 }
+            }
+            (Value::Text(text), KeyId::Capabilities) => {
+                once(&mut self.effective.capabilities, text, origin);
             }
             (Value::Text(text), KeyId::Roots) => {
                 if let PathPattern::Path(path) = expand(text, &giver.bases) {

@@ -9,6 +9,7 @@ use crate::sets::SetName;
 use crate::{
     Beyond, HostMapping, Inspect, InspectRule, LAYERS, MAX_HELD, MAX_KEPT, ProtectAbsent, Publish,
 };
+use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_event::{Host, HostPattern, Text, closest};
 use bailiwick_rules::pack::is_public_key;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -76,6 +77,17 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
                 None => format!("the layers are {}", LAYERS.join(", ")),
             },
         )),
+        Kind::Capabilities if KernelSource::of_grant(text).is_some() => Ok(as_is()),
+        Kind::Capabilities => {
+            let all = || KernelSource::granted().map(KernelSource::name);
+            Err(why(
+                format!("there is no capability \"{shown}\""),
+                match closest(text, all()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("there are {}", all().collect::<Vec<_>>().join(", ")),
+                },
+            ))
+        }
         _ => Ok(as_is()),
     }
 }

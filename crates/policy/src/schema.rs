@@ -3,6 +3,7 @@
 
 use crate::keys::{HTTP_KEYS, KEYS, Key, Kind, SECTIONS};
 use crate::{Inspect, SecretPlace};
+use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_event::fields::EventType;
 use bailiwick_rules::pack::{RuleKey, RuleKind};
 use bailiwick_rules::{Action, Confidence, Severity};
@@ -84,6 +85,12 @@ fn property(key: &Key) -> Value {
         Kind::Layers => {
             let mut schema = list();
             schema["items"]["enum"] = json!(crate::LAYERS);
+            schema
+        }
+        Kind::Capabilities => {
+            let mut schema = list();
+            let names = KernelSource::granted().map(KernelSource::name);
+            schema["items"]["enum"] = names.collect();
             schema
         }
         Kind::Protection => json!({ "enum": ["enforce", "sweep", "off"] }),

@@ -165,6 +165,10 @@ pub fn render_show(loaded: &Loaded) -> String {
         quote(&show_size(*n))
     });
     page.list(KeyId::Require, texts(&effective.require, Clone::clone));
+    page.list(
+        KeyId::Capabilities,
+        texts(&effective.capabilities, Clone::clone),
+    );
     page.text
 }
 

@@ -68,6 +68,33 @@ fn a_program_holds_what_it_is_given_and_nothing_else() {
 }
 
 #[test]
+fn a_policy_says_what_programs_hold_and_an_untrusted_projects_gives_nothing() {
+    let held = "extends = [\"default\"]\n[capos]\ncapabilities = [\"console\", \"timer\"]\n";
+    let outcome = capos().policy(held).exec([built("hello")]);
+    outcome.code(1);
+    assert_eq!(outcome.stdout(), "hello\na clock that runs\n");
+    let more = capos().policy(held).option("--cap").option("system_info");
+    more.exec([built("hello")]).code(2);
+    let wrong = capos().policy("[capos]\ncapabilities = [\"tmer\"]\n");
+    let outcome = wrong.exec([built("hello")]);
+    outcome.code(2);
+    assert!(
+        outcome.stderr().contains("did you mean \"timer\"?"),
+        "{}",
+        outcome.stderr()
+    );
+    let project = capos().file("bailiwick.toml", held);
+    let outcome = project.exec([built("hello")]);
+    outcome.code(0);
+    assert_eq!(outcome.stdout(), "hello\n");
+    assert!(
+        outcome.stderr().contains("capos.capabilities"),
+        "{}",
+        outcome.stderr()
+    );
+}
+
+#[test]
 fn what_it_was_given_is_on_record() {
     let sandbox = capos()
         .option("--cap")
