@@ -1,14 +1,16 @@
 //! A call of a program's on an object, and its answer. Whoever cannot answer at once keeps the
 //! [`Pending`] part; there is a place for its answer in the program's ring from the beginning, and what is
-//! dropped unanswered is answered as disconnected, so that no call is ever lost.
+//! dropped unanswered is answered as disconnected, so that no call is ever lost. It does not keep the
+//! process: what a process that has ended waited for, wherever that lies, holds nothing of it.
 
 use crate::hold::Hold;
 use crate::process::Process;
 use alloc::string::String;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use bailiwick_capos_core::message::Builder;
 use bailiwick_capos_core::ring::{Cqe, TransferResult, cqe_flag, error};
+use core::ptr;
 
 /// Kinds of exceptions (schema: `ExceptionType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +91,8 @@ impl Reply {
 
 /// A call.
 pub(crate) struct Call {
+    /// Who makes it.
+    pub(crate) process: Arc<Process>,
     pub(crate) method: u16,
     pub(crate) params: Vec<u8>,
     pub(crate) badge: u64,
@@ -104,7 +108,7 @@ impl Call {
 
 /// A call that is not answered yet.
 pub(crate) struct Pending {
-    process: Arc<Process>,
+    process: Weak<Process>,
     user_data: u64,
     result: (u64, u32),
     is_answered: bool,
@@ -112,18 +116,23 @@ pub(crate) struct Pending {
 
 impl Pending {
     /// One whose answer has a place in the ring.
-    pub(crate) fn new(process: Arc<Process>, user_data: u64, result: (u64, u32)) -> Self {
+    pub(crate) fn new(process: &Arc<Process>, user_data: u64, result: (u64, u32)) -> Self {
         Self {
-            process,
+            process: Arc::downgrade(process),
             user_data,
             result,
             is_answered: false,
         }
     }
 
-    /// Whose it is.
-    pub(crate) fn process(&self) -> &Arc<Process> {
-        &self.process
+    /// Whose it is; none where that one has ended, which nobody answers any more.
+    pub(crate) fn process(&self) -> Option<Arc<Process>> {
+        self.process.upgrade()
+    }
+
+    /// Whether it is this process's.
+    pub(crate) fn is_of(&self, process: &Arc<Process>) -> bool {
+        ptr::eq(self.process.as_ptr(), Arc::as_ptr(process))
     }
 
     /// What the program calls it.
@@ -155,10 +164,12 @@ impl Pending {
 
     fn tell(&mut self, cqe: Cqe) {
         self.is_answered = true;
-        self.process.ring.post(&Cqe {
-            user_data: self.user_data,
-            ..cqe
-        });
+        if let Some(process) = self.process() {
+            process.ring.post(&Cqe {
+                user_data: self.user_data,
+                ..cqe
+            });
+        }
     }
 
     /// Writes bytes into the place of the answer; whether they fit and could be written.
@@ -166,12 +177,12 @@ impl Pending {
         let fits = at
             .checked_add(bytes.len())
             .is_some_and(|end| end <= self.room());
-        fits && self.process.space.write(self.result.0 + at as u64, bytes)
+        let process = self.process().filter(|_| fits);
+        process.is_some_and(|process| process.space.write(self.result.0 + at as u64, bytes))
     }
 
     /// The entry that tells of a reply, whose payload is written.
     fn written(&self, reply: Reply) -> Cqe {
-        let process = &self.process;
         let put = |at: usize, bytes: &[u8]| self.write(at, bytes);
         let entry = |result| Cqe {
             result,
@@ -201,7 +212,10 @@ impl Pending {
                     return entry(error::RESULT);
                 }
                 let count = holds.len() as u16;
-                let Some(records) = process.install(holds) else {
+                let process = self.process();
+                let Some((process, records)) =
+                    process.and_then(|process| process.install(holds).map(|r| (process, r)))
+                else {
                     return entry(error::ABORTED);
                 };
                 for (number, (id, interface)) in records.iter().enumerate() {

@@ -212,9 +212,11 @@ impl Process {
     /// Takes it apart.
     fn take_apart(self: &Arc<Self>) {
         let held: Vec<CapId> = self.table.lock().iter().map(|(id, _)| id).collect();
-        held.into_iter().for_each(|id| {
+        for id in held {
+            // What is on its way to another process stays here, where it ends.
+            self.table.lock().cancel(id);
             self.release(id);
-        });
+        }
         let received = core::mem::take(&mut *self.received.lock());
         drop(received);
         self.ring.abandon();

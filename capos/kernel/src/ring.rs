@@ -196,7 +196,7 @@ impl Ring {
             self.word(header::SQ_HEAD)
                 .store(head.wrapping_add(1), Ordering::Release);
             let result = (sqe.result_addr, sqe.result_len);
-            let answer = Pending::new(thread.process.clone(), sqe.user_data, result);
+            let answer = Pending::new(&thread.process, sqe.user_data, result);
             match sqe.check() {
                 Err(code) => answer.complete(Reply::Refused(code)),
                 Ok(()) => {

@@ -44,7 +44,7 @@ impl Due {
     fn is_of(&self, process: &Arc<Process>) -> bool {
         match self {
             Self::Enter(thread, _) | Self::Park(thread, _) => Arc::ptr_eq(&thread.process, process),
-            Self::Sleep(pending) => Arc::ptr_eq(pending.process(), process),
+            Self::Sleep(pending) => pending.is_of(process),
         }
     }
 
@@ -53,7 +53,9 @@ impl Due {
             Self::Enter(thread, wait) => thread.process.clone().ring.time_out(&thread, wait),
             Self::Park(thread, wait) => crate::park::time_out(&thread, wait),
             Self::Sleep(pending) => {
-                pending.process().quota.sleepers.give(1);
+                if let Some(process) = pending.process() {
+                    process.quota.sleepers.give(1);
+                }
                 pending.complete(crate::call::Reply::nothing());
             }
         }

@@ -6,7 +6,7 @@ use crate::objects::endpoint;
 use crate::park::{self, Parks};
 use crate::process::Process;
 use crate::thread::Thread;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use alloc::vec;
 use alloc::vec::Vec;
 use bailiwick_capos_core::layout;
@@ -89,7 +89,7 @@ fn transfers(process: &Process, sqe: &Sqe) -> Result<Vec<Transfer>, i32> {
 /// Takes capabilities out of a table to send them. What is moved is taken at once and put back where the
 /// transfer fails, so that at any time it is in one place: either here or there.
 pub(crate) struct Sent {
-    from: Arc<Process>,
+    from: Weak<Process>,
     /// Moved ones, by the ids that are reserved for their return.
     moved: Vec<CapId>,
     holds: Vec<Hold>,
@@ -98,7 +98,7 @@ pub(crate) struct Sent {
 impl Sent {
     pub(crate) fn take(from: &Arc<Process>, transfers: &[Transfer]) -> Result<Self, i32> {
         let mut sent = Self {
-            from: from.clone(),
+            from: Arc::downgrade(from),
             moved: Vec::new(),
             holds: Vec::new(),
         };
@@ -139,7 +139,7 @@ impl Sent {
     /// Nothing is sent.
     pub(crate) fn nothing(from: &Arc<Process>) -> Self {
         Self {
-            from: from.clone(),
+            from: Arc::downgrade(from),
             moved: Vec::new(),
             holds: Vec::new(),
         }
@@ -151,7 +151,10 @@ impl Sent {
 
     /// They have arrived: here they are no longer.
     pub(crate) fn commit(mut self) {
-        let mut table = self.from.table.lock();
+        let Some(from) = self.from.upgrade() else {
+            return;
+        };
+        let mut table = from.table.lock();
         let gone: Vec<_> = self
             .moved
             .drain(..)
@@ -159,14 +162,14 @@ impl Sent {
             .collect();
         drop(table);
         gone.into_iter()
-            .for_each(|hold| hold.object.released(hold.facet, &self.from));
+            .for_each(|hold| hold.object.released(hold.facet, &from));
     }
 }
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        if !self.moved.is_empty() {
-            let mut table = self.from.table.lock();
+        if let Some(from) = self.from.upgrade().filter(|_| !self.moved.is_empty()) {
+            let mut table = from.table.lock();
             for id in self.moved.drain(..) {
                 table.cancel(id);
             }
@@ -197,6 +200,7 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
         Err(code) => return refuse(answer, code),
     };
     let call = Call {
+        process: process.clone(),
         method: sqe.method_id,
         params,
         badge: hold.badge,

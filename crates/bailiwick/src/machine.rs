@@ -31,7 +31,7 @@ pub(crate) struct MachineArguments {
     #[arg(long, value_name = "NAME")]
     pub(crate) image: Option<String>,
     /// Of `--backend vm` and `capos`: the machine's memory [default: the policy's limit, or 1GiB; 64MiB]
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = least_size)]
     pub(crate) memory: Option<u64>,
     /// Of `--backend vm` and `capos`: how many processors the machine has [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=8))]
@@ -78,6 +78,13 @@ impl MachineArguments {
             return Err(Failure::usage(format!(
                 "{flag} is of virtual machines, and this run is none\nhelp: add --backend vm, or \
                  set limits in the policy ([limits] memory, cpu)"
+            )));
+        }
+        if let Some(memory) = self.memory.filter(|memory| vm && *memory < LEAST) {
+            let given = format!("{} MiB", memory >> 20);
+            return Err(Failure::usage(format!(
+                "--memory: {}\nhelp: give a virtual machine more",
+                too_little(&given, LEAST)
             )));
         }
         if !self.caps.is_empty() && !capos {
@@ -129,12 +136,25 @@ pub(crate) fn disk_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A number of bytes with a unit, enough for a machine.
+/// What a virtual machine has at least, in bytes.
+const LEAST: u64 = 128 << 20;
+
+/// A number of bytes with a unit, enough for a virtual machine.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
-        bytes if bytes < CaposShape::LEAST => {
-            Err(format!("{text} is too little: 32MiB is the least"))
-        }
+        bytes if bytes < LEAST => Err(too_little(text, LEAST)),
         bytes => Ok(bytes),
     }
+}
+
+/// A number of bytes with a unit, enough for a machine of one of the backends.
+fn least_size(text: &str) -> Result<u64, String> {
+    match bailiwick_policy::parse_size(text)? {
+        bytes if bytes < CaposShape::LEAST => Err(too_little(text, CaposShape::LEAST)),
+        bytes => Ok(bytes),
+    }
+}
+
+fn too_little(given: &str, least: u64) -> String {
+    format!("{given} is too little: {}MiB is the least", least >> 20)
 }

@@ -11,7 +11,7 @@ use crate::process::Process;
 use crate::submit::Sent;
 use crate::sync::SpinLock;
 use alloc::collections::VecDeque;
-use alloc::sync::Arc;
+use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use bailiwick_capos_core::interfaces;
 use bailiwick_capos_core::ring::{Cqe, MessageHeader, TransferResult, cqe_flag, error};
@@ -20,14 +20,17 @@ use core::sync::atomic::{AtomicU64, Ordering};
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 struct Waiting {
-    call: Call,
+    caller: Pending,
+    method: u16,
+    params: Vec<u8>,
+    badge: u64,
     sent: Sent,
     left: Charge,
 }
 
 /// What a call that is not answered costs its caller.
 struct Charge {
-    of: Arc<Process>,
+    of: Weak<Process>,
     bytes: usize,
 }
 
@@ -41,7 +44,7 @@ impl Charge {
             return None;
         }
         Some(Self {
-            of: of.clone(),
+            of: Arc::downgrade(of),
             bytes,
         })
     }
@@ -49,8 +52,10 @@ impl Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.of.quota.calls.give(1);
-        self.of.quota.scratch.give(self.bytes);
+        if let Some(of) = self.of.upgrade() {
+            of.quota.calls.give(1);
+            of.quota.scratch.give(self.bytes);
+        }
     }
 }
 
@@ -79,8 +84,10 @@ pub(crate) struct Endpoint {
 /// What became of a delivery.
 enum Delivery {
     Done,
-    /// The receive failed; the call waits on.
+    /// The receive failed, or its process is gone; the call waits on.
     Receive(Waiting),
+    /// The caller is gone; the receive waits on.
+    Call(Pending),
 }
 
 impl Endpoint {
@@ -94,12 +101,18 @@ impl Endpoint {
 
     /// Calls whoever receives.
     pub(crate) fn call(&self, call: Call, sent: Sent) {
-        let process = call.pending.process().clone();
-        let Some(left) = Charge::take(&process, call.params.len()) else {
+        let Some(left) = Charge::take(&call.process, call.params.len()) else {
             let why = "the process has as many calls under way as it may have";
             return call.answer(Reply::raised(Exception::Overloaded, why));
         };
-        let waiting = Waiting { call, sent, left };
+        let waiting = Waiting {
+            caller: call.pending,
+            method: call.method,
+            params: call.params,
+            badge: call.badge,
+            sent,
+            left,
+        };
         let mut queues = self.queues.lock();
         if queues.had_servers && queues.servers == 0 {
             drop(queues);
@@ -128,21 +141,29 @@ impl Endpoint {
             let Some((waiting, receive)) = both else {
                 return;
             };
-            if let Delivery::Receive(waiting) = self.deliver(waiting, receive) {
-                self.queues.lock().calls.push_front(waiting);
+            match self.deliver(waiting, receive) {
+                Delivery::Done => {}
+                Delivery::Receive(waiting) => self.queues.lock().calls.push_front(waiting),
+                Delivery::Call(receive) => self.queues.lock().receives.push_front(receive),
             }
         }
     }
 
     fn deliver(&self, waiting: Waiting, receive: Pending) -> Delivery {
         let refuse = |receive: Pending, code| receive.complete(Reply::Refused(code));
-        let params = &waiting.call.params;
+        if waiting.caller.process().is_none() {
+            return Delivery::Call(receive);
+        }
+        let Some(process) = receive.process() else {
+            return Delivery::Receive(waiting);
+        };
+        let params = &waiting.params;
         let holds = waiting.sent.holds();
         let length = MessageHeader::SIZE + params.len();
         let whole = length + holds.len() * TransferResult::SIZE;
         let header = MessageHeader {
             interface_id: interfaces::ENDPOINT.id,
-            method_id: waiting.call.method,
+            method_id: waiting.method,
             flags: 0,
             params_len: params.len() as u32,
         };
@@ -153,10 +174,9 @@ impl Endpoint {
             refuse(receive, error::RESULT);
             return Delivery::Receive(waiting);
         }
-        let process = receive.process().clone();
         let Some(records) = process.install(holds.to_vec()) else {
             refuse(receive, error::ABORTED);
-            waiting.call.answer(Reply::Refused(error::ABORTED));
+            refuse(waiting.caller, error::ABORTED);
             return Delivery::Done;
         };
         for (number, (cap_id, interface_id)) in records.iter().enumerate() {
@@ -170,7 +190,13 @@ impl Endpoint {
                 return Delivery::Receive(waiting);
             }
         }
-        let Waiting { call, sent, left } = waiting;
+        let Waiting {
+            caller,
+            badge,
+            sent,
+            left,
+            ..
+        } = waiting;
         let number = loop {
             match process.next_call.fetch_add(1, Ordering::Relaxed) {
                 0 => {}
@@ -178,7 +204,7 @@ impl Endpoint {
             }
         };
         let received = Received {
-            caller: call.pending,
+            caller,
             endpoint: self.number,
             _left: left,
         };
@@ -192,7 +218,7 @@ impl Endpoint {
                 cqe_flag::CAPS
             },
             cap_count: records.len() as u16,
-            badge: call.badge,
+            badge,
             call_id: number,
             ..Cqe::default()
         });
@@ -202,9 +228,7 @@ impl Endpoint {
     /// Takes a receive of a process back; whether there was one.
     pub(crate) fn cancel(&self, process: &Arc<Process>, user_data: u64) -> bool {
         let mut queues = self.queues.lock();
-        let is_it = |receive: &Pending| {
-            receive.user_data() == user_data && Arc::ptr_eq(receive.process(), process)
-        };
+        let is_it = |receive: &Pending| receive.user_data() == user_data && receive.is_of(process);
         let at = queues.receives.iter().position(is_it);
         let receive = at.and_then(|at| queues.receives.remove(at));
         drop(queues);
@@ -270,7 +294,7 @@ impl Object for Endpoint {
         };
         let (gone, rest) = core::mem::take(&mut queues.receives)
             .into_iter()
-            .partition::<VecDeque<_>, _>(|receive| Arc::ptr_eq(receive.process(), by));
+            .partition::<VecDeque<_>, _>(|receive| receive.is_of(by));
         queues.receives = rest;
         drop(queues);
         drop((calls, gone));

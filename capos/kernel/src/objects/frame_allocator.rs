@@ -40,11 +40,11 @@ impl Object for FrameAllocator {
     fn call(&self, call: Call) {
         match call.method {
             0 => {
-                let reply = take(call.pending.process(), 1);
+                let reply = take(&call.process, 1);
                 call.answer(reply);
             }
             1 => with_params(call, |params, call| {
-                Ok(take(call.pending.process(), params.u32(0) as usize))
+                Ok(take(&call.process, params.u32(0) as usize))
             }),
             _ => call.answer(Reply::no_method()),
         }

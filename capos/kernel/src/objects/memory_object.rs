@@ -100,12 +100,12 @@ impl Object for MemoryObject {
                 let Some(part) = part.filter(|part| offset % PAGE == 0 && !part.is_empty()) else {
                     return Ok(unmappable(Unmappable::Range));
                 };
-                let space = &call.pending.process().space;
+                let space = &call.process.space;
                 let mapped = space.map_shared(hint, part, rights, self.0.clone());
                 Ok(mapped.map_or_else(unmappable, |at| Reply::numbers(&[at])))
             }),
             2 | 3 => with_params(call, |params, call| {
-                let process = call.pending.process();
+                let process = &call.process;
                 let (start, size) = (params.u64(0), params.u64(8));
                 let own = Arc::as_ptr(&self.0).cast::<()>();
                 let is = |kind: &Kind| match kind {

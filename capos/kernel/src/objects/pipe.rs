@@ -187,7 +187,7 @@ impl Object for Pipe {
         let end = usize::from(self.writes);
         let gone = {
             let mut state = self.state.lock();
-            let is_its = |pending: &Pending| Arc::ptr_eq(pending.process(), by);
+            let is_its = |pending: &Pending| pending.is_of(by);
             let mut gone = Vec::new();
             if by.is_ending() {
                 while let Some(at) = state.readers.iter().position(|(p, _)| is_its(p)) {

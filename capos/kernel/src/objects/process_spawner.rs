@@ -179,7 +179,7 @@ impl Object for ProcessSpawner {
 
     fn call(&self, call: Call) {
         match call.method {
-            0 => with_params(call, |params, call| spawn(params, call.pending.process())),
+            0 => with_params(call, |params, call| spawn(params, &call.process)),
             1 => with_params(call, |params, _| {
                 let size = params.u32(0);
                 if size == 0 || size > pipe::MOST {

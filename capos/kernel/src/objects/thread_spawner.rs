@@ -35,7 +35,7 @@ impl Object for ThreadSpawner {
                 let why = "a flag is unknown, or an address is not a program's or not aligned";
                 return Ok(Reply::raised(Exception::InvalidArgument, why));
             }
-            let process = call.pending.process();
+            let process = &call.process;
             // The stack as a call would have left it.
             let context = Context::new(entry, stack.wrapping_sub(8), [argument, 0, 0]);
             let Some(thread) = process.add_thread(context, fs_base) else {

@@ -38,7 +38,7 @@ fn sleep(call: Call) {
     let Ok(duration) = duration else {
         return with_params(call, |_, _| Ok(Reply::Refused(error::PARAMS)));
     };
-    if !call.pending.process().quota.sleepers.take(1) {
+    if !call.process.quota.sleepers.take(1) {
         let why = "the process sleeps as often as it may";
         return call.answer(Reply::raised(crate::call::Exception::Overloaded, why));
     }

@@ -126,7 +126,7 @@ impl Object for VirtualMemory {
 
     fn call(&self, call: Call) {
         with_params(call, |params, call| {
-            Ok(method(call.method, params, call.pending.process()))
+            Ok(method(call.method, params, &call.process))
         });
     }
 }

@@ -166,6 +166,8 @@ fn what_a_server_heard_before_the_supervisor_was_killed_is_on_record_and_nothing
         child.wait().unwrap();
         // Ends when the last program inside has.
         loaded += lines.map_while(Result::ok).count();
+        // What was sent before is on its way to a server that may have to wait for a processor.
+        std::thread::sleep(Duration::from_millis(200));
         let heard = origin.requests();
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(origin.requests().len(), heard.len(), "a request followed");
