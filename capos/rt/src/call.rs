@@ -219,7 +219,12 @@ impl Cap {
 
     /// Receives a call.
     pub fn receive(self) -> Result<Received, Failed> {
-        let receive = self.begin_receive();
+        self.receive_in(ROOM)
+    }
+
+    /// The same with room for so many bytes.
+    pub fn receive_in(self, room: usize) -> Result<Received, Failed> {
+        let receive = self.submit(op::RECV, 0, &[], &[], (0, 0, room));
         let cqe = ring::wait(receive.number);
         let answer = answer(&cqe, &receive.result)?;
         let header = answer.bytes.first_chunk::<{ MessageHeader::SIZE }>();

@@ -15,6 +15,14 @@ static DONE: Lock<BTreeMap<u64, Cqe>> = Lock::new(BTreeMap::new());
 /// Held by whoever writes a submission.
 static SUBMITS: Lock<()> = Lock::new(());
 static NEXT: AtomicU64 = AtomicU64::new(1);
+/// How long a wait takes at most. Another thread may read a completion between the look for it and the wait,
+/// so that where there are several, each looks again after a while.
+static PATIENCE: AtomicU64 = AtomicU64::new(sys::FOR_EVER);
+
+/// There are several threads from now on.
+pub(crate) fn share() {
+    PATIENCE.store(1_000_000, Ordering::Relaxed);
+}
 
 /// A word of the ring's header, for programs that test what the kernel makes of a wrong one, too.
 pub fn word(offset: usize) -> &'static AtomicU32 {
@@ -76,7 +84,7 @@ pub fn wait(number: u64) -> Cqe {
         if let Some(cqe) = find(number) {
             return cqe;
         }
-        if sys::enter(1, sys::FOR_EVER) >= sys::BUSY {
+        if sys::enter(1, PATIENCE.load(Ordering::Relaxed)) >= sys::BUSY {
             // Another thread waits or submits: it reads for this one as well.
             core::hint::spin_loop();
         }

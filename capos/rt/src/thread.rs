@@ -15,7 +15,17 @@ pub fn begin(
     argument: u64,
 ) -> Result<Cap, Failed> {
     let stack = Box::leak(vec![0_u128; STACK / 16].into_boxed_slice());
-    let top = stack.as_mut_ptr_range().end as u64;
+    begin_on(spawner, entry, argument, stack.as_mut_ptr_range().end as u64)
+}
+
+/// The same on a stack that ends at `top` and is the thread's alone.
+pub fn begin_on(
+    spawner: Cap,
+    entry: extern "C" fn(u64, u32) -> !,
+    argument: u64,
+    top: u64,
+) -> Result<Cap, Failed> {
+    crate::ring::share();
     let answer = spawner.numbers(0, &[entry as usize as u64, top, argument, 0, 0])?;
     answer.caps.first().copied().ok_or(Failed {
         code: 0,

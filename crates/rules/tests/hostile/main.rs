@@ -18,6 +18,10 @@ thread_local! {
     static ALIVE: RefCell<Option<Sender<()>>> = const { RefCell::new(None) };
 }
 
+/// Many times what the longest question takes on a slow machine without optimization: what is looked for
+/// never ends.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// Does some work in a thread of its own, and does not wait for ever for any question of it.
 fn guarded(work: impl FnOnce() + Send + 'static) {
     let (alive, wait) = channel();
@@ -26,9 +30,9 @@ fn guarded(work: impl FnOnce() + Send + 'static) {
         work();
     });
     loop {
-        match wait.recv_timeout(Duration::from_secs(20)) {
+        match wait.recv_timeout(PATIENCE) {
             Ok(()) => {}
-            Err(RecvTimeoutError::Timeout) => panic!("still at it after 20 seconds"),
+            Err(RecvTimeoutError::Timeout) => panic!("still at it after {PATIENCE:?}"),
             Err(RecvTimeoutError::Disconnected) => break,
         }
     }
