@@ -12,7 +12,7 @@ export BAILIWICK_CMD := $(value CMD)
 export BAILIWICK_POLICY := $(value POLICY)
 export BAILIWICK_IMAGES := $(value IMAGE)
 
-.PHONY: help run image test
+.PHONY: help run image test run-smoke
 .SILENT:
 
 help:
@@ -29,3 +29,8 @@ image:
 test:
 	scripts/setup --for test
 	scripts/test
+
+# Boots the smokes of the capability kernel (docs/capos.md).
+run-smoke:
+	scripts/setup --for test
+	scripts/capos-smokes

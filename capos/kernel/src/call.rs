@@ -125,9 +125,11 @@ impl Pending {
         }
     }
 
-    /// Whose it is; none where that one has ended, which nobody answers any more.
+    /// Whose it is; none where that one ends or has ended, which nobody answers any more.
     pub(crate) fn process(&self) -> Option<Arc<Process>> {
-        self.process.upgrade()
+        self.process
+            .upgrade()
+            .filter(|process| !process.is_ending())
     }
 
     /// Whether it is this process's.

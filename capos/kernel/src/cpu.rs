@@ -60,6 +60,8 @@ pub(crate) struct Cpu {
     pub(crate) deadlines: SpinLock<Deadlines>,
     /// What the timer is set to, in nanoseconds since the start; `u64::MAX` is never.
     pub(crate) alarm: AtomicU64,
+    /// When the thread that runs gives way to those that wait, on the same clock; `u64::MAX` where none do.
+    pub(crate) slice: AtomicU64,
     /// How many times others have asked it to forget translations, and up to which of them it did.
     wanted: AtomicU64,
     done: AtomicU64,
@@ -146,6 +148,7 @@ impl Cpu {
             queue: SpinLock::new(Queue::new()),
             deadlines: SpinLock::new(Deadlines::new()),
             alarm: AtomicU64::new(u64::MAX),
+            slice: AtomicU64::new(u64::MAX),
             wanted: AtomicU64::new(0),
             done: AtomicU64::new(0),
             reschedule: AtomicBool::new(false),

@@ -253,7 +253,7 @@ pub(crate) fn enter(thread: Arc<Thread>, least: u64, timeout: u64) -> ! {
     let process = thread.process.clone();
     let mut completions = process.ring.completions.lock();
     let unread = process.ring.unread(completions.tail);
-    let is_enough = u64::from(unread) >= least || timeout == 0 || process.is_ending();
+    let is_enough = u64::from(unread) >= least || timeout == 0 || thread.is_over();
     if is_enough || completions.waiting.is_some() {
         let value = if is_enough { unread.into() } else { BUSY };
         drop(completions);

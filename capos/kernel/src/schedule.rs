@@ -121,11 +121,17 @@ fn idle() -> Option<&'static Cpu> {
 /// Sets this processor's timer to what comes next.
 fn arm(own: &Cpu) {
     let deadline = own.deadlines.lock().earliest();
-    let slice = match own.queue.lock().0.is_empty() {
-        true => u64::MAX,
-        false if idle().is_some() => after(PATIENCE),
-        false => after(SLICE),
+    // It begins when somebody waits, and is not begun again by whatever else happens meanwhile.
+    let slice = match (
+        own.queue.lock().0.is_empty(),
+        own.slice.load(Ordering::Relaxed),
+    ) {
+        (true, _) => u64::MAX,
+        (false, u64::MAX) if idle().is_some() => after(PATIENCE),
+        (false, u64::MAX) => after(SLICE),
+        (false, begun) => begun,
     };
+    own.slice.store(slice, Ordering::Relaxed);
     let next = deadline.min(slice);
     if own.alarm.swap(next, Ordering::Relaxed) != next {
         let wait = match next {
@@ -267,6 +273,7 @@ fn switch_to(own: &'static Cpu, thread: Arc<Thread>) -> ! {
         write_msr(msr::FS_BASE, fs_base);
         *own.running.get() = Some(thread);
     }
+    own.slice.store(u64::MAX, Ordering::Relaxed);
     arm(own);
     // SAFETY: the registers are those of a program in the address space in force.
     unsafe { resume(registers) }
@@ -304,6 +311,7 @@ pub(crate) fn leave(thread: Arc<Thread>) -> ! {
 pub(crate) fn tick(thread: Arc<Thread>) -> ! {
     let own = cpu::own();
     own.alarm.store(u64::MAX, Ordering::Relaxed);
+    own.slice.store(u64::MAX, Ordering::Relaxed);
     happen(own);
     share(own);
     let others_wait = !own.queue.lock().0.is_empty();

@@ -226,6 +226,8 @@ fn returned(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
         return refuse(answer, error::INVALID);
     };
     let is_raised = sqe.flags & flag::EXCEPTION != 0;
-    endpoint::answer(received, bytes, is_raised, sent);
-    answer.post(Cqe::default());
+    match endpoint::answer(received, bytes, is_raised, sent) {
+        true => answer.post(Cqe::default()),
+        false => refuse(answer, error::ABORTED),
+    }
 }

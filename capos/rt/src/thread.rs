@@ -15,7 +15,12 @@ pub fn begin(
     argument: u64,
 ) -> Result<Cap, Failed> {
     let stack = Box::leak(vec![0_u128; STACK / 16].into_boxed_slice());
-    begin_on(spawner, entry, argument, stack.as_mut_ptr_range().end as u64)
+    begin_on(
+        spawner,
+        entry,
+        argument,
+        stack.as_mut_ptr_range().end as u64,
+    )
 }
 
 /// The same on a stack that ends at `top` and is the thread's alone.

@@ -241,18 +241,20 @@ impl Endpoint {
     }
 }
 
-/// Answers a call that was received.
+/// Answers a call that was received; whether what was sent along could be given, where there is still
+/// somebody to give it to.
 pub(crate) fn answer(received: Received, bytes: Vec<u8>, is_raised: bool, sent: Sent) -> bool {
     if is_raised {
         received.caller.complete(Reply::RaisedBy(bytes));
         return true;
     }
     let holds = sent.holds().to_vec();
+    let has_arrived = holds.is_empty() || received.caller.process().is_none();
     let is_delivered = received.caller.complete_if_fit(Reply::Done(bytes, holds));
     if is_delivered {
         sent.commit();
     }
-    is_delivered
+    is_delivered || has_arrived
 }
 
 impl Object for Endpoint {

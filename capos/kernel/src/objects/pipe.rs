@@ -1,7 +1,6 @@
 //! Pipes: bytes from whoever writes to whoever reads, as many as the buffer has at one time. Each end is an
 //! object of its own, so that who may only read cannot write.
 
-use super::with_params;
 use crate::call::{Call, Exception, Pending, Reply};
 use crate::hold::{Facet, Hold, Object};
 use crate::process::Process;
@@ -164,12 +163,10 @@ impl Object for Pipe {
             }
             (3, writes) => {
                 let is_closed = self.state.lock().is_closed[usize::from(!writes)];
-                with_params(call, |_, _| {
-                    let mut builder = Builder::new(1, 0);
-                    let root = builder.root();
-                    builder.set_bool(root, 0, is_closed);
-                    Ok(Reply::Done(builder.finish(), Vec::new()))
-                });
+                let mut builder = Builder::new(1, 0);
+                let root = builder.root();
+                builder.set_bool(root, 0, is_closed);
+                call.answer(Reply::Done(builder.finish(), Vec::new()));
             }
             (0 | 1, _) => {
                 let why = "this end of the pipe does the other";

@@ -1,7 +1,7 @@
 //! A process that was made: whoever made it may wait for its end, or end it.
 
 use crate::call::{Call, Exception, Reply};
-use crate::hold::Object;
+use crate::hold::{Facet, Object};
 use crate::process::{Exit, Process, TERMINATED};
 use alloc::sync::{Arc, Weak};
 use bailiwick_capos_core::interfaces;
@@ -32,6 +32,16 @@ impl Object for ProcessHandle {
             }
             _ => call.answer(Reply::no_method()),
         }
+    }
+
+    /// Whoever lets go of it waits no longer; the process runs on.
+    fn released(&self, _: Facet, by: &Arc<Process>) {
+        let waiting = self
+            .exit
+            .waiting
+            .lock()
+            .take_if(|waiting| waiting.is_of(by));
+        drop(waiting);
     }
 }
 
