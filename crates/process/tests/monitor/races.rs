@@ -150,13 +150,17 @@ fn the_races_are_won_where_nothing_stands_in_between() {
         if race == "attribute" && !rustix::process::geteuid().is_root() {
             continue;
         }
-        let ran = Command::new(top.join("bin/races"))
-            .args([&top.join("ws"), &top.join("outside")])
-            .args(["5000", race])
-            .stdout(Stdio::null())
-            .status();
-        assert!(ran.unwrap().success());
-        assert_ne!(won(&top), [] as [String; 0], "{race}");
+        // Its two threads need not meet soon where other work has the processors.
+        let tries = (0..100).find(|_| {
+            let ran = Command::new(top.join("bin/races"))
+                .args([&top.join("ws"), &top.join("outside")])
+                .args(["5000", race])
+                .stdout(Stdio::null())
+                .status();
+            assert!(ran.unwrap().success());
+            !won(&top).is_empty()
+        });
+        assert!(tries.is_some(), "{race}");
     }
 }
 
