@@ -114,13 +114,12 @@ pub(crate) fn wait(thread: Arc<Thread>, parks: Parks) -> ! {
         is_timed,
         answer: parks.answer,
     });
-    drop(parked);
+    // Under the lock: whoever ends the wait takes its deadline away, which has to be there by then.
     if is_timed {
-        schedule::at(
-            schedule::after(parks.timeout),
-            Due::Park(thread.clone(), wait),
-        );
+        let time = schedule::after(parks.timeout);
+        schedule::at(time, Due::Park(thread.clone(), wait));
     }
+    drop(parked);
     if process.is_ending() && thread.claim(wait) {
         schedule::ready(thread.clone(), false);
     }

@@ -268,10 +268,11 @@ pub(crate) fn enter(thread: Arc<Thread>, least: u64, timeout: u64) -> ! {
         least: least as u32,
         is_timed: timeout != FOR_EVER,
     });
-    drop(completions);
+    // Under the lock: whoever ends the wait takes its deadline away, which has to be there by then.
     if timeout != FOR_EVER {
         schedule::at(schedule::after(timeout), Due::Enter(thread.clone(), wait));
     }
+    drop(completions);
     // It may have been ended after it was looked at, and before it waited.
     if process.is_ending() && thread.claim(wait) {
         schedule::ready(thread.clone(), false);

@@ -188,6 +188,19 @@ impl Cap {
         self.begin(method, params, &[]).wait()
     }
 
+    /// Calls a method as the thread of this number, which has to be the caller's own: no other thread that
+    /// enters the kernel takes the call for it.
+    pub fn call_as(self, thread: u32, method: u16, params: &[u8]) -> Result<Answer, Failed> {
+        self.submit(
+            op::CALL,
+            method,
+            params,
+            &[],
+            (flag::THREAD_OWNED, thread, ROOM),
+        )
+        .wait()
+    }
+
     /// Calls a method whose parameters are numbers of 64 bits.
     pub fn numbers(self, method: u16, numbers: &[u64]) -> Result<Answer, Failed> {
         self.call(method, &numbers_message(numbers))

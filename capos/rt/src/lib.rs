@@ -20,6 +20,7 @@ pub use bailiwick_capos_core as core_;
 pub use caps::held;
 
 use core::panic::PanicInfo;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// The code of a program that panicked.
 pub const PANICKED: i64 = 101;
@@ -45,6 +46,11 @@ pub fn begin(process: u64) {
 
 #[panic_handler]
 fn panic(info: &PanicInfo<'_>) -> ! {
+    static PANICS: AtomicBool = AtomicBool::new(false);
+    // To tell needs memory, and that there is none may be why.
+    if PANICS.swap(true, Ordering::Relaxed) {
+        sys::exit(PANICKED)
+    }
     if let Some(console) = held("console") {
         let _ = console.write_line(&alloc::format!("panic: {info}"));
     }

@@ -1,8 +1,13 @@
 //! Threads of the program.
+//!
+//! Decision: what a thread does to itself it submits as its own. Whichever thread enters the kernel takes
+//! what all have submitted, and a thread's end that another one took would be that one's.
 
-use crate::call::{Cap, Failed};
+use crate::call::{Cap, Failed, numbers_message};
+use crate::ring;
 use alloc::boxed::Box;
 use alloc::vec;
+use bailiwick_capos_core::ring::{Sqe, flag, op};
 
 /// Bytes of a thread's stack.
 const STACK: usize = 32 * 1024;
@@ -38,11 +43,42 @@ pub fn begin_on(
     })
 }
 
-/// Ends this thread.
-pub fn end(control: Cap, code: i64) -> ! {
+/// Ends this thread, whose number is `thread`.
+pub fn end(control: Cap, thread: u32, code: i64) -> ! {
+    let message = numbers_message(&[code.cast_unsigned()]);
+    // On this stack, where it is until the thread has ended; what is on the heap would stay.
+    let mut params = [0_u8; 64];
+    let length = message.len().min(params.len());
+    params[..length].copy_from_slice(&message[..length]);
+    drop(message);
+    let sqe = Sqe {
+        opcode: op::CALL,
+        flags: flag::THREAD_OWNED,
+        method_id: 2,
+        cap_id: control.0,
+        addr: params.as_ptr() as u64,
+        len: length as u32,
+        call_id: thread,
+        ..Sqe::default()
+    };
     loop {
-        let _ = control.numbers(2, &[code.cast_unsigned()]);
+        ring::run(&Sqe {
+            user_data: ring::number(),
+            ..sqe
+        });
     }
+}
+
+/// Where this thread's FS base is.
+pub fn fs_base(control: Cap, thread: u32) -> Result<u64, Failed> {
+    let answer = control.call_as(thread, 0, &[])?;
+    Ok(answer.u64(0))
+}
+
+/// Sets it.
+pub fn set_fs_base(control: Cap, thread: u32, base: u64) -> Result<(), Failed> {
+    let answer = control.call_as(thread, 1, &numbers_message(&[base]));
+    answer.map(drop)
 }
 
 /// Waits for a thread's end; its code.

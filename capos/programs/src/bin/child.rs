@@ -4,7 +4,7 @@
 
 extern crate alloc;
 
-use bailiwick_capos_core::ring::{Sqe, op};
+use bailiwick_capos_core::ring::{Sqe, header, op};
 use bailiwick_capos_programs::{cap, data_message, now, sleep};
 use bailiwick_capos_rt::call::numbers_message;
 use bailiwick_capos_rt::{entry, held, park, ring, sys, thread};
@@ -13,6 +13,8 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 entry!(main);
 
+/// The entry of the ring that the first thread submits last.
+static LAST: AtomicU32 = AtomicU32::new(u32::MAX);
 static WORD: AtomicU32 = AtomicU32::new(0);
 
 extern "C" fn parks(_: u64, number: u32) -> ! {
@@ -27,13 +29,16 @@ extern "C" fn spins(_: u64, _: u32) -> ! {
     }
 }
 
-/// Ends the thread, or the process, after some milliseconds.
-extern "C" fn ends(code: u64, _: u32) -> ! {
-    let until = now() + 5_000_000;
-    while now() < until {}
-    thread::end(cap("thread_control"), code.cast_signed())
+/// Ends the thread when the first one has ended: the kernel has taken what that one submitted last.
+extern "C" fn ends(code: u64, number: u32) -> ! {
+    while ring::word(header::SQ_HEAD).load(Ordering::Acquire) <= LAST.load(Ordering::Acquire) {
+        core::hint::spin_loop();
+    }
+    sleep(20);
+    thread::end(cap("thread_control"), number, code.cast_signed())
 }
 
+/// Ends the process after some milliseconds.
 extern "C" fn exits(code: u64, _: u32) -> ! {
     let until = now() + 5_000_000;
     while now() < until {}
@@ -159,7 +164,9 @@ fn main() -> i64 {
     }
     if is("role:last-thread") {
         begin(ends, 9);
-        thread::end(cap("thread_control"), 5)
+        let head = ring::word(header::SQ_HEAD).load(Ordering::Acquire);
+        LAST.store(head, Ordering::Release);
+        thread::end(cap("thread_control"), 1, 5)
     }
     if is("role:thread-exits") {
         begin(exits, 13);
