@@ -80,6 +80,10 @@ pub fn find(number: u64) -> Option<Cqe> {
 
 /// Waits for the completion with this number.
 pub fn wait(number: u64) -> Cqe {
+    // What is done at once another thread may have read before this one would wait for it.
+    if PATIENCE.load(Ordering::Relaxed) != sys::FOR_EVER {
+        sys::enter(0, 0);
+    }
     loop {
         if let Some(cqe) = find(number) {
             return cqe;

@@ -101,6 +101,7 @@ pub(crate) fn bench(arguments: BenchArguments) -> Done {
             };
             show(&bailiwick_bench::enforce(&options, &mut tell)?)
         }
+        BenchCommand::Capos(arguments) => machine::bench(MachineSuite::Capos, arguments),
         BenchCommand::Boot(arguments) => machine::bench(MachineSuite::Boot, arguments),
         BenchCommand::Lifecycle(arguments) => machine::bench(MachineSuite::Lifecycle, arguments),
         BenchCommand::Fork(arguments) => machine::bench(MachineSuite::Fork, arguments),

@@ -34,16 +34,20 @@ impl CaposBackend {
 }
 
 /// The kernel's file.
-fn kernel() -> Result<PathBuf, Failure> {
-    let given = std::env::var_os("BAILIWICK_CAPOS_KERNEL").map(PathBuf::from);
-    let found = match given {
-        Some(given) => Some(given),
-        None => beside(NAME)?,
+pub(crate) fn kernel() -> Result<PathBuf, Failure> {
+    part(NAME, "BAILIWICK_CAPOS_KERNEL")
+}
+
+/// A file that belongs to this program, or that a variable names.
+pub(crate) fn part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
+    let found = match std::env::var_os(variable) {
+        Some(given) => Some(given.into()),
+        None => beside(name)?,
     };
-    let path = found.ok_or_else(|| {
+    let path: PathBuf = found.ok_or_else(|| {
         Failure::fault(format!(
-            "{NAME} is not beside this program\n  remedy: build it (`scripts/build`), or name it in \
-             BAILIWICK_CAPOS_KERNEL"
+            "{name} is not beside this program\n  remedy: build it (`scripts/build`), or name it in \
+             {variable}"
         ))
     })?;
     std::fs::File::open(&path)

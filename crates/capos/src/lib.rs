@@ -6,11 +6,13 @@
 //! kernel itself says comes apart from it, so that no program can pretend to be the kernel.
 
 mod backend;
+mod bare;
 mod machine;
 mod program;
 mod running;
 mod words;
 
 pub use backend::CaposBackend;
+pub use bare::{BareCapos, WORD, least_kernel};
 pub use machine::CaposShape;
 pub use program::capabilities;

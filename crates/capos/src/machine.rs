@@ -36,12 +36,14 @@ fn clock() -> u64 {
     rate.map_or(2_000_000, |rate| (rate * 1000.0) as u64)
 }
 
-/// The words by which QEMU is started: stdout is the program's console, stderr what the kernel says.
-pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
-    let memory = format!("{}M", shape.memory >> 20);
-    let cpus = shape.cpus.to_string();
-    let append = format!("tsc_khz={} words=apart", clock());
-    let words = [
+/// What the kernel is told.
+pub(crate) fn append() -> String {
+    format!("tsc_khz={}", clock())
+}
+
+/// The board, for so many bytes of memory and processors; what ends the machine is its only device.
+pub(crate) fn board(memory: u64, cpus: u32) -> [String; 17] {
+    [
         "-M",
         "microvm,x-option-roms=off,pit=off,pic=off,rtc=off,isa-serial=on",
         "-accel",
@@ -49,14 +51,24 @@ pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
         "-cpu",
         "max",
         "-smp",
-        &cpus,
+        &cpus.to_string(),
         "-m",
-        &memory,
+        &format!("{}M", memory >> 20),
         "-nodefaults",
         "-no-user-config",
         "-display",
         "none",
         "-no-reboot",
+        "-device",
+        DEBUG_EXIT,
+    ]
+    .map(str::to_owned)
+}
+
+/// The words by which QEMU is started: stdout is the program's console, stderr what the kernel says.
+pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
+    let append = format!("{} words=apart", append());
+    let words = [
         "-sandbox",
         "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
         "-chardev",
@@ -67,8 +79,6 @@ pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
         "file,id=words,path=/dev/stderr",
         "-device",
         "isa-debugcon,iobase=0xe9,chardev=words",
-        "-device",
-        DEBUG_EXIT,
         "-kernel",
         KERNEL,
         "-initrd",
@@ -76,9 +86,8 @@ pub(crate) fn words(qemu: &Path, shape: &CaposShape) -> Vec<OsString> {
         "-append",
         &append,
     ];
-    let first = qemu.as_os_str().to_owned();
-    [first]
-        .into_iter()
-        .chain(words.map(OsString::from))
-        .collect()
+    let mut all = vec![qemu.as_os_str().to_owned()];
+    all.extend(board(shape.memory, shape.cpus).map(OsString::from));
+    all.extend(words.map(OsString::from));
+    all
 }

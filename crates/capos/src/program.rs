@@ -44,11 +44,11 @@ pub(crate) fn held(policy: &Effective, asked: &[String]) -> Vec<String> {
     held
 }
 
-/// The manifest of a machine that runs the program in this file.
+/// A program's file.
 ///
 /// # Errors
 /// A [`Failure`] where it cannot be read, or is no program for this kernel.
-pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
     let file = std::fs::read(path).map_err(|error| {
         Failure::usage(format!(
@@ -61,6 +61,15 @@ pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure
              x86_64-unknown-none and linked to 0x200000 (docs/capos.md)"
         ))
     })?;
+    Ok(file)
+}
+
+/// The manifest of a machine that runs the program in this file.
+///
+/// # Errors
+/// A [`Failure`] where it cannot be read, or is no program for this kernel.
+pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure> {
+    let file = read(path)?;
     let caps: Vec<_> = names
         .iter()
         .zip(capabilities(names)?)
@@ -70,5 +79,5 @@ pub(crate) fn manifest(path: &Path, names: &[String]) -> Result<Vec<u8>, Failure
         .binary(PROGRAM, &file)
         .init(PROGRAM, caps)
         .finish();
-    built.map_err(|invalid| Failure::usage(format!("{shown}: {invalid}")))
+    built.map_err(|invalid| Failure::usage(format!("{}: {invalid}", path.display())))
 }

@@ -200,6 +200,12 @@ impl BareMachine {
         Ok(())
     }
 
+    /// What it has said so far.
+    #[must_use]
+    pub fn said(&self) -> String {
+        String::from_utf8_lossy(&self.said).replace('\r', "")
+    }
+
     /// The end of what it said, harmless.
     fn tail(&self) -> String {
         let from = self.said.len().saturating_sub(400);

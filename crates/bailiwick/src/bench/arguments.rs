@@ -116,6 +116,10 @@ pub(crate) enum BenchCommand {
     /// Succeeded and failed requests of each side are in the evidence. Exit codes: as those of `bench
     /// overhead`.
     Http(HttpBench),
+    /// Measure the capability kernel's start and primitives, beside those of the kernel of virtual machines
+    ///
+    /// Both under the same QEMU, in one run. Exit codes: as those of `bench overhead`.
+    Capos(MachineBench),
     /// Measure a machine's channel, and a download through the gate beside it
     ///
     /// Exit codes: as those of `bench overhead`.

@@ -22,6 +22,7 @@ each![
     programs_and_their_files_are_measured_on_every_side,
     what_comes_through_interception_is_counted_by_all_who_know_of_it,
     requests_that_fail_are_counted_and_fail_the_row,
+    the_capability_kernel_is_measured_beside_linux,
 ];
 
 /// A short run of a suite with machines, all of which was found right.
@@ -230,5 +231,30 @@ fn requests_that_fail_are_counted_and_fail_the_row(_: Backend) {
         let of = |what: &str| http["counted"][side][what].as_u64().unwrap_or(0);
         assert_eq!(of("succeeded") + of("failed"), 30, "{http}");
         assert!(of("succeeded") > 0 && of("failed") > 0, "{http}");
+    }
+}
+
+fn the_capability_kernel_is_measured_beside_linux(_: Backend) {
+    let words = ["--row", "start", "--row", "processors: 2"];
+    let evidence = short(&[&["bench", "capos"], &words[..]].concat());
+    all_verified(&evidence);
+    for hash in evidence["machine"]["capos"].as_array().unwrap() {
+        assert_eq!(hash.as_str().unwrap().len(), 64);
+    }
+    let start = row(&evidence, "capos: start");
+    let least = samples(start, "least kernel, QEMU's start to its word");
+    let to_init = samples(start, "QEMU's start to init's first line");
+    assert_eq!(least.len(), to_init.len());
+    assert_eq!(limits(start), [1.4, 40.0, 150.0]);
+    let costs = row(&evidence, "capos: primitives, processors: 2");
+    for (ours, theirs) in [
+        ("ring NOP", "getpid"),
+        ("endpoint, there and back", "two pipes, there and back"),
+        ("spawn and exit of a process", "spawn and exit of a process"),
+        ("park and unpark, both ways", "futex, both ways"),
+    ] {
+        let ours = samples(costs, &format!("capos: {ours}"));
+        let theirs = samples(costs, &format!("Linux: {theirs}"));
+        assert_eq!((ours.len(), theirs.len()), (10, 10));
     }
 }

@@ -129,6 +129,14 @@ impl<'a> Ground<'a> {
         self.bare.as_ref().ok_or_else(missing)
     }
 
+    /// The shape of the machines here, with so many processors.
+    pub(crate) fn shape(&self, cpus: u32) -> MachineShape {
+        MachineShape {
+            cpus,
+            ..self.shape.clone()
+        }
+    }
+
     /// A name for one more run.
     pub(crate) fn next_name(&self) -> String {
         self.names.set(self.names.get() + 1);

@@ -5,6 +5,7 @@
 
 mod backing;
 mod boot;
+mod capos;
 mod channel;
 mod disk;
 mod fork;

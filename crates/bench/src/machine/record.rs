@@ -1,6 +1,7 @@
 //! What a machine was made of. A time of a virtual machine means nothing without the kernel that
 //! started, the image that was read and what ran the instructions, so all of it is named by hash.
 
+use bailiwick_capos::BareCapos;
 use bailiwick_event::Failure;
 use bailiwick_vm::image::Role;
 use bailiwick_vm::{Accelerator, Bare, guest_binary};
@@ -34,6 +35,16 @@ pub(crate) struct MachineRecord {
     pub qemu: String,
     /// Bytes that QEMU may keep of translated instructions; none where it translates none.
     pub translation_buffer_bytes: Option<u64>,
+    /// BLAKE3 of the capability kernel and of the program that measures on it, in hex, where those are
+    /// measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capos: Option<[String; 2]>,
+}
+
+fn hash_of(path: &Path) -> Result<String, Failure> {
+    let contents = std::fs::read(path)
+        .map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
+    Ok(blake3::hash(&contents).to_hex().to_string())
 }
 
 impl MachineRecord {
@@ -44,9 +55,6 @@ impl MachineRecord {
     pub(crate) fn of(bare: &Bare) -> Result<Self, Failure> {
         let part = |role| bare.image.manifest.part(role);
         let hash = |role| part(role).map_or(String::new(), |part| part.blake3.clone());
-        let guest = guest_binary()?;
-        let contents = std::fs::read(&guest)
-            .map_err(|error| Failure::fault(format!("{}: {error}", guest.display())))?;
         let qemu: OsString = bare.qemu.clone().into();
         let unknown = || "unknown".to_owned();
         Ok(Self {
@@ -57,12 +65,24 @@ impl MachineRecord {
             kernel_hash: hash(Role::Kernel),
             rootfs: part(Role::Rootfs).map_or_else(unknown, |part| part.format.clone()),
             rootfs_hash: hash(Role::Rootfs),
-            guest_hash: blake3::hash(&contents).to_hex().to_string(),
+            guest_hash: hash_of(&guest_binary()?)?,
             memory_bytes: bare.memory,
             cpus: bare.cpus,
             qemu: crate::system::version(&qemu, "--version", Path::new("/"))
                 .unwrap_or_else(unknown),
             translation_buffer_bytes: bare.translation_buffer(),
+            capos: None,
+        })
+    }
+
+    /// With the capability kernel, which is measured beside it.
+    ///
+    /// # Errors
+    /// A [`Failure`] where its files cannot be read.
+    pub(crate) fn with_capos(self, capos: &BareCapos) -> Result<Self, Failure> {
+        Ok(Self {
+            capos: Some([hash_of(&capos.kernel)?, hash_of(&capos.costs)?]),
+            ..self
         })
     }
 }
@@ -94,10 +114,18 @@ impl fmt::Display for MachineRecord {
             short(&self.kernel_hash),
             self.qemu
         )?;
-        match self.translation_buffer_bytes {
-            Some(bytes) => write!(f, ", up to {} MiB of translations", bytes >> 20),
-            None => Ok(()),
+        if let Some(bytes) = self.translation_buffer_bytes {
+            write!(f, ", up to {} MiB of translations", bytes >> 20)?;
         }
+        if let Some([kernel, costs]) = &self.capos {
+            write!(
+                f,
+                ", capability kernel {} ({})",
+                short(kernel),
+                short(costs)
+            )?;
+        }
+        Ok(())
     }
 }
 

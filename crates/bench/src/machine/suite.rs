@@ -4,7 +4,7 @@ use super::ground::{Amounts, Ground, Way};
 use super::http::{self, Elsewhere, HttpRequests};
 use super::record::{MachineRecord, class};
 use super::row::Row;
-use super::{boot, disk, fork, lifecycle, rootfs, startup, throughput};
+use super::{boot, capos, disk, fork, lifecycle, rootfs, startup, throughput};
 use crate::fixture::Fixture;
 use crate::gate;
 use crate::gate::site::Site;
@@ -12,6 +12,7 @@ use crate::load::outlive_peers;
 use crate::outcome::Outcome;
 use crate::trial::Trial;
 use crate::verdict::Verdict;
+use bailiwick_capos::BareCapos;
 use bailiwick_event::{Failure, Text};
 use bailiwick_vm::{Bare, MachineShape};
 use std::path::PathBuf;
@@ -35,6 +36,8 @@ pub enum MachineSuite {
     Http(HttpRequests),
     /// The channel, and a download through the gate.
     Throughput,
+    /// The capability kernel, beside the kernel of machines.
+    Capos,
 }
 
 /// What a suite about machines is to do.
@@ -72,6 +75,7 @@ impl MachineSuite {
             Self::Startup => "startup",
             Self::Http(_) => "http",
             Self::Throughput => "throughput",
+            Self::Capos => "capos",
         }
     }
 
@@ -89,6 +93,7 @@ impl MachineSuite {
             Self::Rootfs => rootfs::rows(),
             Self::Startup => startup::rows(),
             Self::Throughput => throughput::rows(),
+            Self::Capos => capos::rows(),
             Self::Http(_) => Vec::new(),
         }
     }
@@ -98,6 +103,8 @@ impl MachineSuite {
         match self {
             Self::Boot | Self::Lifecycle | Self::Disk(_) => &[Way::Process, Way::Cold, Way::Warm],
             Self::Fork => &[Way::Warm],
+            // What they run is ours, and in no sandbox but where the row says so.
+            Self::Capos => &[],
             Self::Rootfs | Self::Startup | Self::Http(_) | Self::Throughput => {
                 &[Way::Process, Way::Warm]
             }
@@ -168,17 +175,30 @@ impl MachineOptions {
                 self.suite.name()
             )));
         }
-        self.machine.as_ref().map(Bare::new).transpose()
+        let default = MachineShape::default();
+        let shape = match &self.suite {
+            MachineSuite::Capos => Some(self.machine.as_ref().unwrap_or(&default)),
+            _ => self.machine.as_ref(),
+        };
+        shape.map(Bare::new).transpose()
     }
 }
 
 /// Notes which machine is measured.
-fn describe(trial: &mut Trial, bare: Option<&Bare>) -> Result<(), Failure> {
+fn describe(
+    trial: &mut Trial,
+    bare: Option<&Bare>,
+    capos: Option<&BareCapos>,
+) -> Result<(), Failure> {
     if let Some(bare) = bare {
         let environment = &mut trial.environment;
         environment.accelerator = bare.accelerator.to_string();
         environment.class = class(bare.accelerator, &environment.virtualisation).to_owned();
-        trial.machine = Some(MachineRecord::of(bare)?);
+        let record = MachineRecord::of(bare)?;
+        trial.machine = Some(match capos {
+            Some(capos) => record.with_capos(capos)?,
+            None => record,
+        });
     }
     Ok(())
 }
@@ -235,13 +255,17 @@ pub fn machine(
     let allow = elsewhere.as_ref().map(Elsewhere::grant);
     let rows = options.wanted(elsewhere)?;
     let bare = options.bare()?;
+    let capos = match options.suite {
+        MachineSuite::Capos => Some(BareCapos::new()?),
+        _ => None,
+    };
     let (mut trial, fixture) = Trial::begin(
         options.suite.name(),
         &options.binary,
         options.quick,
         &options.out,
     )?;
-    describe(&mut trial, bare.as_ref())?;
+    describe(&mut trial, bare.as_ref(), capos.as_ref())?;
     let place = match rows.gate.is_empty() {
         true => Place::Plain(fixture),
         false => {

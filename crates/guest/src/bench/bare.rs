@@ -1,5 +1,5 @@
 //! The first program of a bare machine: mounts one folder of the host's and does work that stands on the
-//! console. It has nothing of the product's own around it, which is what it is compared with.
+//! console, or says what the kernel's primitives cost. It has nothing of the product's own around it, which is what it is compared with.
 
 use super::answer::Answer;
 use super::serve;
@@ -18,10 +18,14 @@ const SHARE: &CStr = c"/share";
 const LIFE: Duration = Duration::from_secs(3600);
 
 /// Does work until there is no more. `words` are `share` and how the folder is mounted: `9p`, `9p-loose`
-/// or `virtiofs`.
+/// or `virtiofs`; or `costs`.
 pub(super) fn run(words: &[String]) -> ! {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let began = match words.as_slice() {
+        ["costs"] => devices().map(|()| {
+            super::costs::costs();
+            power::off()
+        }),
         ["share", how] => begin(how),
         _ => Err(Errno::INVAL),
     };
@@ -40,13 +44,30 @@ pub(super) fn run(words: &[String]) -> ! {
     power::off()
 }
 
+/// A folder for a mount.
+fn folder(path: &CStr) -> Result<(), Errno> {
+    match mkdir(path, Mode::from_raw_mode(0o755)) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a program that is started opens: `/dev/null`.
+fn devices() -> Result<(), Errno> {
+    folder(c"/dev")?;
+    mount(
+        c"dev",
+        c"/dev",
+        c"devtmpfs",
+        MountFlags::NOSUID,
+        None::<&CStr>,
+    )
+}
+
 fn begin(how: &str) -> Result<(), Errno> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     for path in [c"/proc", SHARE] {
-        match mkdir(path, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error),
-        }
+        folder(path)?;
     }
     mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>)?;
     match how {

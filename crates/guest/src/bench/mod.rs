@@ -9,6 +9,7 @@ mod about;
 mod answer;
 mod bare;
 mod caches;
+mod costs;
 mod disk;
 pub(crate) mod known;
 mod resident;
@@ -25,11 +26,18 @@ use std::str::FromStr;
 /// Does the work that stands on stdin, to its end.
 pub(crate) fn run(words: impl Iterator<Item = String>) -> ExitCode {
     let words: Vec<String> = words.collect();
-    if !words.is_empty() {
-        eprintln!("bailiwick-guest bench: it takes its work from stdin, and no words");
-        return ExitCode::from(2);
-    }
-    match serve() {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        [] => serve().map_err(|error| error.to_string()),
+        // What the costs of starts and of pipes are measured with.
+        ["nothing"] => return ExitCode::from(9),
+        ["echo", cpu] => costs::echo(cpu),
+        _ => {
+            eprintln!("bailiwick-guest bench: it takes its work from stdin, and no words");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("bailiwick-guest bench: {error}");
