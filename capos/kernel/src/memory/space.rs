@@ -18,6 +18,10 @@ use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 const OWNED: u64 = 1 << 9;
 /// In an entry: the page is there, whatever its rights.
 const HELD: u64 = 1 << 10;
+/// Ranges that a space has at most, and tables: what a program can have the kernel keep for it beside what
+/// its quotas count. A program that scatters its pages is refused more, and nobody else has less.
+const REGIONS: usize = 1024;
+const TABLES: usize = 1024;
 /// From where ranges are found that nobody asked for at an address.
 const FREE_FROM: u64 = 0x10_0000_0000;
 
@@ -163,8 +167,13 @@ impl Space {
                 if !make {
                     return None;
                 }
+                // Under the space's lock: nobody else counts meanwhile.
+                let tables = self.tables.load(Ordering::Relaxed);
+                if tables >= TABLES {
+                    return None;
+                }
                 *entry = frames::take()? | PRESENT | WRITABLE | USER;
-                self.tables.fetch_add(1, Ordering::Relaxed);
+                self.tables.store(tables + 1, Ordering::Relaxed);
             }
             at = *entry & ADDRESS;
         }
@@ -201,6 +210,9 @@ impl Space {
             .any(|r| r.start < end && start < r.end())
         {
             return Err(Unmappable::Taken);
+        }
+        if inner.regions.len() >= REGIONS {
+            return Err(Unmappable::Memory);
         }
         inner.regions.push(Region { start, pages, kind });
         Ok((start, pages))
@@ -290,6 +302,10 @@ impl Space {
             .iter()
             .position(over)
             .ok_or(Unmappable::Taken)?;
+        let is_inner = |r: &Region| r.start < start && end < r.end();
+        if inner.regions.len() >= REGIONS && is_inner(&inner.regions[at]) {
+            return Err(Unmappable::Memory);
+        }
         let region = inner.regions.swap_remove(at);
         let given = self.clear(start, pages);
         let rest = [(region.start, start), (end, region.end())];
