@@ -12,7 +12,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bailiwick_capos_core::layout::USER_LIMIT;
 use core::slice;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// In an entry: the frame belongs to the space and is given back with it.
 const OWNED: u64 = 1 << 9;
@@ -329,6 +329,9 @@ impl Space {
     }
 
     fn release(&self, given: Vec<u64>) {
+        // What was written to the tables is seen before it is read who may have older translations: a
+        // processor that is not among them yet says so before it reads the tables (`enter`).
+        fence(Ordering::SeqCst);
         shootdown::release(self.resident.load(Ordering::SeqCst), given);
     }
 
