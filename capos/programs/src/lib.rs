@@ -12,6 +12,8 @@ use bailiwick_capos_rt::call::{Cap, Failed};
 use bailiwick_capos_rt::caps::{Child, Grant, spawn};
 use bailiwick_capos_rt::{held, sys};
 
+pub mod memory;
+
 /// A smoke: steps that hold or do not, told on the console. The verifier on the host counts them.
 #[derive(Debug)]
 pub struct Smoke {
@@ -89,11 +91,16 @@ const COMMON: [KernelSource; 7] = [
 
 /// Starts `child` (bin/child.rs) in a role, which it knows by the name of a capability that does nothing.
 pub fn child(role: &str, more: &[Grant<'_>]) -> Result<Child, Failed> {
+    child_of("child", role, more)
+}
+
+/// Starts another program of the manifest in the same way: a smoke that is its own child.
+pub fn child_of(program: &str, role: &str, more: &[Grant<'_>]) -> Result<Child, Failed> {
     let role_cap = alloc::format!("role:{role}");
     let mut grants = vec![Grant::Kernel(&role_cap, KernelSource::Null)];
     grants.extend(COMMON.map(|source| Grant::Kernel(source.name(), source)));
     grants.extend_from_slice(more);
-    spawn(cap("process_spawner"), role, "child", &grants)
+    spawn(cap("process_spawner"), role, program, &grants)
 }
 
 /// Sleeps so many milliseconds.

@@ -12,12 +12,16 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bailiwick_capos_core::layout::USER_LIMIT;
 use core::slice;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// In an entry: the frame belongs to the space and is given back with it.
 const OWNED: u64 = 1 << 9;
 /// In an entry: the page is there, whatever its rights.
 const HELD: u64 = 1 << 10;
+/// Ranges that a space has at most, and tables: what a program can have the kernel keep for it beside what
+/// its quotas count. A program that scatters its pages is refused more, and nobody else has less.
+const REGIONS: usize = 1024;
+const TABLES: usize = 1024;
 /// From where ranges are found that nobody asked for at an address.
 const FREE_FROM: u64 = 0x10_0000_0000;
 
@@ -163,8 +167,13 @@ impl Space {
                 if !make {
                     return None;
                 }
+                // Under the space's lock: nobody else counts meanwhile.
+                let tables = self.tables.load(Ordering::Relaxed);
+                if tables >= TABLES {
+                    return None;
+                }
                 *entry = frames::take()? | PRESENT | WRITABLE | USER;
-                self.tables.fetch_add(1, Ordering::Relaxed);
+                self.tables.store(tables + 1, Ordering::Relaxed);
             }
             at = *entry & ADDRESS;
         }
@@ -201,6 +210,9 @@ impl Space {
             .any(|r| r.start < end && start < r.end())
         {
             return Err(Unmappable::Taken);
+        }
+        if inner.regions.len() >= REGIONS {
+            return Err(Unmappable::Memory);
         }
         inner.regions.push(Region { start, pages, kind });
         Ok((start, pages))
@@ -290,6 +302,10 @@ impl Space {
             .iter()
             .position(over)
             .ok_or(Unmappable::Taken)?;
+        let is_inner = |r: &Region| r.start < start && end < r.end();
+        if inner.regions.len() >= REGIONS && is_inner(&inner.regions[at]) {
+            return Err(Unmappable::Memory);
+        }
         let region = inner.regions.swap_remove(at);
         let given = self.clear(start, pages);
         let rest = [(region.start, start), (end, region.end())];
@@ -313,6 +329,9 @@ impl Space {
     }
 
     fn release(&self, given: Vec<u64>) {
+        // What was written to the tables is seen before it is read who may have older translations: a
+        // processor that is not among them yet says so before it reads the tables (`enter`).
+        fence(Ordering::SeqCst);
         shootdown::release(self.resident.load(Ordering::SeqCst), given);
     }
 
