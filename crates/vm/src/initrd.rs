@@ -78,10 +78,27 @@ pub fn beside(name: &str) -> Result<Option<PathBuf>, Failure> {
     Ok(paths.into_iter().find(|path| path.is_file()))
 }
 
+/// Whether a program asks for a loader of shared libraries (`PT_INTERP` of the ELF specification): in a
+/// first file system that holds nothing else, the kernel could not start it, and would say little.
+fn asks_for_a_loader(program: &[u8]) -> bool {
+    /// Type of the program header that names the loader.
+    const PT_INTERP: [u8; 4] = 3_u32.to_le_bytes();
+    let at = |from: usize, len: usize| program.get(from..from.checked_add(len)?);
+    let number = |from: usize, len: usize| {
+        let bytes = at(from, len)?.iter().rev();
+        usize::try_from(bytes.fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte))).ok()
+    };
+    let (Some(table), Some(size), Some(count)) = (number(32, 8), number(54, 2), number(56, 2))
+    else {
+        return false;
+    };
+    (0..count).any(|header| at(table.saturating_add(header * size), 4) == Some(&PT_INTERP))
+}
+
 /// The archive, made where it is not there yet.
 ///
 /// # Errors
-/// A [`Failure`] where the guest's binary is missing or the archive cannot be kept.
+/// A [`Failure`] where the guest's binary is missing or not static, or the archive cannot be kept.
 pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
     let binary = guest_binary()?;
     let failed = |what: &Path| {
@@ -94,6 +111,13 @@ pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
     let path = folder.join(&name[..32]);
     if path.is_file() {
         return Ok(path);
+    }
+    if asks_for_a_loader(&contents) {
+        return Err(Failure::fault(format!(
+            "{}: a guest's binary has to be static, and this one asks for shared libraries\n  remedy: \
+             build it with `scripts/build`",
+            binary.display()
+        )));
     }
     fs::create_dir_all(&folder).map_err(failed(&folder))?;
     let unfinished = folder.join(format!(".{}.{}", &name[..32], std::process::id()));

@@ -29,3 +29,20 @@ fn the_archive_holds_one_program() {
     assert_eq!(contents, b"a program");
     assert_eq!(end, "TRAILER!!!");
 }
+
+#[test]
+fn a_program_that_asks_for_a_loader_is_told_from_a_static_one() {
+    // This one is linked as the host links, and the next begins as an ELF file and has no headers.
+    let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+    assert_eq!(asks_for_a_loader(&own), cfg!(target_env = "gnu"));
+    let mut without = own;
+    without[56..58].fill(0);
+    assert!(!asks_for_a_loader(&without));
+    for length in 0..128 {
+        asks_for_a_loader(&without[..length]);
+    }
+    // Headers beyond the end of the file.
+    without[32..40].fill(0xff);
+    without[56..58].fill(0xff);
+    assert!(!asks_for_a_loader(&without));
+}
