@@ -15,6 +15,11 @@ pub const NAME: usize = 32;
 /// Entries that fit into the page.
 pub const ENTRIES: usize = (4096 - HEADER) / ENTRY;
 
+/// What is in `rax` where a program ends itself by an invalid opcode because it was not given a capability:
+/// `rdi` has the address of its name, `rsi` its length. The kernel then says which one; it is no part of the
+/// published ABI.
+pub const MISSING: u64 = u64::from_le_bytes(*b"notgiven");
+
 const HEADER: usize = 16;
 const ENTRY: usize = 48;
 

@@ -13,6 +13,7 @@ extern crate alloc;
 mod arch;
 mod call;
 mod cpu;
+mod crash;
 mod hold;
 mod memory;
 mod objects;

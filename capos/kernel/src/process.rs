@@ -7,6 +7,7 @@
 
 use crate::arch::context::Context;
 use crate::call::{Pending, Reply};
+use crate::crash::Refused;
 use crate::hold::Hold;
 use crate::memory::space::{Kind, Rights, Space};
 use crate::quota::Quota;
@@ -56,6 +57,8 @@ pub(crate) struct Process {
     /// Calls of others that it has received and not answered, by their numbers.
     pub(crate) received: SpinLock<BTreeMap<u32, crate::objects::endpoint::Received>>,
     pub(crate) next_call: AtomicU32,
+    /// For whoever has to find out why it crashed.
+    pub(crate) refused: Refused,
     _alive: Alive,
 }
 
@@ -115,6 +118,7 @@ impl Process {
             code: AtomicI64::new(0),
             received: SpinLock::new(BTreeMap::new()),
             next_call: AtomicU32::new(1),
+            refused: Refused::new(),
             _alive: Alive::new(),
         });
         // What a call at the entry would have left: the stack 8 bytes from a multiple of 16.
@@ -187,7 +191,11 @@ impl Process {
 
     /// What it holds by an id.
     pub(crate) fn hold(&self, id: CapId) -> Option<Hold> {
-        self.table.lock().get(id).ok().cloned()
+        let hold = self.table.lock().get(id).ok().cloned();
+        if hold.is_none() {
+            self.refused.note(id);
+        }
+        hold
     }
 
     /// Lets go of what it holds by an id; whether it held something.

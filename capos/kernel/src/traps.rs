@@ -3,7 +3,7 @@
 use crate::arch::context::{Context, SYSCALL};
 use crate::arch::{apic, fault_address, serial};
 use crate::process::FAULTED;
-use crate::{arch, cpu, ring, say, schedule};
+use crate::{arch, cpu, crash, ring, schedule};
 use core::ptr;
 
 /// System calls.
@@ -52,50 +52,11 @@ extern "C" fn entered_by_interrupt(context: *mut Context) -> ! {
         _ => {
             // SAFETY: as above.
             let context = unsafe { &*context };
-            report(&thread, context);
+            crash::report(&thread, context);
             thread.process.end(FAULTED);
             schedule::leave(thread)
         }
     }
-}
-
-/// What people call an exception.
-fn name(vector: u64) -> &'static str {
-    match vector {
-        0 => "divide error",
-        1 => "debug exception",
-        3 => "breakpoint",
-        4 => "overflow",
-        5 => "bound range",
-        6 => "invalid opcode",
-        7 => "no such device",
-        11 => "segment not present",
-        12 => "stack segment fault",
-        13 => "general protection fault",
-        14 => "page fault",
-        16 | 19 => "floating-point error",
-        17 => "alignment check",
-        21 => "control protection",
-        _ => "exception",
-    }
-}
-
-/// Says which program has a fault, and where: it ends alone.
-fn report(thread: &crate::thread::Thread, context: &Context) {
-    let process = &thread.process;
-    let what = name(context.vector);
-    let at = match context.vector {
-        14 => fault_address(),
-        _ => 0,
-    };
-    say!(
-        "capos: crash: process {} ({}), thread {}: {what} at {:#x}, error {:#x}, address {at:#x}",
-        process.name,
-        process.number,
-        thread.number,
-        context.rip,
-        context.error,
-    );
 }
 
 /// The kernel was interrupted: while it waited for that, or it has a fault of its own.
@@ -118,7 +79,7 @@ extern "C" fn interrupted(context: *mut Context) {
         _ => {
             serial::last_line(format_args!(
                 "capos: the kernel has a fault: {} at {:#x}, error {:#x}, address {:#x}",
-                name(context.vector),
+                crash::name(context.vector),
                 context.rip,
                 context.error,
                 fault_address(),

@@ -2,16 +2,31 @@
 
 use crate::call::{Cap, Failed};
 use alloc::vec::Vec;
-use bailiwick_capos_core::capset;
+use bailiwick_capos_core::capset::{self, MISSING};
 use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_core::layout::{CAPSET, PAGE};
 use bailiwick_capos_core::message::Builder;
+use core::arch::asm;
 
 /// A capability by its name; none where the program was given no such one.
 pub fn held(name: &str) -> Option<Cap> {
     // SAFETY: the kernel maps the page there, and nobody writes to it.
     let page = unsafe { core::slice::from_raw_parts(CAPSET as *const u8, PAGE as usize) };
     capset::find(page, name).map(|entry| Cap(entry.cap_id))
+}
+
+/// A capability that the program cannot do without: one that was not given it ends here, and the kernel says
+/// which one it lacked.
+pub fn required(name: &str) -> Cap {
+    held(name).unwrap_or_else(|| {
+        // SAFETY: an invalid opcode ends the process; nothing of it goes on.
+        unsafe {
+            asm!(
+                "ud2", in("rax") MISSING, in("rdi") name.as_ptr(), in("rsi") name.len(),
+                options(noreturn, nostack)
+            )
+        }
+    })
 }
 
 /// How a capability is granted to a new process.

@@ -17,7 +17,7 @@ pub mod sys;
 pub mod thread;
 
 pub use bailiwick_capos_core as core_;
-pub use caps::held;
+pub use caps::{held, required};
 
 use core::panic::PanicInfo;
 use core::sync::atomic::{AtomicBool, Ordering};

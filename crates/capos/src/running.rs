@@ -2,6 +2,7 @@
 //! the kernel has said.
 
 use crate::words::Words;
+use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{BorrowedFd, OwnedFd};
@@ -68,7 +69,7 @@ impl Machine {
         match words.code {
             Some(FAULTED) => {
                 for crash in &words.crashes {
-                    eprintln!("bailiwick: the program crashed: {crash}");
+                    eprintln!("bailiwick: the program crashed: {crash}{}", remedy(crash));
                 }
                 News::Exited(CRASHED)
             }
@@ -84,6 +85,19 @@ impl Machine {
             )))),
         }
     }
+}
+
+/// What can be done about a crash, if it was for want of a capability that the kernel has.
+fn remedy(crash: &str) -> String {
+    let lacked = crash.split_once("it was not given \"").map(|(_, rest)| rest);
+    let name = lacked.and_then(|rest| Some(rest.split_once('"')?.0));
+    let source = name.and_then(KernelSource::of_name);
+    source.map_or_else(String::new, |source| {
+        let name = source.name();
+        format!(
+            "\n  remedy: add --cap {name}, or \"{name}\" to `capabilities` of the policy's [capos] table"
+        )
+    })
 }
 
 impl Running for Machine {

@@ -125,6 +125,23 @@ fn a_program_that_crashes_says_which_and_cannot_speak_as_the_kernel() {
 }
 
 #[test]
+fn a_program_that_lacks_a_capability_says_which_and_what_to_do() {
+    let outcome = capos().exec([built("needs")]);
+    outcome.code(139);
+    assert_eq!(outcome.stdout(), "begins\n");
+    let said = outcome.stderr();
+    let lacked = "the program crashed: process init (1), thread 1: it was not given \"timer\"";
+    assert!(said.contains(lacked), "{said}");
+    assert!(said.contains("remedy: add --cap timer, or "), "{said}");
+    let given = capos().option("--cap").option("console");
+    given
+        .option("--cap")
+        .option("timer")
+        .exec([built("needs")])
+        .code(0);
+}
+
+#[test]
 fn a_machine_of_32_mib_is_enough() {
     let outcome = capos()
         .option("--memory")
