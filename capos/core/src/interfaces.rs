@@ -82,6 +82,9 @@ interfaces! {
     PARK_BENCH = "ParkBench" 0xee87_4571_6391_e35c ["wait", "wake"];
     /// Does nothing, to measure calls. It is not in the schema; the id is its name.
     NULL = "Null" 0x6e75_6c6c_6361_7030 [];
+    /// What the processors did, to show what a measured part of a program had to do with the kernel. It is
+    /// our own, and not in the schema; the id is its name.
+    ACTIVITY = "Activity" 0x6163_7469_7669_7479 ["read"];
 }
 
 macro_rules! sources {
@@ -146,6 +149,8 @@ sources! {
     ThreadSpawner = 17 "thread_spawner" THREAD_SPAWNER;
     /// Parking the receiver's threads.
     ParkSpace = 18 "park_space" PARK_SPACE;
+    /// What the processors did; of ours, behind all ordinals of the schema.
+    Activity = 0xa000 "activity" ACTIVITY;
 }
 
 impl KernelSource {
@@ -181,9 +186,14 @@ impl KernelSource {
         self as u16
     }
 
+    /// Whether the published system has it too.
+    pub const fn is_published(self) -> bool {
+        self.ordinal() < 0xa000
+    }
+
     /// Whether it only serves to measure, and is given to children alone.
     pub const fn only_measures(self) -> bool {
-        matches!(self, Self::Null | Self::ParkBench)
+        matches!(self, Self::Null | Self::ParkBench | Self::Activity)
     }
 
     /// Whether what it gives is the receiver's own address space, and means nothing elsewhere.

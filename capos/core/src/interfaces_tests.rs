@@ -24,4 +24,5 @@ fn methods_have_the_ordinals_of_the_schema() {
     assert_eq!(THREAD_CONTROL.method("exitThread"), Some(2));
     assert_eq!(ENDPOINT.method("call"), None);
     assert_eq!(NULL.id.to_be_bytes(), *b"nullcap0");
+    assert_eq!(ACTIVITY.id.to_be_bytes(), *b"activity");
 }

@@ -1,5 +1,6 @@
 //! Makes a manifest: `pack OUT NAME=FILE[:CAPABILITY,…] …`. The first program is init; of the others, those
-//! with capabilities are services of the same name. A capability is named after its source in the kernel.
+//! with capabilities are services of the same name. A capability is `[NAME=]SOURCE`: one of the kernel's, named
+//! after its source unless it has a name of its own.
 
 use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_core::manifest::build::Builder;
@@ -26,8 +27,14 @@ fn program(word: &str) -> Result<Program, String> {
     })
 }
 
+/// A capability's name and its source.
+fn named(word: &str) -> (&str, &str) {
+    word.split_once('=').unwrap_or((word, word))
+}
+
 fn caps(program: &Program) -> Result<Vec<Cap<'_>>, String> {
-    let cap = |name: &String| {
+    let cap = |word: &'_ String| {
+        let (_, name) = named(word);
         let source = KernelSource::of_name(name);
         let known = || KernelSource::ALL.iter().map(|source| source.name());
         source.ok_or_else(|| {
@@ -38,9 +45,8 @@ fn caps(program: &Program) -> Result<Vec<Cap<'_>>, String> {
             )
         })
     };
-    let named = program.caps.iter().map(|name| Ok((name, cap(name)?)));
-    named
-        .map(|cap| cap.map(|(name, source)| Cap::kernel(name, source)))
+    let all = program.caps.iter();
+    all.map(|word| Ok(Cap::kernel(named(word).0, cap(word)?)))
         .collect()
 }
 

@@ -13,6 +13,7 @@ use bailiwick_capos_rt::caps::{Child, Grant, spawn};
 use bailiwick_capos_rt::{held, sys};
 
 pub mod memory;
+pub mod scale;
 
 /// A smoke: steps that hold or do not, told on the console. The verifier on the host counts them.
 #[derive(Debug)]

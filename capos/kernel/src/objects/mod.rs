@@ -1,6 +1,7 @@
 //! The kernel's objects, one file each. Every one answers calls by its interface's methods and nothing
 //! else; what it may do for a program is what it was made with.
 
+pub(crate) mod activity;
 pub(crate) mod boot_package;
 pub(crate) mod capability_manager;
 pub(crate) mod console;

@@ -1,5 +1,6 @@
 //! Capabilities that a manifest, or whoever may make processes, takes from the kernel itself, by their names.
 
+use super::activity::Activity;
 use super::boot_package::BootPackage;
 use super::console::Console;
 use super::endpoint::Endpoint;
@@ -37,6 +38,7 @@ pub(crate) fn hold(source: KernelSource) -> Option<Hold> {
         KernelSource::ThreadControl => own(Arc::new(ThreadControl)),
         KernelSource::ThreadSpawner => own(Arc::new(ThreadSpawner)),
         KernelSource::ParkSpace => own(Arc::new(ParkSpace)),
+        KernelSource::Activity => own(Arc::new(Activity)),
         KernelSource::ParkBench => None,
     }
 }

@@ -1,34 +1,240 @@
-//! A worker of the scaling proof: its part of the primes, timed by the processor's own counter, with no
-//! system call in the timed part.
+//! A worker of the scaling proof, or the threads that are all workers: each does its part between two looks
+//! at the processor's own counter, with no system call in between, into a place of its own. Granted `serve`,
+//! it is the server of a pair.
 #![no_std]
 #![no_main]
 
 extern crate alloc;
 
-use bailiwick_capos_core::message::Message;
-use bailiwick_capos_core::work;
-use bailiwick_capos_rt::call::numbers_message;
-use bailiwick_capos_rt::{entry, held, sys};
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use bailiwick_capos_core::message::{Builder, Message};
+use bailiwick_capos_core::ring::{Sqe, op};
+use bailiwick_capos_core::work::{self, hash};
+use bailiwick_capos_programs::scale::{
+    ASK, Board, CALLS, Counters, DISTURB, Found, HASHES, NOPS, RESULT, Workload, between,
+};
+use bailiwick_capos_rt::call::{Cap, numbers_message};
+use bailiwick_capos_rt::{entry, held, required, ring, sys, thread};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 entry!(main);
 
-fn main() -> i64 {
-    let Some(gate) = held("gate") else {
-        return 2;
+/// Entries that are submitted at a time: as many as the ring has.
+const BATCH: u64 = 16;
+
+/// A worker's part, and the place of what it finds: nobody else's line of the cache.
+#[repr(align(64))]
+struct Part {
+    workload: Workload,
+    index: u64,
+    workers: u64,
+    board: Board,
+    found: [AtomicU64; 3],
+    hashes: UnsafeCell<Vec<[u8; 32]>>,
+}
+
+// SAFETY: the hashes are written by the one thread whose part it is, and read after that has ended.
+unsafe impl Sync for Part {}
+
+impl Part {
+    fn new(workload: Workload, index: u64, workers: u64, board: Board) -> &'static Self {
+        let hashes = match workload {
+            Workload::Hash => vec![[0; 32]; hash::CHUNKS as usize / workers.max(1) as usize],
+            _ => Vec::new(),
+        };
+        Box::leak(Box::new(Self {
+            workload,
+            index,
+            workers,
+            board,
+            found: [const { AtomicU64::new(0) }; 3],
+            hashes: UnsafeCell::new(hashes),
+        }))
+    }
+
+    /// What is timed.
+    fn work(&self) -> (u64, u64) {
+        match self.workload {
+            Workload::Primes => self.primes(),
+            Workload::Hash => self.hash(),
+            Workload::Nops => nops(),
+            Workload::Pairs => calls(required("server")),
+        }
+    }
+
+    fn primes(&self) -> (u64, u64) {
+        let cuts = work::cuts(self.workers as usize).unwrap_or_default();
+        let at = self.index as usize;
+        let (Some(from), Some(to)) = (cuts.get(at), cuts.get(at + 1)) else {
+            return (0, 0);
+        };
+        if cfg!(feature = "shared-counter") {
+            return (*from..*to).fold((0, 0), |sum, number| {
+                self.board.shared().fetch_add(1, Ordering::SeqCst);
+                let (count, prime) = work::primes(number, number + 1);
+                (sum.0 + count, sum.1 + prime)
+            });
+        }
+        if cfg!(feature = "disturbed") && self.index == 0 {
+            let half = from.midpoint(*to);
+            let first = work::primes(*from, half);
+            let _ = required("gate").call(DISTURB, &[]);
+            let second = work::primes(half, *to);
+            return (first.0 + second.0, first.1 + second.1);
+        }
+        work::primes(*from, *to)
+    }
+
+    fn hash(&self) -> (u64, u64) {
+        // SAFETY: only this thread writes to them, and nobody reads before it has ended.
+        let hashes = unsafe { &mut *self.hashes.get() };
+        let first = self.index as u32 * hashes.len() as u32;
+        for (chunk, place) in (first..).zip(hashes.iter_mut()) {
+            *place = hash::chunk(chunk);
+        }
+        (hashes.len() as u64, 0)
+    }
+
+    /// Does the part, together with the others; the first worker tells what the kernel did meanwhile.
+    fn run(&self) -> Option<Counters> {
+        let activity = held("activity").filter(|_| self.index == 0);
+        let before = self.board.begin(self.workers, activity);
+        let began = sys::ticks();
+        let (count, sum) = self.work();
+        let ticks = sys::ticks() - began;
+        for (place, value) in self.found.iter().zip([count, sum, ticks]) {
+            place.store(value, Ordering::SeqCst);
+        }
+        let last = self.board.end(self.workers, activity);
+        let (first, second) = before?;
+        Some(between(first, second, last?))
+    }
+
+    fn found(&self) -> Found {
+        let [count, sum, ticks] = [0, 1, 2].map(|at: usize| self.found[at].load(Ordering::SeqCst));
+        Found { count, sum, ticks }
+    }
+
+    /// Tells the coordinator. The thread whose part it is has ended.
+    fn tell(&self, gate: Cap, activity: Counters) -> Option<()> {
+        let Found { count, sum, ticks } = self.found();
+        let [locks, interrupts, timers, switches, calls] = activity;
+        let numbers = [
+            self.index, count, sum, ticks, locks, interrupts, timers, switches, calls,
+        ];
+        // SAFETY: nobody writes to them any more.
+        let hashes = unsafe { &*self.hashes.get() };
+        if !hashes.is_empty() {
+            let mut builder = Builder::new(1, 1);
+            let root = builder.root();
+            builder.set_u64(root, 0, self.index);
+            builder.set_data(root, 0, hashes.as_flattened());
+            gate.call(HASHES, &builder.finish()).ok()?;
+        }
+        gate.call(RESULT, &numbers_message(&numbers)).ok().map(drop)
+    }
+}
+
+/// Has the kernel take empty entries, as many at a time as there is room for.
+fn nops() -> (u64, u64) {
+    let nop = Sqe {
+        opcode: op::NOP,
+        ..Sqe::default()
     };
-    let Ok(part) = gate.call(0, &numbers_message(&[0])) else {
+    let mut done = 0;
+    for _ in 0..NOPS / BATCH {
+        for _ in 0..BATCH {
+            ring::submit(&nop);
+        }
+        sys::enter(0, 0);
+        while let Some(cqe) = ring::read() {
+            done += u64::from(cqe.result == 0);
+        }
+    }
+    (done, 0)
+}
+
+/// Calls the server of this pair.
+fn calls(server: Cap) -> (u64, u64) {
+    let mut sum = 0;
+    let mut done = 0;
+    for number in 0..CALLS {
+        if let Ok(answer) = server.call(0, &numbers_message(&[number])) {
+            sum += answer.u64(0);
+            done += 1;
+        }
+    }
+    (done, sum)
+}
+
+/// Answers each number with the next one, until a call of another method.
+fn serve(endpoint: Cap) -> i64 {
+    loop {
+        let Ok(call) = endpoint.receive() else {
+            return 0;
+        };
+        let message = Message::parse(&call.params);
+        let number = message.ok().and_then(|m| Some(m.root().ok()?.u64(0)));
+        let answer = numbers_message(&[number.unwrap_or_default() + 1]);
+        endpoint.answer(call.call, &answer, &[]);
+        if call.method != 0 {
+            return 0;
+        }
+    }
+}
+
+extern "C" fn begins(part: u64, number: u32) -> ! {
+    // SAFETY: it is the address of a part that was leaked for this thread.
+    let part = unsafe { &*(part as *const Part) };
+    part.run();
+    thread::end(required("thread_control"), number, 0)
+}
+
+fn main() -> i64 {
+    if let Some(endpoint) = held("serve") {
+        return serve(endpoint);
+    }
+    let gate = required("gate");
+    let (Ok(asked), Some(board)) = (gate.call(ASK, &[]), Board::of(required("board"))) else {
         return 3;
     };
-    let message = Message::parse(&part.bytes);
-    let Some(root) = message.as_ref().ok().and_then(|m| m.root().ok()) else {
+    let [workload, index, threads, workers] = [0, 8, 16, 24].map(|at| asked.u64(at));
+    let Some(workload) = Workload::ALL.get(workload as usize) else {
         return 4;
     };
-    let (from, to) = (root.u64(0) as u32, root.u64(8) as u32);
-    let began = sys::ticks();
-    let (count, sum) = work::primes(from, to);
-    let took = sys::ticks() - began;
-    match gate.call(1, &numbers_message(&[count, sum, took])) {
-        Ok(_) => 0,
-        Err(_) => 5,
+    let part = |index| Part::new(*workload, index, workers, board);
+    let parts: Vec<&'static Part> = (index..index + threads).map(part).collect();
+    let Some((own, others)) = parts.split_first() else {
+        return 4;
+    };
+    let begin = |part: &&'static Part| {
+        let address = &raw const **part as u64;
+        thread::begin(required("thread_spawner"), begins, address)
+    };
+    let handles: Result<Vec<Cap>, _> = others.iter().map(begin).collect();
+    let Ok(handles) = handles else {
+        return 5;
+    };
+    let activity = own.run().unwrap_or_default();
+    if handles
+        .into_iter()
+        .any(|handle| thread::join(handle) != Ok(0))
+    {
+        return 6;
     }
+    let told = parts.iter().try_for_each(|part| {
+        let is_own = part.index == own.index;
+        part.tell(
+            gate,
+            if is_own {
+                activity
+            } else {
+                Counters::default()
+            },
+        )
+    });
+    told.map_or(7, |()| 0)
 }
