@@ -12,7 +12,7 @@ export BAILIWICK_CMD := $(value CMD)
 export BAILIWICK_POLICY := $(value POLICY)
 export BAILIWICK_IMAGES := $(value IMAGE)
 
-.PHONY: help run image test run-smoke
+.PHONY: help run image test run-smoke run-smp-process-scale run-thread-scale linux-smp-process-scale-baseline
 .SILENT:
 
 help:
@@ -34,3 +34,16 @@ test:
 run-smoke:
 	scripts/setup --for test
 	scripts/capos-smokes
+
+# Measure how the capability kernel scales (docs/capos.md); WORDS are those of `capos-scale --help`.
+run-smp-process-scale:
+	scripts/setup --for test
+	scripts/capos-scale --label process $(WORDS)
+
+run-thread-scale:
+	scripts/setup --for test
+	scripts/capos-scale --variant thread --label thread $(WORDS)
+
+linux-smp-process-scale-baseline:
+	scripts/setup --for test
+	tools/linux-smp-process-scale-baseline.sh --label process $(WORDS)

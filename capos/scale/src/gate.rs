@@ -1,0 +1,263 @@
+//! What the figures are worth. A figure counts only if its verifier passed, its kernel had nothing to do in
+//! the timed part, and the host left it alone.
+
+use crate::arguments::{Arguments, Workload};
+use crate::evidence::Run;
+use crate::host::Host;
+use crate::machine::{Case, System};
+use crate::statistics::{interval, median};
+use std::fmt;
+
+/// How much faster two processors have to be than one.
+const LEAST: f64 = 1.6;
+/// The same for what we ask of ourselves.
+const OWN: f64 = 1.90;
+/// How far below Linux's a speedup may be, at the upper end of the interval.
+const BELOW_LINUX: f64 = -0.05;
+/// Runs that a comparison with Linux needs.
+const COMPARED: usize = 15;
+/// How much more four processors on two cores may cost here than on Linux.
+const OVERSUBSCRIBED: f64 = 1.05;
+
+/// A verdict. The worst of several is the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verdict {
+    Fail,
+    Inconclusive,
+    Pass,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "fail",
+            Self::Inconclusive => "inconclusive",
+        })
+    }
+}
+
+/// What was judged, one line each, and what was found without being judged.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    lines: Vec<(Option<Verdict>, String)>,
+}
+
+impl Judged {
+    /// The whole.
+    pub(crate) fn verdict(&self) -> Verdict {
+        let worst = self.lines.iter().filter_map(|(verdict, _)| *verdict).min();
+        worst.unwrap_or(Verdict::Inconclusive)
+    }
+
+    fn judge(&mut self, verdict: Verdict, text: String) {
+        self.lines.push((Some(verdict), text));
+    }
+
+    fn tell(&mut self, text: String) {
+        self.lines.push((None, text));
+    }
+}
+
+impl fmt::Display for Judged {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (verdict, text) in &self.lines {
+            match verdict {
+                Some(verdict) => writeln!(to, "{verdict}: {text}")?,
+                None => writeln!(to, "  {text}")?,
+            }
+        }
+        writeln!(to, "verdict: {}", self.verdict())
+    }
+}
+
+/// The times of a case that count.
+fn times(runs: &[Run], case: Case) -> Vec<f64> {
+    let good = runs
+        .iter()
+        .filter(|run| run.case == case && !run.is_contended);
+    good.filter_map(|run| Some(run.told.as_ref().ok()?.elapsed as f64))
+        .collect()
+}
+
+/// Judges the boots.
+pub(crate) fn judge(arguments: &Arguments, host: &Host, runs: &[Run]) -> Judged {
+    let mut judged = Judged::default();
+    verified(&mut judged, runs);
+    undisturbed(&mut judged, arguments.workload, runs);
+    for system in arguments.systems() {
+        cases(&mut judged, arguments, host, runs, system);
+        speedup(&mut judged, arguments, runs, system);
+    }
+    if arguments.beside_linux {
+        beside_linux(&mut judged, host, runs);
+    }
+    judged
+}
+
+/// Every boot has done its work, whatever the host did.
+fn verified(judged: &mut Judged, runs: &[Run]) {
+    let failed: Vec<_> = runs.iter().filter(|run| run.told.is_err()).collect();
+    match failed.first() {
+        None => judged.judge(Verdict::Pass, format!("{} boots, all verified", runs.len())),
+        Some(first) => {
+            let why = first.told.as_ref().err().map_or("", String::as_str);
+            let (failed, all) = (failed.len(), runs.len());
+            judged.judge(
+                Verdict::Fail,
+                format!("{failed} of {all} boots were not verified: {why}"),
+            );
+        }
+    }
+}
+
+/// No kernel of ours had anything to do in the timed part of work that only computes.
+fn undisturbed(judged: &mut Judged, workload: Workload, runs: &[Run]) {
+    let told = runs.iter().filter(|run| run.case.system == System::Capos);
+    let told: Vec<_> = told.filter_map(|run| run.told.as_ref().ok()).collect();
+    if !workload.is_computing() || told.is_empty() {
+        return;
+    }
+    let disturbed = told
+        .iter()
+        .find(|told| !told.activity.is_some_and(crate::line::Activity::is_none));
+    match disturbed {
+        None => judged.judge(
+            Verdict::Pass,
+            "no lock, interrupt, switch or system call in any timed part".into(),
+        ),
+        Some(told) => {
+            let text = format!(
+                "the kernel had to do with a timed part: {:?}",
+                told.activity
+            );
+            judged.judge(Verdict::Fail, text);
+        }
+    }
+}
+
+fn cases(judged: &mut Judged, arguments: &Arguments, host: &Host, runs: &[Run], system: System) {
+    for processors in arguments.processors(host) {
+        let case = Case { system, processors };
+        let times = times(runs, case);
+        let all = runs.iter().filter(|run| run.case == case).count();
+        let kind = match processors {
+            8 => ", informational",
+            _ if !host.has_cores(processors) => ", functional only: the host has fewer cores",
+            _ => "",
+        };
+        let middle = median(&times).map_or("none".into(), |middle| format!("{middle:.0}"));
+        judged.tell(format!(
+            "{} {}: median {middle} {} (cycles >> 20: {}), {} of {all} boots count{kind}",
+            system.name(),
+            case.name(),
+            system.unit(),
+            median(&times).map_or(0, |middle| middle as u64 >> 20),
+            times.len(),
+        ));
+    }
+}
+
+/// What a second processor has to bring, by what is done.
+fn limits(workload: Workload) -> (f64, f64) {
+    match workload {
+        Workload::Primes | Workload::Hash => (LEAST, OWN),
+        Workload::Nops => (LEAST, 1.8),
+        Workload::Pairs => (LEAST, 1.7),
+    }
+}
+
+/// Work for one is divided by the workers; NOPs and pairs each worker has for itself.
+fn ratio(workload: Workload, one: &[f64], more: &[f64], processors: u32) -> Option<f64> {
+    let ratio = median(one)? / median(more)?;
+    Some(match workload.is_computing() {
+        true => ratio,
+        false => ratio * f64::from(processors),
+    })
+}
+
+fn speedup(judged: &mut Judged, arguments: &Arguments, runs: &[Run], system: System) {
+    let of = |processors| times(runs, Case { system, processors });
+    let (one, two) = (of(1), of(2));
+    let name = system.name();
+    let needed = arguments.runs as usize;
+    let is_control = arguments.control.is_some();
+    let Some(found) = ratio(arguments.workload, &one, &two, 2) else {
+        let text = format!("{name}: no figure for one and two processors that counts");
+        return judged.judge(Verdict::Inconclusive, text);
+    };
+    let within = interval(&[&one, &two], |drawn| {
+        ratio(arguments.workload, &drawn[0], &drawn[1], 2)
+    });
+    let within = within.map_or(String::new(), |(low, high)| {
+        format!(" [{low:.2}, {high:.2}]")
+    });
+    let text = format!("{name}: two processors are {found:.3}x one{within}");
+    if system == System::Linux {
+        return judged.tell(text);
+    }
+    let (least, own) = limits(arguments.workload);
+    let is_enough = is_control || (one.len() >= needed && two.len() >= needed);
+    let verdict = |limit: f64| match found {
+        _ if !is_enough => Verdict::Inconclusive,
+        found if found < limit => Verdict::Fail,
+        _ => Verdict::Pass,
+    };
+    judged.judge(verdict(least), format!("{text}; at least {least}"));
+    judged.judge(verdict(own), format!("{name}: our own limit is {own}"));
+}
+
+/// How ours compares with Linux's, and what more processors than cores cost.
+fn beside_linux(judged: &mut Judged, host: &Host, runs: &[Run]) {
+    let of = |system, processors| times(runs, Case { system, processors });
+    let all = [
+        of(System::Capos, 1),
+        of(System::Capos, 2),
+        of(System::Linux, 1),
+        of(System::Linux, 2),
+    ];
+    let series: Vec<&[f64]> = all.iter().map(Vec::as_slice).collect();
+    let difference = |drawn: &[Vec<f64>]| {
+        let speedup = |one: &[f64], two: &[f64]| Some(median(one)? / median(two)?);
+        Some(speedup(&drawn[0], &drawn[1])? - speedup(&drawn[2], &drawn[3])?)
+    };
+    match interval(&series, difference) {
+        Some((low, high)) => {
+            let text = format!(
+                "ours less Linux's speedup is within [{low:+.3}, {high:+.3}]; it has to reach above \
+                 {BELOW_LINUX}"
+            );
+            let verdict = match () {
+                () if all.iter().any(|times| times.len() < COMPARED) => Verdict::Inconclusive,
+                () if high > BELOW_LINUX => Verdict::Pass,
+                () => Verdict::Fail,
+            };
+            judged.judge(verdict, format!("{text}, of {COMPARED} boots each or more"));
+        }
+        None => judged.judge(
+            Verdict::Inconclusive,
+            "nothing to compare with Linux".into(),
+        ),
+    }
+    if host.has_cores(4) {
+        return;
+    }
+    let cost = |system| Some(median(&of(system, 4))? / median(&of(system, 2))?);
+    if let (Some(ours), Some(theirs)) = (cost(System::Capos), cost(System::Linux)) {
+        let ratio = ours / theirs;
+        let verdict = if ratio <= OVERSUBSCRIBED {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
+        };
+        let text = format!(
+            "four processors on fewer cores take {ours:.2}x two here and {theirs:.2}x on Linux: \
+             {ratio:.2}, at most {OVERSUBSCRIBED}"
+        );
+        judged.judge(verdict, text);
+    }
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;
