@@ -12,7 +12,7 @@ export BAILIWICK_CMD := $(value CMD)
 export BAILIWICK_POLICY := $(value POLICY)
 export BAILIWICK_IMAGES := $(value IMAGE)
 
-.PHONY: help run image test run-smoke run-smp-process-scale run-thread-scale linux-smp-process-scale-baseline
+.PHONY: help run image test run-smoke run-spawn run-smp-process-scale run-thread-scale linux-smp-process-scale-baseline
 .SILENT:
 
 help:
@@ -33,7 +33,12 @@ test:
 # Boots the smokes of the capability kernel (docs/capos.md).
 run-smoke:
 	scripts/setup --for test
-	scripts/capos-smokes
+	scripts/capos-smokes --group smoke
+
+# The same of what has to do with processes: hostile spawns, waits, faults, quotas.
+run-spawn:
+	scripts/setup --for test
+	scripts/capos-smokes --group spawn
 
 # Measure how the capability kernel scales (docs/capos.md); WORDS are those of `capos-scale --help`.
 run-smp-process-scale:

@@ -41,6 +41,12 @@ pub const THREADS: usize = 16;
 pub const CALLS: usize = 64;
 /// Bytes that the kernel keeps for a process's calls in all.
 pub const SCRATCH: usize = 256 * 1024;
+/// Bytes that the buffers of the pipes that a process has made may have in all.
+pub const PIPES: usize = 256 * 1024;
+/// Processes that a machine may have at one time.
+pub const PROCESSES: usize = 64;
+/// Bytes that the kernel keeps for all processes' calls and pipes together.
+pub const KEPT: usize = 1024 * 1024;
 
 const _: () = assert!(IMAGE_LIMIT == 0xff_0000 && STACK_TOP == 0x101_0000);
 const _: () = assert!(STACK_TOP < TLS_BASE && TLS_LIMIT == 0x120_0000);

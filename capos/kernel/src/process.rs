@@ -67,6 +67,8 @@ pub(crate) struct Process {
 pub(crate) enum Unmade {
     /// There is no memory, or a quota is full.
     Memory,
+    /// There are as many as there may be.
+    TooMany,
     /// The program's file is not one.
     Image,
     /// A capability's name is too long, or there are too many.
@@ -80,6 +82,7 @@ impl Process {
         file: &[u8],
         holds: Vec<(String, Hold)>,
     ) -> Result<(Arc<Self>, Arc<Thread>), Unmade> {
+        let alive = Alive::new().ok_or(Unmade::TooMany)?;
         let image = Image::parse(file).map_err(|_| Unmade::Image)?;
         let space = Space::new().ok_or(Unmade::Memory)?;
         let fs_base = load(&space, &image, file).ok_or(Unmade::Memory)?;
@@ -90,7 +93,6 @@ impl Process {
             let cap_id = table
                 .insert(hold.clone())
                 .map_err(|_| Unmade::Capabilities)?;
-            hold.object.held(hold.facet);
             entries.push(capset::Entry {
                 cap_id,
                 interface_id: hold.interface(),
@@ -119,12 +121,16 @@ impl Process {
             received: SpinLock::new(BTreeMap::new()),
             next_call: AtomicU32::new(1),
             refused: Refused::new(),
-            _alive: Alive::new(),
+            _alive: alive,
         });
         // What a call at the entry would have left: the stack 8 bytes from a multiple of 16.
         let arguments = [layout::RING, process.number.into(), layout::CAPSET];
         let context = Context::new(image.entry, layout::STACK_TOP - 8, arguments);
         let thread = process.add_thread(context, fs_base).ok_or(Unmade::Memory)?;
+        // Nothing fails any more: what is held from here on is released when the process ends.
+        for (_, hold) in &holds {
+            hold.object.held(hold.facet);
+        }
         Ok((process, thread))
     }
 
@@ -243,9 +249,11 @@ impl Process {
 struct Alive;
 
 impl Alive {
-    fn new() -> Self {
-        COUNT.fetch_add(1, Ordering::AcqRel);
-        Self
+    /// One more; none where there are as many as there may be.
+    fn new() -> Option<Self> {
+        let one_more = |count: usize| (count < layout::PROCESSES).then_some(count + 1);
+        let counted = COUNT.fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more);
+        counted.ok().map(|_| Self)
     }
 }
 

@@ -1,6 +1,8 @@
 //! How much a process may have at one time. Decision: what it may not have is refused when it is asked
 //! for, with nothing done, so that a greedy program harms nobody but itself.
 
+use crate::process::Process;
+use alloc::sync::{Arc, Weak};
 use bailiwick_capos_core::layout;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -38,9 +40,11 @@ pub(crate) struct Quota {
     /// Threads.
     pub(crate) threads: Left,
     /// Calls of its that other programs have not answered.
-    pub(crate) calls: Left,
+    calls: Left,
     /// Bytes of them.
-    pub(crate) scratch: Left,
+    scratch: Left,
+    /// Bytes of the buffers of its pipes.
+    pipes: Left,
 }
 
 impl Quota {
@@ -53,6 +57,76 @@ impl Quota {
             threads: Left::of(layout::THREADS),
             calls: Left::of(layout::CALLS),
             scratch: Left::of(layout::SCRATCH),
+            pipes: Left::of(layout::PIPES),
+        }
+    }
+}
+
+/// Bytes that are left for all processes together: the kernel's own memory is for all of them.
+static KEPT: Left = Left::of(layout::KEPT);
+
+/// Bytes that the kernel keeps for a process, until this is dropped.
+pub(crate) struct Kept {
+    of: Weak<Process>,
+    bytes: usize,
+    kind: fn(&Quota) -> &Left,
+}
+
+impl Kept {
+    fn take(of: &Arc<Process>, bytes: usize, kind: fn(&Quota) -> &Left) -> Option<Self> {
+        if !KEPT.take(bytes) {
+            return None;
+        }
+        if !kind(&of.quota).take(bytes) {
+            KEPT.give(bytes);
+            return None;
+        }
+        Some(Self {
+            of: Arc::downgrade(of),
+            bytes,
+            kind,
+        })
+    }
+
+    /// For the buffer of a pipe that it has made.
+    pub(crate) fn for_pipe(of: &Arc<Process>, bytes: usize) -> Option<Self> {
+        Self::take(of, bytes, |quota| &quota.pipes)
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        KEPT.give(self.bytes);
+        if let Some(of) = self.of.upgrade() {
+            (self.kind)(&of.quota).give(self.bytes);
+        }
+    }
+}
+
+/// What a call that is not answered costs its caller, until this is dropped. Not under a lock: the caller
+/// may end by it.
+pub(crate) struct Charge {
+    kept: Kept,
+}
+
+impl Charge {
+    /// Takes a call, and so many bytes that are kept for it.
+    pub(crate) fn take(of: &Arc<Process>, bytes: usize) -> Option<Self> {
+        if !of.quota.calls.take(1) {
+            return None;
+        }
+        let kept = Kept::take(of, bytes, |quota| &quota.scratch);
+        if kept.is_none() {
+            of.quota.calls.give(1);
+        }
+        kept.map(|kept| Self { kept })
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        if let Some(of) = self.kept.of.upgrade() {
+            of.quota.calls.give(1);
         }
     }
 }

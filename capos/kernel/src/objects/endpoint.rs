@@ -8,10 +8,11 @@
 use crate::call::{Call, Exception, Pending, Reply};
 use crate::hold::{Facet, Object};
 use crate::process::Process;
+use crate::quota::Charge;
 use crate::submit::Sent;
 use crate::sync::SpinLock;
 use alloc::collections::VecDeque;
-use alloc::sync::{Arc, Weak};
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bailiwick_capos_core::interfaces;
 use bailiwick_capos_core::ring::{Cqe, MessageHeader, TransferResult, cqe_flag, error};
@@ -26,37 +27,6 @@ struct Waiting {
     badge: u64,
     sent: Sent,
     left: Charge,
-}
-
-/// What a call that is not answered costs its caller.
-struct Charge {
-    of: Weak<Process>,
-    bytes: usize,
-}
-
-impl Charge {
-    fn take(of: &Arc<Process>, bytes: usize) -> Option<Self> {
-        if !of.quota.calls.take(1) {
-            return None;
-        }
-        if !of.quota.scratch.take(bytes) {
-            of.quota.calls.give(1);
-            return None;
-        }
-        Some(Self {
-            of: Arc::downgrade(of),
-            bytes,
-        })
-    }
-}
-
-impl Drop for Charge {
-    fn drop(&mut self) {
-        if let Some(of) = self.of.upgrade() {
-            of.quota.calls.give(1);
-            of.quota.scratch.give(self.bytes);
-        }
-    }
 }
 
 /// A call that was received and not answered.

@@ -4,6 +4,7 @@
 use crate::call::{Call, Exception, Pending, Reply};
 use crate::hold::{Facet, Hold, Object};
 use crate::process::Process;
+use crate::quota::{Charge, Kept};
 use crate::sync::SpinLock;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -23,9 +24,14 @@ struct State {
     held: [usize; 2],
     /// Who waits to read, and how much.
     readers: VecDeque<(Pending, usize)>,
-    /// Who waits to write, and what.
-    writers: VecDeque<(Pending, Vec<u8>)>,
+    /// Who waits to write, what, and what that costs.
+    writers: VecDeque<(Pending, Vec<u8>, Charge)>,
+    /// The buffer is its maker's.
+    _kept: Kept,
 }
+
+/// A write that is answered, and what it has cost until then; it ends with no lock held.
+type Due = (Pending, Reply, Option<Charge>);
 
 /// One end.
 pub(crate) struct Pipe {
@@ -33,8 +39,9 @@ pub(crate) struct Pipe {
     writes: bool,
 }
 
-/// The two ends of a new pipe: to read, to write.
-pub(crate) fn pair(size: u32) -> [Hold; 2] {
+/// The two ends of a new pipe, to read and to write; none where its maker has as many as it may have.
+pub(crate) fn pair(maker: &Arc<Process>, size: u32) -> Option<[Hold; 2]> {
+    let kept = Kept::for_pipe(maker, size as usize)?;
     let state = Arc::new(SpinLock::new(State {
         bytes: VecDeque::new(),
         size: size as usize,
@@ -42,13 +49,14 @@ pub(crate) fn pair(size: u32) -> [Hold; 2] {
         held: [0; 2],
         readers: VecDeque::new(),
         writers: VecDeque::new(),
+        _kept: kept,
     }));
-    [false, true].map(|writes| {
+    Some([false, true].map(|writes| {
         Hold::open(Arc::new(Pipe {
             state: state.clone(),
             writes,
         }))
-    })
+    }))
 }
 
 fn read_reply(data: &[u8], is_end: bool) -> Reply {
@@ -68,13 +76,13 @@ fn written_reply(count: usize) -> Reply {
 
 impl State {
     /// What can be answered now.
-    fn due(&mut self) -> Vec<(Pending, Reply)> {
+    fn due(&mut self) -> Vec<Due> {
         let mut due = Vec::new();
         loop {
             let room = self.size - self.bytes.len();
             let before = due.len();
             if (room > 0 || self.is_closed[0])
-                && let Some((pending, bytes)) = self.writers.pop_front()
+                && let Some((pending, bytes, charge)) = self.writers.pop_front()
             {
                 let taken = bytes.len().min(room);
                 let reply = match self.is_closed[0] {
@@ -84,7 +92,7 @@ impl State {
                         written_reply(taken)
                     }
                 };
-                due.push((pending, reply));
+                due.push((pending, reply, Some(charge)));
             }
             let ends = self.is_closed[1] && self.writers.is_empty();
             if (!self.bytes.is_empty() || ends)
@@ -92,7 +100,8 @@ impl State {
             {
                 let count = most.min(self.bytes.len());
                 let data: Vec<u8> = self.bytes.drain(..count).collect();
-                due.push((pending, read_reply(&data, ends && self.bytes.is_empty())));
+                let reply = read_reply(&data, ends && self.bytes.is_empty());
+                due.push((pending, reply, None));
             }
             if due.len() == before {
                 return due;
@@ -106,13 +115,22 @@ impl State {
 }
 
 impl Pipe {
+    fn write(&self, call: Call, data: Vec<u8>) {
+        let Some(charge) = Charge::take(&call.process, data.len()) else {
+            let why = "the process has as many calls under way as it may have";
+            return call.answer(Reply::raised(Exception::Overloaded, why));
+        };
+        self.settle(|state| state.writers.push_back((call.pending, data, charge)));
+    }
+
     fn settle(&self, change: impl FnOnce(&mut State)) {
         let due = {
             let mut state = self.state.lock();
             change(&mut state);
             state.due()
         };
-        for (pending, reply) in due {
+        for (pending, reply, charge) in due {
+            drop(charge);
             pending.complete(reply);
         }
     }
@@ -147,13 +165,16 @@ impl Object for Pipe {
                 }
             }
             (1, true) => {
-                let data =
-                    Message::parse(&call.params).and_then(|m| Ok(m.root()?.data(0)?.to_vec()));
+                let size = self.state.lock().size;
+                // More than the buffer holds is never taken at once.
+                let data = Message::parse(&call.params).and_then(|message| {
+                    let root = message.root()?;
+                    let data = root.data(0)?;
+                    Ok(data.get(..size).unwrap_or(data).to_vec())
+                });
                 match data {
                     Ok(data) if data.is_empty() => call.answer(written_reply(0)),
-                    Ok(data) => {
-                        self.settle(|state| state.writers.push_back((call.pending, data)));
-                    }
+                    Ok(data) => self.write(call, data),
                     Err(_) => call.answer(Reply::malformed()),
                 }
             }
@@ -185,16 +206,19 @@ impl Object for Pipe {
         let gone = {
             let mut state = self.state.lock();
             let is_its = |pending: &Pending| pending.is_of(by);
-            let mut gone = Vec::new();
+            let (mut gone, mut charges) = (Vec::new(), Vec::new());
             if by.is_ending() {
                 while let Some(at) = state.readers.iter().position(|(p, _)| is_its(p)) {
                     gone.extend(state.readers.remove(at).map(|(pending, _)| pending));
                 }
-                while let Some(at) = state.writers.iter().position(|(p, _)| is_its(p)) {
-                    gone.extend(state.writers.remove(at).map(|(pending, _)| pending));
+                while let Some(at) = state.writers.iter().position(|(p, ..)| is_its(p)) {
+                    if let Some((pending, _, charge)) = state.writers.remove(at) {
+                        gone.push(pending);
+                        charges.push(charge);
+                    }
                 }
             }
-            gone
+            (gone, charges)
         };
         drop(gone);
         self.settle(|state| {

@@ -17,6 +17,7 @@ use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use bailiwick_capos_core::capset;
 use bailiwick_capos_core::interfaces::{self, KernelSource};
 use bailiwick_capos_core::message::{Malformed, Struct};
 use bailiwick_capos_core::ring::{Mode, Transfer};
@@ -108,7 +109,14 @@ fn granted(process: &Process, grant: &Grant) -> Result<(Hold, Option<Hold>), Rep
 
 fn spawn(params: &Struct<'_, '_>, parent: &Arc<Process>) -> Result<Reply, Malformed> {
     let (name, binary) = (params.text(0)?, params.text(1)?);
-    let grants: Result<Vec<_>, _> = params.list(2)?.iter().map(|g| Grant::read(&g)).collect();
+    let list = params.list(2)?;
+    // Before any of it is copied.
+    if list.len() > capset::ENTRIES {
+        return Ok(invalid(
+            "more capabilities are granted than a process can be told of",
+        ));
+    }
+    let grants: Result<Vec<_>, _> = list.iter().map(|g| Grant::read(&g)).collect();
     Ok(made(name, binary, &grants?, parent).unwrap_or_else(|failed| failed))
 }
 
@@ -153,6 +161,10 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
         Unmade::Memory => {
             Reply::raised(Exception::Overloaded, "there is no memory for the process")
         }
+        Unmade::TooMany => {
+            let why = "the machine has as many processes as it may have";
+            Reply::raised(Exception::Overloaded, why)
+        }
         Unmade::Image => invalid("the program's file cannot be loaded"),
         Unmade::Capabilities => invalid("there are too many capabilities, or a name is too long"),
     })?;
@@ -180,12 +192,19 @@ impl Object for ProcessSpawner {
     fn call(&self, call: Call) {
         match call.method {
             0 => with_params(call, |params, call| spawn(params, &call.process)),
-            1 => with_params(call, |params, _| {
+            1 => with_params(call, |params, call| {
                 let size = params.u32(0);
                 if size == 0 || size > pipe::MOST {
                     return Ok(invalid("a pipe's buffer has 1 to 65,536 bytes"));
                 }
-                Ok(Reply::capabilities(pipe::pair(size).into()))
+                let pair = pipe::pair(&call.process, size);
+                Ok(pair.map_or_else(
+                    || {
+                        let why = "the process has as many bytes in pipes as it may have";
+                        Reply::raised(Exception::Overloaded, why)
+                    },
+                    |ends| Reply::capabilities(ends.into()),
+                ))
             }),
             _ => call.answer(Reply::no_method()),
         }
