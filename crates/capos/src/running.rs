@@ -89,7 +89,9 @@ impl Machine {
 
 /// What can be done about a crash, if it was for want of a capability that the kernel has.
 fn remedy(crash: &str) -> String {
-    let lacked = crash.split_once("it was not given \"").map(|(_, rest)| rest);
+    let lacked = crash
+        .split_once("it was not given \"")
+        .map(|(_, rest)| rest);
     let name = lacked.and_then(|rest| Some(rest.split_once('"')?.0));
     let source = name.and_then(KernelSource::of_name);
     source.map_or_else(String::new, |source| {
