@@ -22,6 +22,8 @@ pub(crate) enum Facet {
     Whole,
     /// The side that calls.
     Client,
+    /// The side that calls, of who had the endpoint made for a process: it says who else calls, by badges.
+    Maker,
 }
 
 /// An object of the kernel's.

@@ -68,9 +68,13 @@ fn granted(process: &Process, grant: &Grant) -> Result<(Hold, Option<Hold>), Rep
         let source = KernelSource::of_ordinal(ordinal);
         let hold = source.and_then(sources::hold);
         let hold = hold.ok_or_else(|| invalid("the kernel gives no such capability"))?;
-        // An endpoint of the child's own: who made it calls it.
+        // An endpoint of the child's own: who had it made calls it, and says by badges who else does.
+        let facet = match grant.badge {
+            0 => Facet::Maker,
+            _ => Facet::Client,
+        };
         let client = hold.object.as_endpoint().map(|_| Hold {
-            facet: Facet::Client,
+            facet,
             badge: grant.badge,
             ..hold.clone()
         });
@@ -88,7 +92,7 @@ fn granted(process: &Process, grant: &Grant) -> Result<(Hold, Option<Hold>), Rep
         CLIENT if is_endpoint && hold.passing == Passing::Copy => {
             // A badge says through whom a call came: who has one cannot take another.
             let badge = match (hold.badge, hold.facet) {
-                (0, Facet::Whole) => grant.badge,
+                (0, Facet::Whole | Facet::Maker) => grant.badge,
                 (badge, _) if grant.badge == 0 || grant.badge == badge => badge,
                 _ => return Err(invalid("a badge cannot be changed")),
             };

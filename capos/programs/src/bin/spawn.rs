@@ -263,10 +263,39 @@ fn badges(smoke: &mut Smoke) {
         ..Row::of(client, RAW)
     };
     refused(smoke, "a client that would serve", "x", "child", &[serves]);
+    let given = child("child", &[Grant::Client("ep", client, 6)]);
+    smoke.check(
+        "a badge by who had the endpoint made",
+        given.is_ok_and(|child| child.terminate().is_ok()),
+    );
     smoke.check(
         "the child is ended",
         made.terminate().is_ok() && made.wait() == Ok(-1),
     );
+    rebadged(smoke);
+}
+
+/// A client that has a badge is passed on with it alone.
+fn rebadged(smoke: &mut Smoke) {
+    let mut row = Row::kernel(KernelSource::Endpoint.ordinal());
+    row.badge = 3;
+    let made = asked(&message("x", "child", &[row.named("role:park")]));
+    let caps = made.map(|answer| answer.caps).unwrap_or_default();
+    let &[handle, _, client] = caps.as_slice() else {
+        smoke.check("a child with an endpoint and a badge", false);
+        return;
+    };
+    let other = Row {
+        badge: 4,
+        ..Row::of(client, CLIENT)
+    };
+    refused(smoke, "another badge", "x", "child", &[other]);
+    let same = child("child", &[Grant::Client("ep", client, 3)]);
+    smoke.check(
+        "its own badge",
+        same.is_ok_and(|child| child.terminate().is_ok()),
+    );
+    smoke.check("that child is ended", handle.call(1, &[]).is_ok());
 }
 
 fn broken(smoke: &mut Smoke) {
