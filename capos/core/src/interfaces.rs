@@ -151,6 +151,8 @@ sources! {
     ParkSpace = 18 "park_space" PARK_SPACE;
     /// What the processors did; of ours, behind all ordinals of the schema.
     Activity = 0xa000 "activity" ACTIVITY;
+    /// Parking by words of memory objects; the schema has the interface, and no source of it.
+    SharedParkSpace = 0xa001 "shared_park_space" SHARED_PARK_SPACE;
 }
 
 impl KernelSource {
@@ -198,7 +200,10 @@ impl KernelSource {
 
     /// Whether what it gives is the receiver's own address space, and means nothing elsewhere.
     pub const fn bound_to_address_space(self) -> bool {
-        matches!(self, Self::VirtualMemory | Self::ParkSpace)
+        matches!(
+            self,
+            Self::VirtualMemory | Self::ParkSpace | Self::SharedParkSpace
+        )
     }
 }
 

@@ -249,7 +249,11 @@ fn exports_are_ones_own_and_can_leave() {
         "services[1].exports[0]",
         Wrong::Reexport("peer".into()),
     );
-    for source in [KernelSource::VirtualMemory, KernelSource::ParkSpace] {
+    for source in [
+        KernelSource::VirtualMemory,
+        KernelSource::ParkSpace,
+        KernelSource::SharedParkSpace,
+    ] {
         let bound = refused(|m| {
             m.services[0].caps.push(Cap::kernel("mine", source));
             m.services[0].exports.push("mine");

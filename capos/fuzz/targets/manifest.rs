@@ -55,7 +55,9 @@ fuzz_target!(|bytes: &[u8]| {
             };
             assert!(!matches!(
                 source,
-                KernelSource::VirtualMemory | KernelSource::ParkSpace
+                KernelSource::VirtualMemory
+                    | KernelSource::ParkSpace
+                    | KernelSource::SharedParkSpace
             ));
             assert!(exported.insert((service.name, export), source).is_none());
         }

@@ -14,11 +14,17 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use bailiwick_capos_core::ring::{Cqe, Sqe, error, op, park};
 
-/// A word: by its space and where in it.
+/// A word: by its space and where in it. A process's own words have its number and their addresses there.
 pub(crate) type Key = (u64, u64);
+
+/// The space of words of shared memory, which have their places in the machine's memory: no process has it
+/// as its number.
+pub(crate) const SHARED: u64 = u64::MAX;
 
 struct Parked {
     key: Key,
+    /// Where the word is for this thread.
+    address: u64,
     thread: Arc<Thread>,
     wait: u64,
     is_timed: bool,
@@ -92,7 +98,9 @@ pub(crate) fn wait(thread: Arc<Thread>, parks: Parks) -> ! {
     let mut parked = bucket(parks.key).lock();
     let mut word = [0; 4];
     let is_there = process.space.read(parks.address, &mut word);
-    if !is_there || u32::from_le_bytes(word) != parks.expected || process.is_ending() {
+    // Memory that was unmapped meanwhile is looked for in the buckets after that: not seen now, it finds us.
+    let is_same = parks.key.0 != SHARED || process.space.shared(parks.address) == Some(parks.key.1);
+    if !is_there || !is_same || u32::from_le_bytes(word) != parks.expected || process.is_ending() {
         drop(parked);
         match is_there {
             true => ends(parks.answer, park::MISMATCH),
@@ -109,6 +117,7 @@ pub(crate) fn wait(thread: Arc<Thread>, parks: Parks) -> ! {
     let is_timed = parks.timeout != u64::MAX;
     parked.push(Parked {
         key: parks.key,
+        address: parks.address,
         thread: thread.clone(),
         wait,
         is_timed,
@@ -181,7 +190,9 @@ pub(crate) fn time_out(thread: &Arc<Thread>, wait: u64) {
 
 /// Words that are gone: whoever waits for them goes on.
 pub(crate) fn interrupt(space: u64, from: u64, to: u64) {
-    let is_it = |one: &Parked| one.key.0 == space && (from..to).contains(&one.key.1);
+    let is_it = |one: &Parked| {
+        u64::from(one.thread.process.number) == space && (from..to).contains(&one.address)
+    };
     take_everywhere(is_it, park::INTERRUPTED);
 }
 

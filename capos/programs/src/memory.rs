@@ -102,6 +102,13 @@ pub fn fill(at: u64, pages: u64, number: u64) {
     }
 }
 
+/// A word that processes and threads share, at an address.
+pub fn word(at: u64) -> &'static AtomicU32 {
+    // SAFETY: as in `read`: smokes say where they have mapped memory, in which words are used as atomics
+    // alone; where there is none any more, what is done with the word faults, or the kernel refuses it.
+    unsafe { &*(at as *const AtomicU32) }
+}
+
 /// Words that a smoke and its child both have: a page of an object that is granted as `shared`.
 #[derive(Clone, Copy, Debug)]
 pub struct Shared(u64);

@@ -111,6 +111,19 @@ impl Host {
     }
 }
 
+/// Nanoseconds that other machines have had of processors that this one would have used, since it was
+/// started: `steal` of Linux's Documentation/filesystems/proc.rst, in hundredths of a second.
+pub(crate) fn stolen() -> u64 {
+    stolen_of(&fs::read_to_string("/proc/stat").unwrap_or_default())
+}
+
+fn stolen_of(stat: &str) -> u64 {
+    let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
+    let mut words = all.into_iter().flat_map(str::split_whitespace);
+    let ticks: u64 = words.nth(7).and_then(|word| word.parse().ok()).unwrap_or(0);
+    ticks * 10_000_000
+}
+
 /// How many threads wanted a processor in the last minute, on average.
 pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();

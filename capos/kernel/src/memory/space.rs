@@ -505,6 +505,18 @@ impl Space {
         }
     }
 
+    /// Where in the machine's memory a byte is, if it is of something shared.
+    pub(crate) fn shared(&self, address: u64) -> Option<u64> {
+        let inner = self.inner.lock();
+        let is_over = |r: &&Region| (r.start..r.end()).contains(&address);
+        let region = inner.regions.iter().find(is_over)?;
+        if !matches!(region.kind, Kind::Shared(_)) {
+            return None;
+        }
+        let entry = *self.entry(address & !(PAGE - 1), false)?;
+        (entry & HELD != 0).then_some((entry & ADDRESS) + address % PAGE)
+    }
+
     /// The frame of a page, for the kernel's own use while the space lives: the ring.
     pub(crate) fn frame(&self, page: u64) -> Option<u64> {
         let _inner = self.inner.lock();

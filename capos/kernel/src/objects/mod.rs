@@ -10,6 +10,7 @@ pub(crate) mod entropy_source;
 pub(crate) mod frame_allocator;
 pub(crate) mod memory_object;
 pub(crate) mod null;
+pub(crate) mod park_bench;
 pub(crate) mod park_space;
 pub(crate) mod pipe;
 pub(crate) mod process_handle;

@@ -7,7 +7,8 @@ use super::endpoint::Endpoint;
 use super::entropy_source::EntropySource;
 use super::frame_allocator::FrameAllocator;
 use super::null::Null;
-use super::park_space::ParkSpace;
+use super::park_bench::ParkBench;
+use super::park_space::{ParkSpace, SharedParkSpace};
 use super::process_spawner::ProcessSpawner;
 use super::system_info::SystemInfo;
 use super::thread_control::ThreadControl;
@@ -39,6 +40,7 @@ pub(crate) fn hold(source: KernelSource) -> Option<Hold> {
         KernelSource::ThreadSpawner => own(Arc::new(ThreadSpawner)),
         KernelSource::ParkSpace => own(Arc::new(ParkSpace)),
         KernelSource::Activity => own(Arc::new(Activity)),
-        KernelSource::ParkBench => None,
+        KernelSource::SharedParkSpace => own(Arc::new(SharedParkSpace)),
+        KernelSource::ParkBench => open(Arc::new(ParkBench::new())),
     }
 }
