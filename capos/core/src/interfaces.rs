@@ -84,7 +84,7 @@ interfaces! {
     NULL = "Null" 0x6e75_6c6c_6361_7030 [];
     /// What the processors did, to show what a measured part of a program had to do with the kernel. It is
     /// our own, and not in the schema; the id is its name.
-    ACTIVITY = "Activity" 0x6163_7469_7669_7479 ["read"];
+    ACTIVITY = "Activity" 0x6163_7469_7669_7479 ["map"];
 }
 
 macro_rules! sources {

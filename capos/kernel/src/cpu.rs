@@ -22,7 +22,11 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsiz
 const STACK: usize = 32 * 1024;
 
 /// What a processor did, to show what a measured part of a program's work had to do with the kernel.
-#[derive(Debug, Default)]
+///
+/// Those of all processors are in one frame, a line of the cache each, in the order of their numbers: a
+/// measuring program has it mapped to be read, and so needs no system call to look (`objects/activity.rs`).
+#[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Counters {
     /// Locks taken.
     pub(crate) locks: AtomicU64,
@@ -30,10 +34,31 @@ pub(crate) struct Counters {
     pub(crate) interrupts: AtomicU64,
     /// Timer interrupts taken.
     pub(crate) timers: AtomicU64,
-    /// System calls.
-    pub(crate) calls: AtomicU64,
     /// Other threads than before put onto the processor.
     pub(crate) switches: AtomicU64,
+    /// System calls.
+    pub(crate) calls: AtomicU64,
+}
+
+/// A whole page of lines, so that nothing else of the kernel is in it.
+#[repr(C, align(4096))]
+struct Lines([Counters; 64]);
+
+static COUNTERS: Lines = Lines(
+    [const {
+        Counters {
+            locks: AtomicU64::new(0),
+            interrupts: AtomicU64::new(0),
+            timers: AtomicU64::new(0),
+            switches: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+        }
+    }; 64],
+);
+
+/// The frame of the counters.
+pub(crate) fn frame_of_counters() -> u64 {
+    kernel::physical(&raw const COUNTERS)
 }
 
 /// A processor. entry.s knows the first four fields by their offsets.
@@ -67,7 +92,7 @@ pub(crate) struct Cpu {
     done: AtomicU64,
     /// Whether it is to look at its queue.
     pub(crate) reschedule: AtomicBool,
-    pub(crate) counters: Counters,
+    pub(crate) counters: &'static Counters,
 }
 
 /// All that have started, by their numbers.
@@ -113,7 +138,7 @@ static IS_SET_UP: AtomicBool = AtomicBool::new(false);
 /// Counts something that this processor does.
 pub(crate) fn count(which: impl Fn(&'static Counters) -> &'static AtomicU64) {
     if IS_SET_UP.load(Ordering::Relaxed) {
-        let counter = which(&own().counters);
+        let counter = which(own().counters);
         // Nobody else writes to it.
         counter.store(counter.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
@@ -152,7 +177,7 @@ impl Cpu {
             wanted: AtomicU64::new(0),
             done: AtomicU64::new(0),
             reschedule: AtomicBool::new(false),
-            counters: Counters::default(),
+            counters: &COUNTERS.0[number],
         }));
         cpu.own = cpu;
         CPUS[number].store(cpu, Ordering::Release);

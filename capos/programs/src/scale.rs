@@ -2,21 +2,22 @@
 //! each of them does.
 //!
 //! Decision: workers meet in memory, and not by the kernel. Whoever arrives last says at which tick all
-//! begin, some time ahead, so that the scheduler has spread them and its timers are over; who has finished
-//! spins until all have. Between the two nobody has a reason to enter the kernel, which its counters show.
+//! begin, some time ahead, so that the scheduler has spread them and its timers are over. In its timed part
+//! nobody has a reason to enter the kernel, nor the kernel to come to its processor: which the counters of
+//! that processor show. Who has finished sleeps.
 
 use bailiwick_capos_core::interfaces::KernelSource;
-use bailiwick_capos_rt::call::{Cap, Failed};
+use bailiwick_capos_rt::call::Cap;
 use bailiwick_capos_rt::caps::Grant;
-use bailiwick_capos_rt::sys;
-use core::sync::atomic::{AtomicU64, Ordering};
+use bailiwick_capos_rt::{park, sys};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::memory::{WRITE, map_object};
+use crate::memory::{WRITE, map_object, read, word};
 
 /// Ticks between the last arrival and the begin: some 40 ms, four slices of the scheduler.
 const SETTLE: u64 = 100_000_000;
-/// Ticks before the begin at which the counters are read: some 10 ms.
-const READING: u64 = 25_000_000;
+/// Nanoseconds between two looks whether all have finished.
+const POLL: u64 = 2_000_000;
 
 /// Methods of the coordinator's endpoint: what is to be done, results, hashes, and nothing.
 pub const ASK: u16 = 0;
@@ -71,23 +72,51 @@ pub struct Found {
     pub ticks: u64,
 }
 
-/// What the processors did: locks, interrupts of others, of the timer, switches, system calls.
+/// What a processor did: locks, interrupts of others, of the timer, switches, system calls.
 pub type Counters = [u64; 5];
 
-/// Reads the counters.
-pub fn counters(activity: Cap) -> Result<Counters, Failed> {
-    let answer = activity.call(0, &[])?;
-    Ok([0, 8, 16, 24, 32].map(|at| answer.u64(at)))
+/// The kernel's counters, which are looked at without asking it.
+#[derive(Clone, Copy, Debug)]
+pub struct Activity(u64);
+
+/// A look at the counters of the processor that the thread is on.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    processor: u32,
+    counters: Counters,
 }
 
-/// What happened between two readings beside what a reading itself takes.
-pub fn between(first: Counters, second: Counters, last: Counters) -> Counters {
-    let mut all = [0; 5];
-    for (at, place) in all.iter_mut().enumerate() {
-        let own = second[at] - first[at];
-        *place = (last[at] - second[at]).saturating_sub(own);
+impl Activity {
+    /// By the capability for them.
+    pub fn of(activity: Cap) -> Option<Self> {
+        activity.numbers(0, &[0]).ok().map(|at| Self(at.u64(0)))
     }
-    all
+
+    /// Looks.
+    pub fn look(self) -> Look {
+        let mut processor = 0;
+        // SAFETY: the kernel maps no counters where the processor does not have the instruction.
+        unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) };
+        let line = self.0 + 64 * u64::from(processor);
+        Look {
+            processor,
+            counters: [0, 8, 16, 24, 32].map(|at| read(line + at)),
+        }
+    }
+}
+
+impl Look {
+    /// What the thread's processor did since this look. A thread that is on another one was put there.
+    pub fn since(self, now: Self) -> Counters {
+        if self.processor != now.processor {
+            return [0, 0, 0, 1, 0];
+        }
+        let mut all = [0; 5];
+        for (at, place) in all.iter_mut().enumerate() {
+            *place = now.counters[at] - self.counters[at];
+        }
+        all
+    }
 }
 
 /// A page that all workers have. Each word has a line of the cache to itself.
@@ -106,37 +135,29 @@ impl Board {
         unsafe { &*((self.0 + 64 * line) as *const AtomicU64) }
     }
 
-    /// Arrives as one of so many, and waits for the begin. The first worker reads the counters twice
-    /// meanwhile, when all are waiting.
-    pub fn begin(self, workers: u64, activity: Option<Cap>) -> Option<(Counters, Counters)> {
+    /// Arrives as one of so many, and waits for the begin.
+    pub fn begin(self, workers: u64) {
         if self.word(0).fetch_add(1, Ordering::SeqCst) + 1 == workers {
             let start = sys::ticks() + SETTLE;
             self.word(1).store(start, Ordering::SeqCst);
         }
         spin_while(|| self.word(1).load(Ordering::SeqCst) == 0);
         let start = self.word(1).load(Ordering::SeqCst);
-        spin_while(|| sys::ticks() < start - READING);
-        let read = activity.and_then(|cap| Some((counters(cap).ok()?, counters(cap).ok()?)));
         spin_while(|| sys::ticks() < start);
-        read
     }
 
-    /// Has finished as one of so many, and waits for the others; and all for the first worker, who reads the
-    /// counters before anybody else asks anything of the kernel.
-    pub fn end(self, workers: u64, activity: Option<Cap>) -> Option<Counters> {
+    /// Has finished as one of so many, and waits for the others without keeping a processor: where there are
+    /// fewer than workers, those that have not finished need it.
+    pub fn end(self, workers: u64, parking: Cap, thread: u32) {
         self.word(2).fetch_add(1, Ordering::SeqCst);
-        spin_while(|| self.word(2).load(Ordering::SeqCst) < workers);
-        match activity {
-            None => {
-                spin_while(|| self.word(4).load(Ordering::SeqCst) == 0);
-                None
-            }
-            Some(cap) => {
-                let read = counters(cap).ok();
-                self.word(4).store(1, Ordering::SeqCst);
-                read
-            }
+        while self.word(2).load(Ordering::SeqCst) < workers {
+            park::park(parking, thread, self.never(), 0, POLL);
         }
+    }
+
+    /// A word that is always 0: a park on it is a sleep, of each thread for itself.
+    fn never(self) -> &'static AtomicU32 {
+        word(self.0 + 64 * 4)
     }
 
     /// The word that workers share where they should not.
@@ -152,8 +173,9 @@ fn spin_while(holds: impl Fn() -> bool) {
 }
 
 /// What a child of the coordinator is given beside the gate and the board.
-pub const GRANTS: [Grant<'static>; 4] = [
+pub const GRANTS: [Grant<'static>; 5] = [
     Grant::Kernel("virtual_memory", KernelSource::VirtualMemory),
+    Grant::Kernel("park_space", KernelSource::ParkSpace),
     Grant::Kernel("thread_spawner", KernelSource::ThreadSpawner),
     Grant::Kernel("thread_control", KernelSource::ThreadControl),
     Grant::Kernel("activity", KernelSource::Activity),

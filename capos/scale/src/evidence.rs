@@ -19,7 +19,7 @@ pub(crate) struct Run {
     /// What was told, if it was right: the numbers of workers and processors, the verifier's word, the end.
     pub(crate) told: Result<Told, String>,
     pub(crate) status: Option<i32>,
-    /// Waited for each nanosecond run.
+    /// Waited, or others ran, for each nanosecond run.
     pub(crate) waited: f64,
     pub(crate) load: f64,
     /// The host was too busy for the figure to mean anything.
@@ -35,6 +35,7 @@ pub(crate) struct Evidence {
     cpus: usize,
     /// Waiting that a control brings upon itself is no fault of the host's.
     is_control: bool,
+    is_computing: bool,
     workload: (&'static str, &'static str),
 }
 
@@ -69,6 +70,7 @@ impl Evidence {
             ),
             cpus: host.cpus.len(),
             is_control: arguments.control.is_some(),
+            is_computing: arguments.workload.is_computing(),
             workload: (arguments.workload.name(), arguments.variant.name()),
         })
     }
@@ -96,7 +98,14 @@ impl Evidence {
         let load = load();
         let boot =
             machine.boot(&folder.join(format!("run-{}-{number}{again}.log", case.name())))?;
-        let waited = boot.waited as f64 / boot.ran.max(1) as f64;
+        let ran = boot.ran.max(1);
+        // Threads that only compute wait because somebody else has the processor. Where they wake one another
+        // all the time waiting is part of it, and what others did is counted instead.
+        let waited = match self.is_computing {
+            true => boot.waited + boot.busy.stolen,
+            false => boot.busy.all.saturating_sub(ran),
+        };
+        let waited = waited as f64 / ran as f64;
         // Nor is that of a case.
         let has_room = case.processors as usize <= self.cpus && !self.is_control;
         let run = Run {

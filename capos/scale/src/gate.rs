@@ -37,37 +37,73 @@ impl fmt::Display for Verdict {
     }
 }
 
+/// What a line is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    /// The gate: without it there is no evidence.
+    Gate(Verdict),
+    /// What we ask of ourselves.
+    Own(Verdict),
+    /// Only told.
+    Told,
+}
+
 /// What was judged, one line each, and what was found without being judged.
 #[derive(Debug, Default)]
 pub(crate) struct Judged {
-    lines: Vec<(Option<Verdict>, String)>,
+    lines: Vec<(Line, String)>,
 }
 
 impl Judged {
-    /// The whole.
+    /// Whether there is evidence that it scales.
     pub(crate) fn verdict(&self) -> Verdict {
-        let worst = self.lines.iter().filter_map(|(verdict, _)| *verdict).min();
+        self.worst(|line| match line {
+            Line::Gate(verdict) => Some(verdict),
+            _ => None,
+        })
+    }
+
+    /// Whether what we ask of ourselves is reached.
+    pub(crate) fn own(&self) -> Verdict {
+        self.worst(|line| match line {
+            Line::Own(verdict) => Some(verdict),
+            _ => None,
+        })
+    }
+
+    fn worst(&self, of: impl Fn(Line) -> Option<Verdict>) -> Verdict {
+        let worst = self.lines.iter().filter_map(|(line, _)| of(*line)).min();
         worst.unwrap_or(Verdict::Inconclusive)
     }
 
     fn judge(&mut self, verdict: Verdict, text: String) {
-        self.lines.push((Some(verdict), text));
+        self.lines.push((Line::Gate(verdict), text));
+    }
+
+    fn compare(&mut self, verdict: Verdict, text: String) {
+        self.lines.push((Line::Own(verdict), text));
     }
 
     fn tell(&mut self, text: String) {
-        self.lines.push((None, text));
+        self.lines.push((Line::Told, text));
     }
 }
 
 impl fmt::Display for Judged {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (verdict, text) in &self.lines {
-            match verdict {
-                Some(verdict) => writeln!(to, "{verdict}: {text}")?,
-                None => writeln!(to, "  {text}")?,
+        for (line, text) in &self.lines {
+            match line {
+                Line::Gate(verdict) => writeln!(to, "{verdict}: {text}")?,
+                Line::Own(verdict) => writeln!(to, "own limit, {verdict}: {text}")?,
+                Line::Told => writeln!(to, "  {text}")?,
             }
         }
-        writeln!(to, "verdict: {}", self.verdict())
+        writeln!(
+            to,
+            "verdict: {}; own limits: {}",
+            self.verdict(),
+            self.own()
+        )
     }
 }
 
@@ -78,6 +114,15 @@ fn times(runs: &[Run], case: Case) -> Vec<f64> {
         .filter(|run| run.case == case && !run.is_contended);
     good.filter_map(|run| Some(run.told.as_ref().ok()?.elapsed as f64))
         .collect()
+}
+
+/// Whether a figure reaches a limit. One that does not, and whose interval does, shows neither.
+fn reaches(found: f64, (low, high): (f64, f64), limit: f64) -> Verdict {
+    match () {
+        () if found >= limit => Verdict::Pass,
+        () if low < limit && high >= limit => Verdict::Inconclusive,
+        () => Verdict::Fail,
+    }
 }
 
 /// Judges the boots.
@@ -189,22 +234,24 @@ fn speedup(judged: &mut Judged, arguments: &Arguments, runs: &[Run], system: Sys
     let within = interval(&[&one, &two], |drawn| {
         ratio(arguments.workload, &drawn[0], &drawn[1], 2)
     });
-    let within = within.map_or(String::new(), |(low, high)| {
-        format!(" [{low:.2}, {high:.2}]")
-    });
-    let text = format!("{name}: two processors are {found:.3}x one{within}");
+    let (low, high) = within.unwrap_or((found, found));
+    let text = format!("{name}: two processors are {found:.3}x one [{low:.2}, {high:.2}]");
     if system == System::Linux {
         return judged.tell(text);
     }
     let (least, own) = limits(arguments.workload);
     let is_enough = is_control || (one.len() >= needed && two.len() >= needed);
-    let verdict = |limit: f64| match found {
+    let verdict = match found {
         _ if !is_enough => Verdict::Inconclusive,
-        found if found < limit => Verdict::Fail,
+        found if found < least => Verdict::Fail,
         _ => Verdict::Pass,
     };
-    judged.judge(verdict(least), format!("{text}; at least {least}"));
-    judged.judge(verdict(own), format!("{name}: our own limit is {own}"));
+    judged.judge(verdict, format!("{text}; at least {least}"));
+    let verdict = match is_enough {
+        true => reaches(found, (low, high), own),
+        false => Verdict::Inconclusive,
+    };
+    judged.compare(verdict, format!("{name}: two processors are {own}x one"));
 }
 
 /// How ours compares with Linux's, and what more processors than cores cost.
@@ -232,9 +279,9 @@ fn beside_linux(judged: &mut Judged, host: &Host, runs: &[Run]) {
                 () if high > BELOW_LINUX => Verdict::Pass,
                 () => Verdict::Fail,
             };
-            judged.judge(verdict, format!("{text}, of {COMPARED} boots each or more"));
+            judged.compare(verdict, format!("{text}, of {COMPARED} boots each or more"));
         }
-        None => judged.judge(
+        None => judged.compare(
             Verdict::Inconclusive,
             "nothing to compare with Linux".into(),
         ),
@@ -242,20 +289,37 @@ fn beside_linux(judged: &mut Judged, host: &Host, runs: &[Run]) {
     if host.has_cores(4) {
         return;
     }
-    let cost = |system| Some(median(&of(system, 4))? / median(&of(system, 2))?);
-    if let (Some(ours), Some(theirs)) = (cost(System::Capos), cost(System::Linux)) {
-        let ratio = ours / theirs;
-        let verdict = if ratio <= OVERSUBSCRIBED {
-            Verdict::Pass
-        } else {
-            Verdict::Fail
-        };
-        let text = format!(
-            "four processors on fewer cores take {ours:.2}x two here and {theirs:.2}x on Linux: \
-             {ratio:.2}, at most {OVERSUBSCRIBED}"
-        );
-        judged.judge(verdict, text);
-    }
+    oversubscribed(
+        judged,
+        [
+            &all[1],
+            &of(System::Capos, 4),
+            &all[3],
+            &of(System::Linux, 4),
+        ],
+    );
+}
+
+/// What four processors on two cores cost more than two, beside the same of Linux's: the times of ours with
+/// two and four, and Linux's.
+fn oversubscribed(judged: &mut Judged, times: [&[f64]; 4]) {
+    let [our_two, our_four, their_two, their_four] = times;
+    let cost = |two: &[f64], four: &[f64]| Some(median(four)? / median(two)?);
+    let (Some(ours), Some(theirs)) = (cost(our_two, our_four), cost(their_two, their_four)) else {
+        return;
+    };
+    let ratio = ours / theirs;
+    let within = interval(&times, |drawn| {
+        Some(cost(&drawn[0], &drawn[1])? / cost(&drawn[2], &drawn[3])?)
+    });
+    let (low, high) = within.unwrap_or((ratio, ratio));
+    // The other way round: no more than the limit.
+    let verdict = reaches(-ratio, (-high, -low), -OVERSUBSCRIBED);
+    let text = format!(
+        "four processors on fewer cores take {ours:.2}x two here and {theirs:.2}x on Linux: \
+         {ratio:.2} [{low:.2}, {high:.2}], at most {OVERSUBSCRIBED}"
+    );
+    judged.compare(verdict, text);
 }
 
 #[cfg(test)]

@@ -111,17 +111,45 @@ impl Host {
     }
 }
 
-/// Nanoseconds that other machines have had of processors that this one would have used, since it was
-/// started: `steal` of Linux's Documentation/filesystems/proc.rst, in hundredths of a second.
-pub(crate) fn stolen() -> u64 {
-    stolen_of(&fs::read_to_string("/proc/stat").unwrap_or_default())
+/// What the host's processors did since it was started, in nanoseconds: all that was not idle, and how much of
+/// that other machines had (`steal`). Of Linux's Documentation/filesystems/proc.rst, in hundredths of a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Busy {
+    pub(crate) all: u64,
+    pub(crate) stolen: u64,
 }
 
-fn stolen_of(stat: &str) -> u64 {
-    let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
-    let mut words = all.into_iter().flat_map(str::split_whitespace);
-    let ticks: u64 = words.nth(7).and_then(|word| word.parse().ok()).unwrap_or(0);
-    ticks * 10_000_000
+impl Busy {
+    /// Now.
+    pub(crate) fn now() -> Self {
+        Self::of(&fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    fn of(stat: &str) -> Self {
+        let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
+        let ticks: Vec<u64> = all
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .map_while(|word| word.parse().ok())
+            .collect();
+        // Idle, and waiting for a disk; guests are counted under user.
+        let busy: u64 = [0, 1, 2, 5, 6, 7]
+            .iter()
+            .filter_map(|at| ticks.get(*at))
+            .sum();
+        Self {
+            all: busy * 10_000_000,
+            stolen: ticks.get(7).copied().unwrap_or(0) * 10_000_000,
+        }
+    }
+
+    /// What was done since another look.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            all: self.all.saturating_sub(before.all),
+            stolen: self.stolen.saturating_sub(before.stolen),
+        }
+    }
 }
 
 /// How many threads wanted a processor in the last minute, on average.

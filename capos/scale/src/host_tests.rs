@@ -28,9 +28,16 @@ fn a_host_without_cores_for_all_says_so() {
 }
 
 #[test]
-fn what_another_machine_took_is_read_of_the_line_of_all_processors() {
-    let stat = "cpu  32770 0 7733 147040 3050 0 294 2793 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
-    assert_eq!(stolen_of(stat), 27_930_000_000);
-    assert_eq!(stolen_of(""), 0);
-    assert_eq!(stolen_of("cpu  1 2 3\n"), 0);
+fn what_others_did_is_read_of_the_line_of_all_processors() {
+    let stat = "cpu  32770 1 7733 147040 3050 2 294 2793 5 5\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+    let busy = Busy::of(stat);
+    assert_eq!(busy.stolen, 27_930_000_000);
+    assert_eq!(busy.all, (32770 + 1 + 7733 + 2 + 294 + 2793) * 10_000_000);
+    let more = Busy {
+        all: busy.all + 7,
+        stolen: busy.stolen + 3,
+    };
+    assert_eq!(more.since(busy), Busy { all: 7, stolen: 3 });
+    assert_eq!(Busy::of(""), Busy::default());
+    assert_eq!(Busy::of("cpu  1 2 3\n").stolen, 0);
 }

@@ -1,6 +1,6 @@
 //! One boot: QEMU's words, its console, and what its processors' threads had to wait for.
 
-use crate::host;
+use crate::host::Busy;
 use crate::images::Images;
 use std::fs;
 use std::path::Path;
@@ -83,6 +83,8 @@ pub(crate) struct Boot {
     /// Nanoseconds that the threads of QEMU ran, and that they could have run and had to wait.
     pub(crate) ran: u64,
     pub(crate) waited: u64,
+    /// What the host's processors did meanwhile.
+    pub(crate) busy: Busy,
 }
 
 /// The rate of the time-stamp counter, which the capability kernel is told.
@@ -176,34 +178,34 @@ impl Machine<'_> {
             .stdin(Stdio::null())
             .spawn()
             .map_err(|error| format!("{program}: {error}"))?;
-        let (status, ran, waited) = watch(&mut child)?;
+        let (status, ran, waited, busy) = watch(&mut child)?;
         let said = fs::read(log).map_err(|error| format!("{}: {error}", log.display()))?;
         Ok(Boot {
             said: String::from_utf8_lossy(&said).into_owned(),
             status,
             ran,
             waited,
+            busy,
         })
     }
 }
 
-/// Waits for a machine's end, which comes at last when its time is over. What a host of the host's took counts
-/// as waiting.
-fn watch(child: &mut Child) -> Result<(Option<i32>, u64, u64), String> {
+/// Waits for a machine's end, which comes at last when its time is over.
+fn watch(child: &mut Child) -> Result<(Option<i32>, u64, u64, Busy), String> {
     let began = Instant::now();
-    let before = host::stolen();
+    let before = Busy::now();
     let (mut ran, mut waited) = (0, 0);
     loop {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
-            let stolen = host::stolen().saturating_sub(before);
-            return Ok((status.code(), ran, waited + stolen));
+            let busy = Busy::now().since(before);
+            return Ok((status.code(), ran, waited, busy));
         }
         let now = schedule(child.id());
         (ran, waited) = (ran.max(now.0), waited.max(now.1));
         if began.elapsed() > PATIENCE {
             let _ = child.kill();
             let _ = child.wait();
-            return Ok((None, ran, waited));
+            return Ok((None, ran, waited, Busy::default()));
         }
         std::thread::sleep(LOOK);
     }

@@ -130,8 +130,17 @@ pub(crate) unsafe fn load(cpu: *mut Cpu) {
         write_msr(msr::LSTAR, syscall_entry as *const () as u64);
         // Interrupts, single steps, direction, nested task and alignment checks are off in the kernel.
         write_msr(msr::FMASK, 0x4_4700);
+        // What RDTSCP tells a program beside the time.
+        if has_rdtscp() {
+            write_msr(msr::TSC_AUX, own.number as u64);
+        }
     }
     protect();
+}
+
+/// Whether a program can ask which processor it is on (AMD64 APM vol. 3, CPUID function 8000_0001h).
+pub(crate) fn has_rdtscp() -> bool {
+    core::arch::x86_64::__cpuid(0x8000_0001).edx & 1 << 27 != 0
 }
 
 /// Has the processor keep the kernel from a program's pages, where it can: SMEP (bit 20 of CR4) and SMAP

@@ -23,6 +23,7 @@ pub(crate) mod msr {
     pub(crate) const FS_BASE: u32 = 0xc000_0100;
     pub(crate) const GS_BASE: u32 = 0xc000_0101;
     pub(crate) const KERNEL_GS_BASE: u32 = 0xc000_0102;
+    pub(crate) const TSC_AUX: u32 = 0xc000_0103;
 }
 
 /// Writes a byte to a port.

@@ -43,7 +43,7 @@ unsafe extern "C" {
 }
 
 /// The physical address of something in the image.
-fn physical<T>(at: *const T) -> u64 {
+pub(crate) fn physical<T>(at: *const T) -> u64 {
     at as u64 - BASE
 }
 

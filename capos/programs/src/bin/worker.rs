@@ -13,7 +13,7 @@ use bailiwick_capos_core::message::{Builder, Message};
 use bailiwick_capos_core::ring::{Sqe, op};
 use bailiwick_capos_core::work::{self, hash};
 use bailiwick_capos_programs::scale::{
-    ASK, Board, CALLS, Counters, DISTURB, Found, HASHES, NOPS, RESULT, Workload, between,
+    ASK, Activity, Board, CALLS, DISTURB, HASHES, NOPS, RESULT, Workload,
 };
 use bailiwick_capos_rt::call::{Cap, numbers_message};
 use bailiwick_capos_rt::{entry, held, required, ring, sys, thread};
@@ -32,7 +32,8 @@ struct Part {
     index: u64,
     workers: u64,
     board: Board,
-    found: [AtomicU64; 3],
+    activity: Activity,
+    found: [AtomicU64; 8],
     hashes: UnsafeCell<Vec<[u8; 32]>>,
 }
 
@@ -40,7 +41,11 @@ struct Part {
 unsafe impl Sync for Part {}
 
 impl Part {
-    fn new(workload: Workload, index: u64, workers: u64, board: Board) -> &'static Self {
+    fn new(
+        (workload, index, workers): (Workload, u64, u64),
+        board: Board,
+        activity: Activity,
+    ) -> &'static Self {
         let hashes = match workload {
             Workload::Hash => vec![[0; 32]; hash::CHUNKS as usize / workers.max(1) as usize],
             _ => Vec::new(),
@@ -50,7 +55,8 @@ impl Part {
             index,
             workers,
             board,
-            found: [const { AtomicU64::new(0) }; 3],
+            activity,
+            found: [const { AtomicU64::new(0) }; 8],
             hashes: UnsafeCell::new(hashes),
         }))
     }
@@ -98,33 +104,26 @@ impl Part {
         (hashes.len() as u64, 0)
     }
 
-    /// Does the part, together with the others; the first worker tells what the kernel did meanwhile.
-    fn run(&self) -> Option<Counters> {
-        let activity = held("activity").filter(|_| self.index == 0);
-        let before = self.board.begin(self.workers, activity);
+    /// Does the part at the same time as the others do theirs, and looks at what the kernel had to do on its
+    /// processor meanwhile.
+    fn run(&self, thread: u32) {
+        self.board.begin(self.workers);
+        let before = self.activity.look();
         let began = sys::ticks();
         let (count, sum) = self.work();
         let ticks = sys::ticks() - began;
-        for (place, value) in self.found.iter().zip([count, sum, ticks]) {
+        let disturbed = before.since(self.activity.look());
+        let found = [count, sum, ticks].into_iter().chain(disturbed);
+        for (place, value) in self.found.iter().zip(found) {
             place.store(value, Ordering::SeqCst);
         }
-        let last = self.board.end(self.workers, activity);
-        let (first, second) = before?;
-        Some(between(first, second, last?))
-    }
-
-    fn found(&self) -> Found {
-        let [count, sum, ticks] = [0, 1, 2].map(|at: usize| self.found[at].load(Ordering::SeqCst));
-        Found { count, sum, ticks }
+        self.board.end(self.workers, required("park_space"), thread);
     }
 
     /// Tells the coordinator. The thread whose part it is has ended.
-    fn tell(&self, gate: Cap, activity: Counters) -> Option<()> {
-        let Found { count, sum, ticks } = self.found();
-        let [locks, interrupts, timers, switches, calls] = activity;
-        let numbers = [
-            self.index, count, sum, ticks, locks, interrupts, timers, switches, calls,
-        ];
+    fn tell(&self, gate: Cap) -> Option<()> {
+        let found = self.found.iter().map(|place| place.load(Ordering::SeqCst));
+        let numbers: Vec<u64> = [self.index].into_iter().chain(found).collect();
         // SAFETY: nobody writes to them any more.
         let hashes = unsafe { &*self.hashes.get() };
         if !hashes.is_empty() {
@@ -189,7 +188,7 @@ fn serve(endpoint: Cap) -> i64 {
 extern "C" fn begins(part: u64, number: u32) -> ! {
     // SAFETY: it is the address of a part that was leaked for this thread.
     let part = unsafe { &*(part as *const Part) };
-    part.run();
+    part.run(number);
     thread::end(required("thread_control"), number, 0)
 }
 
@@ -205,7 +204,10 @@ fn main() -> i64 {
     let Some(workload) = Workload::ALL.get(workload as usize) else {
         return 4;
     };
-    let part = |index| Part::new(*workload, index, workers, board);
+    let Some(activity) = Activity::of(required("activity")) else {
+        return 8;
+    };
+    let part = |index| Part::new((*workload, index, workers), board, activity);
     let parts: Vec<&'static Part> = (index..index + threads).map(part).collect();
     let Some((own, others)) = parts.split_first() else {
         return 4;
@@ -218,23 +220,13 @@ fn main() -> i64 {
     let Ok(handles) = handles else {
         return 5;
     };
-    let activity = own.run().unwrap_or_default();
+    own.run(1);
     if handles
         .into_iter()
         .any(|handle| thread::join(handle) != Ok(0))
     {
         return 6;
     }
-    let told = parts.iter().try_for_each(|part| {
-        let is_own = part.index == own.index;
-        part.tell(
-            gate,
-            if is_own {
-                activity
-            } else {
-                Counters::default()
-            },
-        )
-    });
+    let told = parts.iter().try_for_each(|part| part.tell(gate));
     told.map_or(7, |()| 0)
 }
