@@ -141,7 +141,7 @@ fn names(smoke: &mut Smoke) {
 }
 
 fn sources(smoke: &mut Smoke) {
-    for ordinal in [6, 8, 14, 19, 999, 0xa001, u16::MAX] {
+    for ordinal in [6, 8, 19, 999, 0x9fff, 0xa002, u16::MAX] {
         refused(
             smoke,
             "an unknown source",
