@@ -77,7 +77,12 @@ impl<T> Table<T> {
 
     /// How many more may be held.
     pub fn room(&self) -> usize {
-        self.limit - self.held
+        self.limit.saturating_sub(self.held)
+    }
+
+    /// Takes nothing any more.
+    pub fn close(&mut self) {
+        self.limit = 0;
     }
 
     /// Takes `value` into the table.

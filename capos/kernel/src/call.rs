@@ -3,7 +3,7 @@
 //! dropped unanswered is answered as disconnected, so that no call is ever lost. It does not keep the
 //! process: what a process that has ended waited for, wherever that lies, holds nothing of it.
 
-use crate::hold::Hold;
+use crate::hold::{Hold, Object};
 use crate::process::Process;
 use alloc::string::String;
 use alloc::sync::{Arc, Weak};
@@ -111,7 +111,22 @@ pub(crate) struct Pending {
     process: Weak<Process>,
     user_data: u64,
     result: (u64, u32),
+    /// Where its process has written down at which object it waits.
+    place: Option<usize>,
     is_answered: bool,
+}
+
+/// Why capabilities could not be given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ungiven {
+    /// The process ends.
+    Ended,
+    /// It holds as much as it may.
+    Full,
+    /// The place of the answer cannot be written.
+    Unwritable,
+    /// They were taken away from whoever sends them.
+    Gone,
 }
 
 impl Pending {
@@ -121,7 +136,15 @@ impl Pending {
             process: Arc::downgrade(process),
             user_data,
             result,
+            place: None,
             is_answered: false,
+        }
+    }
+
+    /// It waits at an object from now on, which is asked to forget it should its process end.
+    pub(crate) fn waits_at(&mut self, object: &Arc<dyn Object>) {
+        if let Some(process) = self.process() {
+            self.place = process.ring.waits_at(object);
         }
     }
 
@@ -130,6 +153,11 @@ impl Pending {
         self.process
             .upgrade()
             .filter(|process| !process.is_ending())
+    }
+
+    /// Whether its process is no more.
+    pub(crate) fn is_nobodys(&self) -> bool {
+        self.process.strong_count() == 0
     }
 
     /// Whether it is this process's.
@@ -149,12 +177,13 @@ impl Pending {
 
     /// Answers it.
     pub(crate) fn complete(self, reply: Reply) {
-        self.complete_if_fit(reply);
+        self.complete_if(reply, || true);
     }
 
-    /// Answers it; whether the answer could be given as it is.
-    pub(crate) fn complete_if_fit(self, reply: Reply) -> bool {
-        let cqe = self.written(reply);
+    /// Answers it, by what comes from another process if it `leaves` that; whether the answer could be given
+    /// as it is.
+    pub(crate) fn complete_if(self, reply: Reply, leaves: impl FnOnce() -> bool) -> bool {
+        let cqe = self.written(reply, leaves);
         self.post(cqe);
         cqe.result >= 0
     }
@@ -167,6 +196,9 @@ impl Pending {
     fn tell(&mut self, cqe: Cqe) {
         self.is_answered = true;
         if let Some(process) = self.process() {
+            if let Some(place) = self.place.take() {
+                process.ring.waits_no_longer(place);
+            }
             process.ring.post(&Cqe {
                 user_data: self.user_data,
                 ..cqe
@@ -183,8 +215,38 @@ impl Pending {
         process.is_some_and(|process| process.space.write(self.result.0 + at as u64, bytes))
     }
 
-    /// The entry that tells of a reply, whose payload is written.
-    fn written(&self, reply: Reply) -> Cqe {
+    /// Gives capabilities, whose records are written at an offset. They can be used when all of that is done
+    /// and `leaves` has said that whoever sends them has them no longer: at any time one of the two.
+    pub(crate) fn give(
+        &self,
+        at: usize,
+        holds: Vec<Hold>,
+        leaves: impl FnOnce() -> bool,
+    ) -> Result<(), Ungiven> {
+        let process = self.process().ok_or(Ungiven::Ended)?;
+        let records = process.install(holds).ok_or(Ungiven::Full)?;
+        let is_written = records.iter().enumerate().all(|(number, record)| {
+            let (cap_id, interface_id) = *record;
+            let record = TransferResult {
+                cap_id,
+                interface_id,
+            };
+            self.write(at + number * TransferResult::SIZE, &record.to_bytes())
+        });
+        if !is_written || !leaves() {
+            process.release_all(&records);
+            return Err(match is_written {
+                true => Ungiven::Gone,
+                false => Ungiven::Unwritable,
+            });
+        }
+        process.reveal(&records);
+        Ok(())
+    }
+
+    /// The entry that tells of a reply, whose payload is written; what comes with it is given when it
+    /// `leaves` its sender.
+    fn written(&self, reply: Reply, leaves: impl FnOnce() -> bool) -> Cqe {
         let put = |at: usize, bytes: &[u8]| self.write(at, bytes);
         let entry = |result| Cqe {
             result,
@@ -214,27 +276,14 @@ impl Pending {
                     return entry(error::RESULT);
                 }
                 let count = holds.len() as u16;
-                let process = self.process();
-                let Some((process, records)) =
-                    process.and_then(|process| process.install(holds).map(|r| (process, r)))
-                else {
-                    return entry(error::ABORTED);
-                };
-                for (number, (id, interface)) in records.iter().enumerate() {
-                    let at = bytes.len() + number * TransferResult::SIZE;
-                    let record = TransferResult {
-                        cap_id: *id,
-                        interface_id: *interface,
-                    };
-                    if !put(at, &record.to_bytes()) {
-                        process.release_all(&records);
-                        return entry(error::RESULT);
-                    }
-                }
-                Cqe {
-                    flags: cqe_flag::CAPS,
-                    cap_count: count,
-                    ..entry(bytes.len() as i32)
+                match self.give(bytes.len(), holds, leaves) {
+                    Err(Ungiven::Unwritable) => entry(error::RESULT),
+                    Err(_) => entry(error::ABORTED),
+                    Ok(()) => Cqe {
+                        flags: cqe_flag::CAPS,
+                        cap_count: count,
+                        ..entry(bytes.len() as i32)
+                    },
                 }
             }
         }
@@ -245,7 +294,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         if !self.is_answered {
             let why = "nobody is there to answer";
-            let cqe = self.written(Reply::raised(Exception::Disconnected, why));
+            let cqe = self.written(Reply::raised(Exception::Disconnected, why), || true);
             self.tell(cqe);
         }
     }

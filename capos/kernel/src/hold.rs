@@ -50,6 +50,9 @@ pub(crate) trait Object: Send + Sync {
     /// Somebody holds it from now on.
     fn held(&self, _facet: Facet) {}
 
+    /// A process ends that waits for answers of it, whether it still holds it or not.
+    fn forget(&self, _process: &Arc<Process>) {}
+
     /// Somebody holds it no longer.
     fn released(&self, _facet: Facet, _by: &Arc<Process>) {}
 }

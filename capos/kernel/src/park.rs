@@ -100,7 +100,7 @@ pub(crate) fn wait(thread: Arc<Thread>, parks: Parks) -> ! {
     let is_there = process.space.read(parks.address, &mut word);
     // Memory that was unmapped meanwhile is looked for in the buckets after that: not seen now, it finds us.
     let is_same = parks.key.0 != SHARED || process.space.shared(parks.address) == Some(parks.key.1);
-    if !is_there || !is_same || u32::from_le_bytes(word) != parks.expected || process.is_ending() {
+    if !is_there || !is_same || u32::from_le_bytes(word) != parks.expected || thread.is_over() {
         drop(parked);
         match is_there {
             true => ends(parks.answer, park::MISMATCH),
@@ -129,7 +129,7 @@ pub(crate) fn wait(thread: Arc<Thread>, parks: Parks) -> ! {
         schedule::at(time, Due::Park(thread.clone(), wait));
     }
     drop(parked);
-    if process.is_ending() && thread.claim(wait) {
+    if thread.is_over() && thread.claim(wait) {
         schedule::ready(thread.clone(), false);
     }
     drop(process);

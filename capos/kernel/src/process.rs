@@ -23,7 +23,7 @@ use bailiwick_capos_core::capset;
 use bailiwick_capos_core::elf::Image;
 use bailiwick_capos_core::layout;
 use bailiwick_capos_core::table::{CapId, Table};
-use core::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// What a process that was ended from outside, or by a fault, leaves as its code.
 pub(crate) const TERMINATED: i64 = -1;
@@ -53,7 +53,8 @@ pub(crate) struct Process {
     /// Threads that were not retired.
     alive: AtomicUsize,
     is_ending: AtomicBool,
-    code: AtomicI64,
+    /// The code of whoever ended it first.
+    code: SpinLock<Option<i64>>,
     /// Calls of others that it has received and not answered, by their numbers.
     pub(crate) received: SpinLock<BTreeMap<u32, crate::objects::endpoint::Received>>,
     pub(crate) next_call: AtomicU32,
@@ -117,7 +118,7 @@ impl Process {
             next_thread: AtomicU32::new(1),
             alive: AtomicUsize::new(0),
             is_ending: AtomicBool::new(false),
-            code: AtomicI64::new(0),
+            code: SpinLock::new(None),
             received: SpinLock::new(BTreeMap::new()),
             next_call: AtomicU32::new(1),
             refused: Refused::new(),
@@ -161,10 +162,15 @@ impl Process {
 
     /// Has it end with this code, unless it ends already.
     pub(crate) fn end(&self, code: i64) {
-        if self.is_ending.swap(true, Ordering::AcqRel) {
-            return;
+        {
+            let mut first = self.code.lock();
+            if first.is_some() {
+                return;
+            }
+            *first = Some(code);
+            // Whoever sees this finds the code.
+            self.is_ending.store(true, Ordering::SeqCst);
         }
-        self.code.store(code, Ordering::Release);
         let threads: Vec<_> = self
             .threads
             .lock()
@@ -180,7 +186,8 @@ impl Process {
         cpu::all().for_each(cpu::Cpu::poke);
     }
 
-    /// Puts capabilities into its table, all of them or none; their ids and interfaces.
+    /// Puts capabilities into its table, all of them or none; their ids and interfaces. They can be used when
+    /// they are revealed; one that has been taken apart has none.
     pub(crate) fn install(&self, holds: Vec<Hold>) -> Option<Vec<(CapId, u64)>> {
         let mut table = self.table.lock();
         if table.room() < holds.len() {
@@ -190,9 +197,19 @@ impl Process {
         for hold in holds {
             let interface = hold.interface();
             hold.object.held(hold.facet);
-            records.push((table.insert(hold).ok()?, interface));
+            let id = table.insert(hold).ok()?;
+            table.reserve(id).ok()?;
+            records.push((id, interface));
         }
         Some(records)
+    }
+
+    /// Lets it use what was installed: all of it has arrived.
+    pub(crate) fn reveal(&self, records: &[(CapId, u64)]) {
+        let mut table = self.table.lock();
+        for (id, _) in records {
+            table.cancel(*id);
+        }
     }
 
     /// What it holds by an id.
@@ -216,31 +233,54 @@ impl Process {
         }
     }
 
-    /// Lets go of what was just installed.
+    /// Takes away what it holds by an id, wherever that is on its way to; whether it held something.
+    pub(crate) fn revoke(self: &Arc<Self>, id: CapId) -> bool {
+        self.release(id) || self.release_reserved(id)
+    }
+
+    fn release_reserved(self: &Arc<Self>, id: CapId) -> bool {
+        let hold = self.table.lock().take_reserved(id);
+        let was_there = hold.is_some();
+        if let Some(hold) = hold {
+            hold.object.released(hold.facet, self);
+        }
+        was_there
+    }
+
+    /// Lets go of what was installed and not revealed.
     pub(crate) fn release_all(self: &Arc<Self>, records: &[(CapId, u64)]) {
         for (id, _) in records {
-            self.release(*id);
+            self.release_reserved(*id);
         }
     }
 
     /// Takes it apart.
     fn take_apart(self: &Arc<Self>) {
-        let held: Vec<CapId> = self.table.lock().iter().map(|(id, _)| id).collect();
+        let held: Vec<CapId> = {
+            let mut table = self.table.lock();
+            // What others are about to put into it goes back.
+            table.close();
+            table.iter().map(|(id, _)| id).collect()
+        };
         for id in held {
             // What is on its way to another process stays here, where it ends.
-            self.table.lock().cancel(id);
-            self.release(id);
+            self.revoke(id);
+        }
+        // What it waits for elsewhere, also where it holds nothing any more.
+        for object in self.ring.take_waits() {
+            object.forget(self);
         }
         let received = core::mem::take(&mut *self.received.lock());
         drop(received);
         self.ring.abandon();
-        schedule::forget_process(self);
+        // Who is about to park enters a deadline under the bucket's lock: deadlines are looked at after that.
         park::forget_process(self);
-        let code = self.code.load(Ordering::Acquire);
+        schedule::forget_process(self);
+        let code = self.code.lock().unwrap_or(TERMINATED);
         *self.exit.code.lock() = Some(code);
         let waiting = self.exit.waiting.lock().take();
         if let Some(pending) = waiting {
-            pending.complete(Reply::numbers(&[code as u64]));
+            pending.complete(Reply::numbers(&[code.cast_unsigned()]));
         }
     }
 }

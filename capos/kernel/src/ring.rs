@@ -7,13 +7,16 @@
 //! stops itself alone.
 
 use crate::call::{Pending, Reply};
+use crate::hold::Object;
 use crate::memory::direct;
 use crate::memory::space::Space;
 use crate::schedule::{self, Due};
 use crate::submit;
 use crate::sync::SpinLock;
 use crate::thread::Thread;
-use alloc::sync::Arc;
+use crate::time;
+use alloc::sync::{Arc, Weak};
+use alloc::vec::Vec;
 use bailiwick_capos_core::layout;
 use bailiwick_capos_core::ring::{
     CQ_ENTRIES, CQE_SIZE, Cqe, SQ_ENTRIES, SQE_SIZE, Sqe, cqe_at, flag, header, init_page, pending,
@@ -26,6 +29,8 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(crate) const REJECTED: u64 = u64::MAX;
 const ANOTHERS: u64 = u64::MAX - 2;
 const BUSY: u64 = u64::MAX - 3;
+/// For how many nanoseconds entries are taken without a look whether others want the processor.
+const LONGEST: u64 = 5_000_000;
 /// A wait without an end.
 const FOR_EVER: u64 = u64::MAX;
 
@@ -57,6 +62,9 @@ pub(crate) struct Ring {
     /// The next entry to take; changed by whoever takes entries.
     head: AtomicU32,
     completions: SpinLock<Completions>,
+    /// The objects at which its calls wait, so that those forget them when the process ends. A call has a
+    /// place for its completion, so that there are never more.
+    waits: SpinLock<[Option<Weak<dyn Object>>; CQ_ENTRIES as usize]>,
 }
 
 impl Ring {
@@ -74,6 +82,7 @@ impl Ring {
                 outstanding: 0,
                 waiting: None,
             }),
+            waits: SpinLock::new([const { None }; CQ_ENTRIES as usize]),
         })
     }
 
@@ -141,6 +150,29 @@ impl Ring {
         }
     }
 
+    /// Writes down that a call waits at an object; where that stands.
+    pub(crate) fn waits_at(&self, object: &Arc<dyn Object>) -> Option<usize> {
+        let mut waits = self.waits.lock();
+        let place = waits.iter().position(Option::is_none)?;
+        waits[place] = Some(Arc::downgrade(object));
+        Some(place)
+    }
+
+    /// It was answered.
+    pub(crate) fn waits_no_longer(&self, place: usize) {
+        let object = self.waits.lock().get_mut(place).and_then(Option::take);
+        drop(object);
+    }
+
+    /// Where calls wait; the process ends.
+    pub(crate) fn take_waits(&self) -> Vec<Arc<dyn Object>> {
+        let waits = core::mem::replace(
+            &mut *self.waits.lock(),
+            [const { None }; CQ_ENTRIES as usize],
+        );
+        waits.iter().flatten().filter_map(Weak::upgrade).collect()
+    }
+
     /// Nobody waits any more: the process ends.
     pub(crate) fn abandon(&self) {
         let waiting = self.completions.lock().waiting.take();
@@ -163,7 +195,11 @@ impl Ring {
 
     /// Takes entries, as many as a ring has at most; how far that went.
     fn take(&self, thread: &Arc<Thread>) -> Taken {
+        let began = time::now();
         for number in 0..SQ_ENTRIES {
+            if number > 0 && time::now() - began > LONGEST {
+                return Taken::Late;
+            }
             let head = self.head.load(Ordering::Relaxed);
             let tail = self.word(header::SQ_TAIL).load(Ordering::Acquire);
             match pending(head, tail, SQ_ENTRIES) {
@@ -205,7 +241,7 @@ impl Ring {
                     }
                 }
             }
-            if thread.process.is_ending() {
+            if thread.is_over() {
                 break;
             }
         }
@@ -215,6 +251,8 @@ impl Ring {
 
 enum Taken {
     All,
+    /// There are more, and others may want the processor.
+    Late,
     Anothers,
     Parks(crate::park::Parks),
 }
@@ -248,6 +286,10 @@ pub(crate) fn enter(thread: Arc<Thread>, least: u64, timeout: u64) -> ! {
     match taken {
         Taken::Anothers => returns(thread, ANOTHERS),
         Taken::Parks(parks) => crate::park::wait(thread, parks),
+        Taken::Late => {
+            let available = ring.available().into();
+            returns(thread, available)
+        }
         Taken::All => {}
     }
     let process = thread.process.clone();
@@ -274,7 +316,7 @@ pub(crate) fn enter(thread: Arc<Thread>, least: u64, timeout: u64) -> ! {
     }
     drop(completions);
     // It may have been ended after it was looked at, and before it waited.
-    if process.is_ending() && thread.claim(wait) {
+    if thread.is_over() && thread.claim(wait) {
         schedule::ready(thread.clone(), false);
     }
     drop(process);

@@ -35,6 +35,7 @@ pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
             false => refuse(answer, error::INVALID),
         },
         op::RECV | op::RETURN | op::CANCEL => {
+            let mut answer = answer;
             let Some(hold) = process.hold(sqe.cap_id) else {
                 refuse(answer, error::INVOKE);
                 return Next::Goes;
@@ -44,7 +45,10 @@ pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
                 return Next::Goes;
             };
             match sqe.opcode {
-                op::RECV => endpoint.receive(answer),
+                op::RECV => {
+                    answer.waits_at(&hold.object);
+                    endpoint.receive(answer);
+                }
                 op::CANCEL => match endpoint.cancel(process, sqe.pipeline_dep) {
                     true => answer.complete(Reply::nothing()),
                     false => refuse(answer, error::INVALID),
@@ -145,16 +149,27 @@ impl Sent {
         }
     }
 
+    /// Bytes that the kernel keeps for it.
+    pub(crate) fn size(&self) -> usize {
+        self.holds.len() * (size_of::<Hold>() + size_of::<CapId>())
+    }
+
     pub(crate) fn holds(&self) -> &[Hold] {
         &self.holds
     }
 
-    /// They have arrived: here they are no longer.
-    pub(crate) fn commit(mut self) {
+    /// What is moved leaves its table; all of it or nothing, where some was taken away meanwhile.
+    pub(crate) fn leave(&mut self) -> bool {
+        if self.moved.is_empty() {
+            return true;
+        }
         let Some(from) = self.from.upgrade() else {
-            return;
+            return false;
         };
         let mut table = from.table.lock();
+        if !self.moved.iter().all(|id| table.reserved(*id).is_some()) {
+            return false;
+        }
         let gone: Vec<_> = self
             .moved
             .drain(..)
@@ -163,6 +178,7 @@ impl Sent {
         drop(table);
         gone.into_iter()
             .for_each(|hold| hold.object.released(hold.facet, &from));
+        true
     }
 }
 
@@ -199,6 +215,8 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
         Ok(sent) => sent,
         Err(code) => return refuse(answer, code),
     };
+    let mut answer = answer;
+    answer.waits_at(&hold.object);
     let call = Call {
         process: process.clone(),
         method: sqe.method_id,

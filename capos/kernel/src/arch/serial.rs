@@ -2,6 +2,7 @@
 //! one lock, so that two processors' lines do not mix.
 
 use super::{in8, out8};
+use crate::cpu;
 use crate::sync::SpinLock;
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +28,8 @@ fn put(byte: u8) {
         while in8(PORT + 5) & ROOM == 0 {
             core::hint::spin_loop();
         }
+        // A program may write a lot, and others wait for what this processor is to forget.
+        cpu::look_into_mailbox();
         out8(PORT, byte);
     }
 }

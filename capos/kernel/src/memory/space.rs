@@ -20,7 +20,7 @@ const OWNED: u64 = 1 << 9;
 const HELD: u64 = 1 << 10;
 /// Ranges that a space has at most, and tables: what a program can have the kernel keep for it beside what
 /// its quotas count. A program that scatters its pages is refused more, and nobody else has less.
-const REGIONS: usize = 1024;
+const REGIONS: usize = 256;
 const TABLES: usize = 1024;
 /// From where ranges are found that nobody asked for at an address.
 const FREE_FROM: u64 = 0x10_0000_0000;

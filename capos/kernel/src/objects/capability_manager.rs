@@ -46,7 +46,7 @@ impl Object for CapabilityManager {
                 call.answer(Reply::Done(builder.finish(), Vec::new()));
             }
             1 => with_params(call, |params, _| {
-                Ok(match process.release(params.u32(0)) {
+                Ok(match process.revoke(params.u32(0)) {
                     true => Reply::nothing(),
                     false => {
                         let why = "the process holds nothing by this id";

@@ -5,7 +5,7 @@
 //! goes meanwhile leaves nothing half done; moved capabilities are in the caller's table, where nothing can
 //! be done with them, until they are in the receiver's.
 
-use crate::call::{Call, Exception, Pending, Reply};
+use crate::call::{Call, Exception, Pending, Reply, Ungiven};
 use crate::hold::{Facet, Object};
 use crate::process::Process;
 use crate::quota::Charge;
@@ -20,13 +20,14 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
+/// A call that waits to be received. What it sends is back before its caller is told that it was not.
 struct Waiting {
+    sent: Sent,
+    left: Charge,
     caller: Pending,
     method: u16,
     params: Vec<u8>,
     badge: u64,
-    sent: Sent,
-    left: Charge,
 }
 
 /// A call that was received and not answered.
@@ -71,7 +72,7 @@ impl Endpoint {
 
     /// Calls whoever receives.
     pub(crate) fn call(&self, call: Call, sent: Sent) {
-        let Some(left) = Charge::take(&call.process, call.params.len()) else {
+        let Some(left) = Charge::take(&call.process, call.params.len() + sent.size()) else {
             let why = "the process has as many calls under way as it may have";
             return call.answer(Reply::raised(Exception::Overloaded, why));
         };
@@ -83,14 +84,38 @@ impl Endpoint {
             sent,
             left,
         };
-        let mut queues = self.queues.lock();
-        if queues.had_servers && queues.servers == 0 {
-            drop(queues);
-            return drop(waiting);
-        }
-        queues.calls.push_back(waiting);
-        drop(queues);
+        self.queue(waiting, VecDeque::push_back);
         self.meet();
+    }
+
+    /// Has a call wait, if there is somebody who can receive it, and somebody to tell the answer to. Both are
+    /// looked at under the lock under which those who end are forgotten.
+    fn queue(&self, waiting: Waiting, put: fn(&mut VecDeque<Waiting>, Waiting)) {
+        // Nobody's last reference is dropped under the lock.
+        let caller = waiting.caller.process();
+        let mut queues = self.queues.lock();
+        let has_server = !queues.had_servers || queues.servers > 0;
+        if has_server && caller.as_ref().is_some_and(|caller| !caller.is_ending()) {
+            put(&mut queues.calls, waiting);
+            return;
+        }
+        drop(queues);
+        drop(waiting);
+    }
+
+    /// Has a receive wait on, if there is still somebody to tell.
+    fn queue_again(&self, receive: Pending) {
+        let receiver = receive.process();
+        let mut queues = self.queues.lock();
+        if receiver
+            .as_ref()
+            .is_some_and(|receiver| !receiver.is_ending())
+        {
+            queues.receives.push_front(receive);
+            return;
+        }
+        drop(queues);
+        drop(receive);
     }
 
     /// Receives a call.
@@ -113,13 +138,13 @@ impl Endpoint {
             };
             match self.deliver(waiting, receive) {
                 Delivery::Done => {}
-                Delivery::Receive(waiting) => self.queues.lock().calls.push_front(waiting),
-                Delivery::Call(receive) => self.queues.lock().receives.push_front(receive),
+                Delivery::Receive(waiting) => self.queue(waiting, VecDeque::push_front),
+                Delivery::Call(receive) => self.queue_again(receive),
             }
         }
     }
 
-    fn deliver(&self, waiting: Waiting, receive: Pending) -> Delivery {
+    fn deliver(&self, mut waiting: Waiting, receive: Pending) -> Delivery {
         let refuse = |receive: Pending, code| receive.complete(Reply::Refused(code));
         if waiting.caller.process().is_none() {
             return Delivery::Call(receive);
@@ -144,26 +169,29 @@ impl Endpoint {
             refuse(receive, error::RESULT);
             return Delivery::Receive(waiting);
         }
-        let Some(records) = process.install(holds.to_vec()) else {
-            refuse(receive, error::ABORTED);
-            refuse(waiting.caller, error::ABORTED);
-            return Delivery::Done;
-        };
-        for (number, (cap_id, interface_id)) in records.iter().enumerate() {
-            let record = TransferResult {
-                cap_id: *cap_id,
-                interface_id: *interface_id,
-            };
-            if !receive.write(length + number * TransferResult::SIZE, &record.to_bytes()) {
-                process.release_all(&records);
+        let (count, holds) = (holds.len(), holds.to_vec());
+        match receive.give(length, holds, || waiting.sent.leave()) {
+            Ok(()) => {}
+            Err(Ungiven::Ended) => return Delivery::Receive(waiting),
+            Err(Ungiven::Unwritable) => {
                 refuse(receive, error::RESULT);
                 return Delivery::Receive(waiting);
+            }
+            Err(Ungiven::Full) => {
+                refuse(receive, error::ABORTED);
+                drop(waiting.sent);
+                refuse(waiting.caller, error::ABORTED);
+                return Delivery::Done;
+            }
+            Err(Ungiven::Gone) => {
+                drop(waiting.sent);
+                refuse(waiting.caller, error::ABORTED);
+                return Delivery::Call(receive);
             }
         }
         let Waiting {
             caller,
             badge,
-            sent,
             left,
             ..
         } = waiting;
@@ -178,16 +206,22 @@ impl Endpoint {
             endpoint: self.number,
             _left: left,
         };
-        process.received.lock().insert(number, received);
-        sent.commit();
+        let gone = {
+            let mut all = process.received.lock();
+            // Those whose callers have ended wait for no answer.
+            let is_gone = |_: &u32, one: &mut Received| one.caller.is_nobodys();
+            let gone: Vec<_> = all.extract_if(.., is_gone).collect();
+            all.insert(number, received);
+            gone
+        };
+        drop(gone);
         receive.post(Cqe {
             result: length as i32,
-            flags: if records.is_empty() {
-                0
-            } else {
-                cqe_flag::CAPS
+            flags: match count {
+                0 => 0,
+                _ => cqe_flag::CAPS,
             },
-            cap_count: records.len() as u16,
+            cap_count: count as u16,
             badge,
             call_id: number,
             ..Cqe::default()
@@ -213,18 +247,15 @@ impl Endpoint {
 
 /// Answers a call that was received; whether what was sent along could be given, where there is still
 /// somebody to give it to.
-pub(crate) fn answer(received: Received, bytes: Vec<u8>, is_raised: bool, sent: Sent) -> bool {
+pub(crate) fn answer(received: Received, bytes: Vec<u8>, is_raised: bool, mut sent: Sent) -> bool {
     if is_raised {
         received.caller.complete(Reply::RaisedBy(bytes));
         return true;
     }
     let holds = sent.holds().to_vec();
     let has_arrived = holds.is_empty() || received.caller.process().is_none();
-    let is_delivered = received.caller.complete_if_fit(Reply::Done(bytes, holds));
-    if is_delivered {
-        sent.commit();
-    }
-    is_delivered || has_arrived
+    let reply = Reply::Done(bytes, holds);
+    received.caller.complete_if(reply, || sent.leave()) || has_arrived
 }
 
 impl Object for Endpoint {
@@ -243,6 +274,22 @@ impl Object for Endpoint {
 
     fn as_endpoint(&self) -> Option<&Endpoint> {
         Some(self)
+    }
+
+    fn forget(&self, process: &Arc<Process>) {
+        let mut queues = self.queues.lock();
+        let calls = core::mem::take(&mut queues.calls);
+        let (gone, stay) = calls
+            .into_iter()
+            .partition(|waiting| waiting.caller.is_of(process));
+        queues.calls = stay;
+        let receives = core::mem::take(&mut queues.receives);
+        let (unmet, stay) = receives
+            .into_iter()
+            .partition(|receive| receive.is_of(process));
+        queues.receives = stay;
+        drop(queues);
+        let _: (VecDeque<_>, VecDeque<_>) = (gone, unmet);
     }
 
     fn held(&self, facet: Facet) {

@@ -114,7 +114,8 @@ impl Object for MemoryObject {
                 };
                 let done = if call.method == 2 {
                     process.space.unmap(start, size, is).map(|_| {
-                        park::interrupt(process.number.into(), start, start.saturating_add(size));
+                        let end = start.saturating_add(size.next_multiple_of(PAGE));
+                        park::interrupt(process.number.into(), start, end);
                     })
                 } else {
                     let Some(rights) = Rights::of(params.u32(16)) else {

@@ -65,27 +65,27 @@ impl Object for ParkBench {
         self.0.lock().held += 1;
     }
 
-    fn released(&self, _: Facet, by: &Arc<Process>) {
-        let (gone, left) = {
+    fn forget(&self, process: &Arc<Process>) {
+        let mut state = self.0.lock();
+        let waits = core::mem::take(&mut state.waits);
+        let (gone, stay) = waits.into_iter().partition(|wait| wait.is_of(process));
+        state.waits = stay;
+        drop(state);
+        let _: VecDeque<Pending> = gone;
+    }
+
+    fn released(&self, _: Facet, _: &Arc<Process>) {
+        let left = {
             let mut state = self.0.lock();
             state.held -= 1;
-            let waits = core::mem::take(&mut state.waits);
-            let is_gone = |wait: &Pending| by.is_ending() && wait.is_of(by);
-            let (gone, stay) = waits.into_iter().partition::<VecDeque<_>, _>(is_gone);
             match state.held {
-                0 => (gone, stay),
-                _ => {
-                    state.waits = stay;
-                    (gone, VecDeque::new())
-                }
+                0 => core::mem::take(&mut state.waits),
+                _ => VecDeque::new(),
             }
         };
-        drop(gone);
         for wait in left {
-            wait.complete(Reply::raised(
-                Exception::Disconnected,
-                "nobody can wake it any more",
-            ));
+            let why = "nobody can wake it any more";
+            wait.complete(Reply::raised(Exception::Disconnected, why));
         }
     }
 }

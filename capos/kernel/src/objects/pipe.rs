@@ -201,26 +201,24 @@ impl Object for Pipe {
         self.state.lock().held[usize::from(self.writes)] += 1;
     }
 
+    fn forget(&self, process: &Arc<Process>) {
+        let mut state = self.state.lock();
+        let is_its = |pending: &Pending| pending.is_of(process);
+        let readers = core::mem::take(&mut state.readers);
+        let (gone, stay) = readers.into_iter().partition(|(reader, _)| is_its(reader));
+        state.readers = stay;
+        let writers = core::mem::take(&mut state.writers);
+        let (unwritten, stay) = writers.into_iter().partition(|(writer, ..)| is_its(writer));
+        state.writers = stay;
+        drop(state);
+        let _: (VecDeque<_>, VecDeque<_>) = (gone, unwritten);
+    }
+
     fn released(&self, _: Facet, by: &Arc<Process>) {
         let end = usize::from(self.writes);
-        let gone = {
-            let mut state = self.state.lock();
-            let is_its = |pending: &Pending| pending.is_of(by);
-            let (mut gone, mut charges) = (Vec::new(), Vec::new());
-            if by.is_ending() {
-                while let Some(at) = state.readers.iter().position(|(p, _)| is_its(p)) {
-                    gone.extend(state.readers.remove(at).map(|(pending, _)| pending));
-                }
-                while let Some(at) = state.writers.iter().position(|(p, ..)| is_its(p)) {
-                    if let Some((pending, _, charge)) = state.writers.remove(at) {
-                        gone.push(pending);
-                        charges.push(charge);
-                    }
-                }
-            }
-            (gone, charges)
-        };
-        drop(gone);
+        if by.is_ending() {
+            self.forget(by);
+        }
         self.settle(|state| {
             state.held[end] -= 1;
             if state.held[end] == 0 {

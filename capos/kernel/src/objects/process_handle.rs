@@ -36,6 +36,10 @@ impl Object for ProcessHandle {
 
     /// Whoever lets go of it waits no longer; the process runs on.
     fn released(&self, _: Facet, by: &Arc<Process>) {
+        self.forget(by);
+    }
+
+    fn forget(&self, by: &Arc<Process>) {
         let waiting = self
             .exit
             .waiting

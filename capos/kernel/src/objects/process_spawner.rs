@@ -10,7 +10,7 @@ use super::with_params;
 use crate::call::{Call, Exception, Reply};
 use crate::hold::{Facet, Hold, Object, Passing};
 use crate::options;
-use crate::process::{Process, Unmade};
+use crate::process::{Process, TERMINATED, Unmade};
 use crate::schedule;
 use crate::submit::Sent;
 use alloc::string::String;
@@ -48,7 +48,11 @@ impl Grant {
     fn read(grant: &Struct<'_, '_>) -> Result<Self, Malformed> {
         let source = grant.child(1)?;
         Ok(Self {
-            name: grant.text(0)?.into(),
+            // One that is too long is not copied, and refused as an empty one is.
+            name: Some(grant.text(0)?)
+                .filter(|name| name.len() <= NAME)
+                .unwrap_or_default()
+                .into(),
             cap_id: grant.u32(0),
             mode: grant.u16(4),
             interface: grant.u64(8),
@@ -125,10 +129,11 @@ fn spawn(params: &Struct<'_, '_>, parent: &Arc<Process>) -> Result<Reply, Malfor
 }
 
 fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Result<Reply, Reply> {
-    if name.is_empty() || name.len() > NAME {
-        return Err(invalid(
-            "the process's name is empty or longer than 32 bytes",
-        ));
+    // The kernel tells it where it speaks for itself.
+    let is_told = |byte: u8| byte.is_ascii_graphic();
+    if name.is_empty() || name.len() > NAME || !name.bytes().all(is_told) {
+        let why = "the process's name is not 1 to 32 visible characters of ASCII";
+        return Err(invalid(why));
     }
     let file = options::binary(binary).ok_or_else(|| invalid("there is no such program"))?;
     let mut holds = Vec::new();
@@ -139,7 +144,7 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
             .iter()
             .take(at)
             .any(|before| before.name == grant.name);
-        if grant.name.is_empty() || grant.name.len() > NAME || is_again {
+        if grant.name.is_empty() || is_again {
             return Err(invalid("a grant's name is empty, too long, or there twice"));
         }
         let (hold, client) = granted(parent, grant)?;
@@ -156,7 +161,8 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
         clients.extend(client);
     }
     // Taken from the parent now, and given back should anything fail.
-    let sent = Sent::take(parent, &moved).map_err(|_| invalid("a capability cannot be moved"))?;
+    let mut sent =
+        Sent::take(parent, &moved).map_err(|_| invalid("a capability cannot be moved"))?;
     if parent.table.lock().room() < 2 + clients.len() {
         let why = "the process holds as much as it may";
         return Err(Reply::raised(Exception::Overloaded, why));
@@ -172,7 +178,12 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
         Unmade::Image => invalid("the program's file cannot be loaded"),
         Unmade::Capabilities => invalid("there are too many capabilities, or a name is too long"),
     })?;
-    sent.commit();
+    if !sent.leave() {
+        // Taken away from the parent meanwhile: the child ends before it begins.
+        child.end(TERMINATED);
+        schedule::ready(thread, true);
+        return Err(invalid("a capability cannot be moved"));
+    }
     let handle = Hold::own(Arc::new(ProcessHandle {
         process: Arc::downgrade(&child),
         exit: child.exit.clone(),

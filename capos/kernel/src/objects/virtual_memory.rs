@@ -4,6 +4,7 @@ use super::memory_object::{no_rights, unmappable};
 use super::with_params;
 use crate::call::{Call, Exception, Reply};
 use crate::hold::Object;
+use crate::memory::PAGE;
 use crate::memory::space::{Kind, Rights, pages};
 use crate::park;
 use crate::process::Process;
@@ -41,7 +42,9 @@ fn counted(
     })
 }
 
+/// Whole pages are gone, of which the range was.
 fn interrupt(process: &Process, start: u64, size: u64) {
+    let size = size.next_multiple_of(PAGE);
     park::interrupt(process.number.into(), start, start.saturating_add(size));
 }
 
