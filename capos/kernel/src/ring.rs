@@ -29,7 +29,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 pub(crate) const REJECTED: u64 = u64::MAX;
 const ANOTHERS: u64 = u64::MAX - 2;
 const BUSY: u64 = u64::MAX - 3;
-/// For how many nanoseconds entries are taken without a look whether others want the processor.
+/// For how many nanoseconds entries are taken while others want the processor.
 const LONGEST: u64 = 5_000_000;
 /// A wait without an end.
 const FOR_EVER: u64 = u64::MAX;
@@ -197,7 +197,7 @@ impl Ring {
     fn take(&self, thread: &Arc<Thread>) -> Taken {
         let began = time::now();
         for number in 0..SQ_ENTRIES {
-            if number > 0 && time::now() - began > LONGEST {
+            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
                 return Taken::Late;
             }
             let head = self.head.load(Ordering::Relaxed);

@@ -289,6 +289,12 @@ pub(crate) fn running() -> Arc<Thread> {
     }
 }
 
+/// Whether others want this processor: some wait for it, or somebody has said that it is to look.
+pub(crate) fn is_wanted() -> bool {
+    let own = cpu::own();
+    own.slice.load(Ordering::Relaxed) != u64::MAX || own.reschedule.load(Ordering::Relaxed)
+}
+
 /// Goes on with the thread that has entered, unless another is to have the processor.
 pub(crate) fn leave(thread: Arc<Thread>) -> ! {
     let own = cpu::own();

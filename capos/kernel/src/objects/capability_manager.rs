@@ -22,7 +22,8 @@ impl Object for CapabilityManager {
     }
 
     fn call(&self, call: Call) {
-        let Some(process) = self.0.upgrade() else {
+        let process = self.0.upgrade();
+        let Some(process) = process.filter(|process| !process.is_ending()) else {
             let why = "the process has ended";
             return call.answer(Reply::raised(Exception::Disconnected, why));
         };

@@ -23,6 +23,8 @@ entry!(main);
 
 /// How often a capability goes to another process and back.
 const ROUNDS: u32 = 200;
+/// Frames of the memory that a child sends: 4 MiB.
+const FRAMES: u64 = 1024;
 /// What the child answers with when what it called was refused by the kernel as not held.
 const NOT_HELD: i64 = 40;
 
@@ -120,6 +122,38 @@ fn as_child(role: &str) -> i64 {
             match read {
                 Ok(answer) if answer.data(0) == *b"late" && again == error::INVOKE => NOT_HELD,
                 _ => 1,
+            }
+        }
+        // Calls somebody who never receives, with memory beside it, and ends; it may hold what it has called
+        // by, or not.
+        "leaves" | "leaves-all" => {
+            let Ok(memory) = object(FRAMES) else {
+                return 1;
+            };
+            let calls = [(); 4].map(|()| cap("ep").begin(0, &[], &copied(memory)));
+            let read = cap("given").begin(0, &numbers_message(&[16]), &[]);
+            sys::enter(0, 0);
+            core::mem::forget((calls, read));
+            let is_released = role == "leaves" || cap("ep").release() | cap("given").release() == 0;
+            i64::from(!is_released)
+        }
+        // Has what it was given on its way to itself, where nobody gets hold of it.
+        "hides" => {
+            let call = cap("own").begin(0, &numbers_message(&[1]), &moved(cap("given")));
+            sys::enter(0, 0);
+            sleep(300);
+            let receive = cap("own").begin_receive();
+            sys::enter(0, 0);
+            sleep(20);
+            let answer = call.poll().map_err(drop);
+            match (receive.poll(), answer) {
+                // It waits on for another call, which nobody makes.
+                (Err(receive), Ok(Err(failed))) if failed.code == error::ABORTED => {
+                    core::mem::forget(receive);
+                    NOT_HELD
+                }
+                (Ok(Ok(_)), _) => 1,
+                _ => 2,
             }
         }
         "benches" => benches().map_or_else(|step| step, |()| 0),
@@ -247,8 +281,6 @@ fn revokes(smoke: &mut Smoke) {
     smoke.check("by what it is", names.count() == 1);
     let id = id_of(manager, interfaces::PIPE);
     sleep(5);
-    smoke.check("it is taken away", revoke(manager, id) == 0);
-    smoke.check("once", revoke(manager, id) == INVALID);
     smoke.check("what it never had", revoke(manager, u32::MAX) == INVALID);
     smoke.check(
         "there is no other method",
@@ -258,6 +290,8 @@ fn revokes(smoke: &mut Smoke) {
         "a message that is none",
         outcome(&manager.call(1, &[1; 4])) != 0,
     );
+    smoke.check("it is taken away", revoke(manager, id) == 0);
+    smoke.check("once", revoke(manager, id) != 0);
     smoke.check("its holder notices", other.wait() == Ok(NOT_HELD));
     smoke.check(
         "who gave it still has it",
@@ -274,6 +308,63 @@ fn revokes(smoke: &mut Smoke) {
     smoke.check(
         "the pipe is released",
         reader.release() == 0 && writer.release() == 0,
+    );
+    ended(smoke, &other);
+}
+
+/// What ended processes were waiting for is forgotten where it waits, and what they had sent is given back:
+/// all of it together is more than the machine has.
+fn leftovers(smoke: &mut Smoke) {
+    let ep = cap("endpoint");
+    let Some((reader, writer)) = pipe(64) else {
+        smoke.check("a pipe", false);
+        return;
+    };
+    for number in 0..40 {
+        let role = ["leaves", "leaves-all"][number % 2];
+        let grants = [Grant::Client("ep", ep, 0), Grant::Copy("given", reader)];
+        let Some(other) = child(role, &grants) else {
+            smoke.check("there is memory for the next one", false);
+            return;
+        };
+        smoke.check("it ends with calls under way", other.wait() == Ok(0));
+        ended(smoke, &other);
+    }
+    let written = writer.call(1, &data_message(b"mine")).is_ok();
+    let read = reader.numbers(0, &[16]).map(|answer| answer.data(0));
+    smoke.check(
+        "nobody who has ended reads",
+        written && read.is_ok_and(|data| data == *b"mine"),
+    );
+    smoke.check(
+        "the pipe is released",
+        reader.release() == 0 && writer.release() == 0,
+    );
+}
+
+/// What is on its way is taken away there.
+fn on_its_way(smoke: &mut Smoke) {
+    let Some((reader, writer)) = pipe(64) else {
+        smoke.check("a pipe", false);
+        return;
+    };
+    let grants = [
+        Grant::Copy("given", writer),
+        Grant::Kernel("own", KernelSource::Endpoint),
+    ];
+    let Some(other) = child("hides", &grants) else {
+        smoke.check("a child", false);
+        return;
+    };
+    sleep(20);
+    let id = id_of(other.manager, interfaces::PIPE);
+    smoke.check("taken away on its way", revoke(other.manager, id) == 0);
+    smoke.check("once", revoke(other.manager, id) != 0);
+    smoke.check("it does not come back", other.wait() == Ok(NOT_HELD));
+    let released = other.clients.iter().all(|client| client.release() == 0);
+    smoke.check(
+        "all is released",
+        released && reader.release() == 0 && writer.release() == 0,
     );
     ended(smoke, &other);
 }
@@ -333,7 +424,17 @@ fn ended(smoke: &mut Smoke, child: &Child) {
 }
 
 fn main() -> i64 {
-    let roles = ["returns", "counts", "uses", "serves", "reads", "benches"];
+    let roles = [
+        "returns",
+        "counts",
+        "uses",
+        "serves",
+        "reads",
+        "benches",
+        "leaves",
+        "leaves-all",
+        "hides",
+    ];
     let is_it = |role: &&&str| held(&alloc::format!("role:{role}")).is_some();
     if let Some(role) = roles.iter().find(is_it) {
         sys::exit(as_child(role));
@@ -346,6 +447,8 @@ fn main() -> i64 {
     revokes(&mut smoke);
     services(&mut smoke);
     under_way(&mut smoke);
+    leftovers(&mut smoke);
+    on_its_way(&mut smoke);
     let grants = [Grant::Kernel("bench", KernelSource::ParkBench)];
     if let Some(other) = child("benches", &grants) {
         smoke.check("waits that are calls", other.wait() == Ok(0));

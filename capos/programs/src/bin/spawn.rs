@@ -117,6 +117,9 @@ fn names(smoke: &mut Smoke) {
     refused(smoke, "no program's name", "x", "", &rows);
     refused(smoke, "no name", "", "child", &rows);
     refused(smoke, "a long name", &long, "child", &rows);
+    for name in ["a\nb", "\u{1b}[1m", "a b", "ä"] {
+        refused(smoke, "a name that cannot be told", name, "child", &rows);
+    }
     refused(
         smoke,
         "a grant without a name",
