@@ -292,11 +292,11 @@ fn a_leased_command_keeps_nobody_from_ending_the_run() {
     let sandbox = Sandbox::new().file("lease.py", LEASE);
     sandbox.host("cp /bin/true tool");
     let held = sandbox
-        .shell("exec python3 lease.py tool 60")
+        .shell("exec python3 lease.py tool 60 > said")
         .spawn()
         .unwrap();
     let _held = Ended(held);
-    std::thread::sleep(Duration::from_millis(500));
+    sandbox.host("timeout 30 sh -c 'until grep -q leased said; do sleep 0.02; done'");
     let mut run = sandbox.command();
     let mut run = Ended(run.args(["run", "--", "./tool"]).spawn().unwrap());
     std::thread::sleep(Duration::from_secs(1));
