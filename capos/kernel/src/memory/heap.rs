@@ -3,13 +3,18 @@
 //! the heap has room for all of that.
 
 use crate::sync::SpinLock;
+use bailiwick_capos_core::layout;
 use core::alloc::{GlobalAlloc, Layout};
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use talc::{ErrOnOom, Span, Talc};
 
 /// Bytes.
-const SIZE: usize = 6 << 20;
+const SIZE: usize = 8 << 20;
+/// What a process can have the kernel keep at most beside what is counted in bytes, rounded up: its ring and
+/// tables, capabilities, objects of one frame, threads, ranges of addresses.
+const EACH: usize = 96 << 10;
+const _: () = assert!(layout::PROCESSES * EACH + layout::KEPT < SIZE);
 
 #[repr(align(4096))]
 struct Arena {
