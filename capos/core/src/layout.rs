@@ -47,6 +47,8 @@ pub const PIPES: usize = 256 * 1024;
 pub const PROCESSES: usize = 64;
 /// Bytes that the kernel keeps for all processes' calls and pipes together.
 pub const KEPT: usize = 1024 * 1024;
+/// Bytes that all processors together copy at one time for the calls that they are in: four of the largest.
+pub const COPIED: usize = 4 * 2 * SCRATCH;
 
 const _: () = assert!(IMAGE_LIMIT == 0xff_0000 && STACK_TOP == 0x101_0000);
 const _: () = assert!(STACK_TOP < TLS_BASE && TLS_LIMIT == 0x120_0000);

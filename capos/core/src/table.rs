@@ -184,6 +184,13 @@ impl<T> Table<T> {
         self.vacate(id)
     }
 
+    /// Takes out what an id names, whether it is being moved or not: at any time it is one of the two, so
+    /// that whoever takes it away does not miss it between them. The id is stale from then on.
+    pub fn evict(&mut self, id: CapId) -> Option<T> {
+        self.slot(id).ok()?;
+        self.vacate(id)
+    }
+
     /// Everything that is held, in the order of indices; also what is being moved.
     pub fn iter(&self) -> impl Iterator<Item = (CapId, &T)> {
         self.slots

@@ -86,7 +86,7 @@ proptest! {
     /// The table does what a map does that never forgets an id.
     #[test]
     fn it_is_a_map_of_ids_that_never_come_back(
-        acts in proptest::collection::vec((0u8..6, any::<proptest::sample::Index>()), 0..600)
+        acts in proptest::collection::vec((0u8..7, any::<proptest::sample::Index>()), 0..600)
     ) {
         let mut table = Table::new(8);
         let mut given: Vec<CapId> = Vec::new();
@@ -121,6 +121,10 @@ proptest! {
                 3 => {
                     prop_assert_eq!(table.reserve(id), wrong);
                     held.entry(id).and_modify(|entry| entry.1 = true);
+                }
+                6 => {
+                    prop_assert_eq!(table.evict(id), state.map(|(value, _)| value));
+                    held.remove(&id);
                 }
                 4 => {
                     prop_assert_eq!(table.cancel(id), wrong == Err(Lookup::Pending));

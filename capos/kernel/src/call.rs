@@ -143,7 +143,8 @@ impl Pending {
 
     /// It waits at an object from now on, which is asked to forget it should its process end.
     pub(crate) fn waits_at(&mut self, object: &Arc<dyn Object>) {
-        if let Some(process) = self.process() {
+        // Also of one that ends: it forgets where it waits when its last thread has come by.
+        if let Some(process) = self.process.upgrade() {
             self.place = process.ring.waits_at(object);
         }
     }
@@ -224,7 +225,12 @@ impl Pending {
         leaves: impl FnOnce() -> bool,
     ) -> Result<(), Ungiven> {
         let process = self.process().ok_or(Ungiven::Ended)?;
-        let records = process.install(holds).ok_or(Ungiven::Full)?;
+        let records = process
+            .install(holds)
+            .ok_or_else(|| match process.is_ending() {
+                true => Ungiven::Ended,
+                false => Ungiven::Full,
+            })?;
         let is_written = records.iter().enumerate().all(|(number, record)| {
             let (cap_id, interface_id) = *record;
             let record = TransferResult {

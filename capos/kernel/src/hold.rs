@@ -47,7 +47,13 @@ pub(crate) trait Object: Send + Sync {
         None
     }
 
-    /// Somebody holds it from now on.
+    /// Whether calls of it give back what others have; such calls are made also where the kernel has no room
+    /// for others.
+    fn takes_back(&self) -> bool {
+        false
+    }
+
+    /// Somebody holds it from now on. The holder's table is locked meanwhile.
     fn held(&self, _facet: Facet) {}
 
     /// A process ends that waits for answers of it, whether it still holds it or not.

@@ -182,8 +182,12 @@ impl Process {
                 schedule::ready(thread, false);
             }
         }
-        // Those that run are interrupted, so that they come by.
-        cpu::all().for_each(cpu::Cpu::poke);
+        // Those that run are interrupted, so that they come by: whoever uses its memory from now on sees
+        // first that it ends (schedule.rs).
+        let resident = self.space.resident();
+        cpu::all()
+            .filter(|cpu| resident & 1 << cpu.number != 0)
+            .for_each(cpu::Cpu::poke);
     }
 
     /// Puts capabilities into its table, all of them or none; their ids and interfaces. They can be used when
@@ -235,11 +239,7 @@ impl Process {
 
     /// Takes away what it holds by an id, wherever that is on its way to; whether it held something.
     pub(crate) fn revoke(self: &Arc<Self>, id: CapId) -> bool {
-        self.release(id) || self.release_reserved(id)
-    }
-
-    fn release_reserved(self: &Arc<Self>, id: CapId) -> bool {
-        let hold = self.table.lock().take_reserved(id);
+        let hold = self.table.lock().evict(id);
         let was_there = hold.is_some();
         if let Some(hold) = hold {
             hold.object.released(hold.facet, self);
@@ -250,7 +250,7 @@ impl Process {
     /// Lets go of what was installed and not revealed.
     pub(crate) fn release_all(self: &Arc<Self>, records: &[(CapId, u64)]) {
         for (id, _) in records {
-            self.release_reserved(*id);
+            self.revoke(*id);
         }
     }
 
@@ -299,8 +299,10 @@ impl Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        COUNT.fetch_sub(1, Ordering::AcqRel);
-        cpu::all().for_each(cpu::Cpu::poke);
+        if COUNT.fetch_sub(1, Ordering::AcqRel) == 1 {
+            // One of them ends the machine.
+            cpu::all().for_each(cpu::Cpu::poke);
+        }
     }
 }
 
@@ -359,9 +361,9 @@ pub(crate) fn retire(thread: Arc<Thread>) {
     process.threads.lock().remove(&thread.number);
     schedule::forget_wait(&thread);
     let code = thread.code().unwrap_or(TERMINATED);
+    process.quota.threads.give(1);
     thread.outcome.is(code);
     drop(thread);
-    process.quota.threads.give(1);
     if process.alive.fetch_sub(1, Ordering::AcqRel) == 1 {
         // The last one: what it leaves is the process's code, unless that had one before.
         process.end(code);

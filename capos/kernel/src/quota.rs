@@ -65,6 +65,26 @@ impl Quota {
 /// Bytes that are left for all processes together: the kernel's own memory is for all of them.
 static KEPT: Left = Left::of(layout::KEPT);
 
+/// Bytes of what processors copy at this moment.
+static COPIED: Left = Left::of(layout::COPIED);
+
+/// What a system call copies for as long as it takes, until this is dropped.
+pub(crate) struct Copied(usize);
+
+impl Copied {
+    /// So many bytes, as often as a message is copied on its way; none where others copy too much.
+    pub(crate) fn take(bytes: usize) -> Option<Self> {
+        let bytes = 2 * bytes;
+        COPIED.take(bytes).then_some(Self(bytes))
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        COPIED.give(self.0);
+    }
+}
+
 /// Bytes that the kernel keeps for a process, until this is dropped.
 pub(crate) struct Kept {
     of: Weak<Process>,

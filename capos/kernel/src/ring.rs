@@ -197,9 +197,6 @@ impl Ring {
     fn take(&self, thread: &Arc<Thread>) -> Taken {
         let began = time::now();
         for number in 0..SQ_ENTRIES {
-            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
-                return Taken::Late;
-            }
             let head = self.head.load(Ordering::Relaxed);
             let tail = self.word(header::SQ_TAIL).load(Ordering::Acquire);
             match pending(head, tail, SQ_ENTRIES) {
@@ -211,6 +208,9 @@ impl Ring {
                     self.word(header::SQ_HEAD).store(tail, Ordering::Release);
                     break;
                 }
+            }
+            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
+                return Taken::Late;
             }
             let sqe = Sqe::from_bytes(&self.bytes::<SQE_SIZE>(sqe_at(head)));
             let is_anothers = sqe.flags & flag::THREAD_OWNED != 0
@@ -287,8 +287,10 @@ pub(crate) fn enter(thread: Arc<Thread>, least: u64, timeout: u64) -> ! {
         Taken::Anothers => returns(thread, ANOTHERS),
         Taken::Parks(parks) => crate::park::wait(thread, parks),
         Taken::Late => {
-            let available = ring.available().into();
-            returns(thread, available)
+            // The program sees nothing of it: it asks again for the same, with what is left to take.
+            // SAFETY: it has entered on this processor, and nothing was returned.
+            unsafe { thread.enter_again() }
+            schedule::give_way(thread)
         }
         Taken::All => {}
     }

@@ -263,6 +263,11 @@ fn switch_to(own: &'static Cpu, thread: Arc<Thread>) -> ! {
     let before = arch::page_table() & paging::ADDRESS;
     if before != top {
         own.use_space(space);
+        // Whoever ends the process from now on sees that this processor is to be interrupted.
+        if thread.is_over() {
+            crate::process::retire(thread);
+            run()
+        }
     }
     let fs_base = thread.fs_base.load(Ordering::Relaxed);
     let registers = thread.registers();
@@ -289,10 +294,21 @@ pub(crate) fn running() -> Arc<Thread> {
     }
 }
 
-/// Whether others want this processor: some wait for it, or somebody has said that it is to look.
+/// Whether others want this processor: some wait for it, somebody has said that it is to look, or
+/// something is due.
 pub(crate) fn is_wanted() -> bool {
     let own = cpu::own();
-    own.slice.load(Ordering::Relaxed) != u64::MAX || own.reschedule.load(Ordering::Relaxed)
+    own.slice.load(Ordering::Relaxed) != u64::MAX
+        || own.reschedule.load(Ordering::Relaxed)
+        || own.alarm.load(Ordering::Relaxed) <= now()
+}
+
+/// Lets others have the processor; the thread goes on as its registers say, behind those that wait.
+pub(crate) fn give_way(thread: Arc<Thread>) -> ! {
+    // SAFETY: it runs on this processor.
+    unsafe { thread.save_vectors() }
+    cpu::own().queue.lock().0.push_back(thread);
+    run()
 }
 
 /// Goes on with the thread that has entered, unless another is to have the processor.
@@ -325,10 +341,7 @@ pub(crate) fn tick(thread: Arc<Thread>) -> ! {
         arm(own);
         leave(thread)
     }
-    // SAFETY: it runs on this processor.
-    unsafe { thread.save_vectors() }
-    own.queue.lock().0.push_back(thread);
-    run()
+    give_way(thread)
 }
 
 /// Something interrupted the wait for work: the loop that waited looks what it is.

@@ -1,10 +1,12 @@
 //! What a submission asks for, once its form was found right.
 
-use crate::call::{Call, Pending, Reply};
+use crate::call::{Call, Exception, Pending, Reply};
 use crate::hold::{Hold, Passing};
+use crate::memory::heap;
 use crate::objects::endpoint;
 use crate::park::{self, Parks};
 use crate::process::Process;
+use crate::quota::Copied;
 use crate::thread::Thread;
 use alloc::sync::{Arc, Weak};
 use alloc::vec;
@@ -62,14 +64,22 @@ pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
     Next::Goes
 }
 
-/// The parameters, where the program may read them.
-fn params(process: &Process, sqe: &Sqe) -> Option<Vec<u8>> {
+/// The parameters, where the program may read them; else what that is answered by.
+fn params(process: &Process, sqe: &Sqe) -> Result<(Vec<u8>, Copied), Reply> {
     let length = sqe.len as usize;
     if length > layout::SCRATCH {
-        return None;
+        return Err(Reply::Refused(error::PARAMS));
     }
+    let copied = Copied::take(length).ok_or_else(no_room)?;
     let mut params = vec![0; length];
-    process.space.read(sqe.addr, &mut params).then_some(params)
+    match process.space.read(sqe.addr, &mut params) {
+        true => Ok((params, copied)),
+        false => Err(Reply::Refused(error::PARAMS)),
+    }
+}
+
+fn no_room() -> Reply {
+    Reply::raised(Exception::Overloaded, "the kernel has no room for it now")
 }
 
 /// Which capabilities come with it, and how.
@@ -198,8 +208,12 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
     let Some(hold) = process.hold(sqe.cap_id) else {
         return refuse(answer, error::INVOKE);
     };
-    let Some(params) = params(process, sqe) else {
-        return refuse(answer, error::PARAMS);
+    if heap::is_low() && !hold.object.takes_back() {
+        return answer.complete(no_room());
+    }
+    let (params, _copied) = match params(process, sqe) {
+        Ok(params) => params,
+        Err(reply) => return answer.complete(reply),
     };
     if !process
         .space
@@ -227,20 +241,26 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
     match hold.object.as_endpoint() {
         Some(endpoint) => endpoint.call(call, sent),
         None if sent.holds().is_empty() => hold.object.call(call),
-        None => call.answer(Reply::Refused(error::TRANSFER)),
+        None => {
+            // What was to be moved is back before the caller is told.
+            drop(sent);
+            call.answer(Reply::Refused(error::TRANSFER));
+        }
     }
 }
 
 fn returned(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
     let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
-    let Some(bytes) = params(process, sqe) else {
-        return refuse(answer, error::PARAMS);
+    let (bytes, _copied) = match params(process, sqe) {
+        Ok(bytes) => bytes,
+        Err(reply) => return answer.complete(reply),
     };
     let sent = match transfers(process, sqe).and_then(|t| Sent::take(process, &t)) {
         Ok(sent) => sent,
         Err(code) => return refuse(answer, code),
     };
     let Some(received) = process.received.lock().remove(&sqe.call_id) else {
+        drop(sent);
         return refuse(answer, error::INVALID);
     };
     let is_raised = sqe.flags & flag::EXCEPTION != 0;

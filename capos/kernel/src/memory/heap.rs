@@ -1,6 +1,7 @@
 //! The kernel's own memory: a fixed part of its image. Decision: it never grows, so that no program's acts
-//! take frames from others by way of the kernel; what programs can have it hold is counted (quotas), and
-//! the heap has room for all of that.
+//! take frames from others by way of the kernel. What is counted in bytes (quotas), and what processors copy
+//! at one time, has room in any case; before all else that programs can have it hold takes that room, calls
+//! are refused.
 
 use crate::sync::SpinLock;
 use bailiwick_capos_core::layout;
@@ -10,11 +11,16 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use talc::{ErrOnOom, Span, Talc};
 
 /// Bytes.
-const SIZE: usize = 8 << 20;
-/// What a process can have the kernel keep at most beside what is counted in bytes, rounded up: its ring and
-/// tables, capabilities, objects of one frame, threads, ranges of addresses.
+const SIZE: usize = 12 << 20;
+/// What stays free for what is under way when calls are refused: a message that is delivered or returned, what
+/// a call allocates beside its parameters, blocks that do not fit anywhere.
+const UNDER_WAY: usize = 2 << 20;
+/// So many bytes in use are too many for more calls.
+const MOST: usize = SIZE - layout::KEPT - layout::COPIED - UNDER_WAY;
+/// What a process has the kernel keep in use, beside what is counted in bytes: its ring and tables, threads,
+/// and some hundred capabilities. All of them have that.
 const EACH: usize = 96 << 10;
-const _: () = assert!(layout::PROCESSES * EACH + layout::KEPT < SIZE);
+const _: () = assert!(layout::PROCESSES * EACH < MOST);
 
 #[repr(align(4096))]
 struct Arena {
@@ -49,6 +55,11 @@ pub(crate) fn init() {
 /// Bytes in use.
 pub(crate) fn used() -> usize {
     HEAP.used.load(Ordering::Relaxed)
+}
+
+/// Whether there is so little left that nothing more is to be kept.
+pub(crate) fn is_low() -> bool {
+    used() > MOST
 }
 
 // SAFETY: Talc gives each block out once, under the lock.

@@ -158,6 +158,11 @@ impl Space {
         self.resident.fetch_and(!(1 << cpu), Ordering::SeqCst);
     }
 
+    /// The processors that may use it, a bit for each number.
+    pub(crate) fn resident(&self) -> u64 {
+        self.resident.load(Ordering::SeqCst)
+    }
+
     /// The entry for a page, where there are tables for it, or they can be made.
     fn entry(&self, page: u64, make: bool) -> Option<&'static mut u64> {
         let mut at = self.top;
@@ -332,7 +337,7 @@ impl Space {
         // What was written to the tables is seen before it is read who may have older translations: a
         // processor that is not among them yet says so before it reads the tables (`enter`).
         fence(Ordering::SeqCst);
-        shootdown::release(self.resident.load(Ordering::SeqCst), given);
+        shootdown::release(self.resident(), given);
     }
 
     /// Unmaps a range of the kind that `is` accepts.
@@ -529,7 +534,7 @@ impl Drop for Space {
     /// No processor uses it and nothing refers to it: all of it is given back.
     fn drop(&mut self) {
         loop {
-            match self.resident.load(Ordering::SeqCst) {
+            match self.resident() {
                 0 => break,
                 mask => shootdown::forget(mask),
             }

@@ -21,6 +21,10 @@ impl Object for CapabilityManager {
         "capability manager"
     }
 
+    fn takes_back(&self) -> bool {
+        true
+    }
+
     fn call(&self, call: Call) {
         let process = self.0.upgrade();
         let Some(process) = process.filter(|process| !process.is_ending()) else {

@@ -6,7 +6,7 @@
 //! be done with them, until they are in the receiver's.
 
 use crate::call::{Call, Exception, Pending, Reply, Ungiven};
-use crate::hold::{Facet, Object};
+use crate::hold::{Facet, Hold, Object};
 use crate::process::Process;
 use crate::quota::Charge;
 use crate::submit::Sent;
@@ -34,7 +34,7 @@ struct Waiting {
 pub(crate) struct Received {
     caller: Pending,
     endpoint: u64,
-    _left: Charge,
+    left: Charge,
 }
 
 #[derive(Default)]
@@ -44,6 +44,8 @@ struct Queues {
     /// How many hold the side that serves.
     servers: usize,
     had_servers: bool,
+    /// How often one has let go of it.
+    released: u64,
 }
 
 /// An endpoint.
@@ -54,7 +56,10 @@ pub(crate) struct Endpoint {
 
 /// What became of a delivery.
 enum Delivery {
-    Done,
+    /// It was delivered to this process.
+    Done(Arc<Process>),
+    /// It failed, and both know.
+    Over,
     /// The receive failed, or its process is gone; the call waits on.
     Receive(Waiting),
     /// The caller is gone; the receive waits on.
@@ -74,6 +79,7 @@ impl Endpoint {
     pub(crate) fn call(&self, call: Call, sent: Sent) {
         let Some(left) = Charge::take(&call.process, call.params.len() + sent.size()) else {
             let why = "the process has as many calls under way as it may have";
+            drop(sent);
             return call.answer(Reply::raised(Exception::Overloaded, why));
         };
         let waiting = Waiting {
@@ -132,12 +138,14 @@ impl Endpoint {
                 return;
             }
             let both = queues.calls.pop_front().zip(queues.receives.pop_front());
+            let released = queues.released;
             drop(queues);
             let Some((waiting, receive)) = both else {
                 return;
             };
             match self.deliver(waiting, receive) {
-                Delivery::Done => {}
+                Delivery::Done(to) => self.take_back(&to, released),
+                Delivery::Over => {}
                 Delivery::Receive(waiting) => self.queue(waiting, VecDeque::push_front),
                 Delivery::Call(receive) => self.queue_again(receive),
             }
@@ -179,12 +187,12 @@ impl Endpoint {
             }
             Err(Ungiven::Full) => {
                 refuse(receive, error::ABORTED);
-                drop(waiting.sent);
+                drop((waiting.sent, waiting.left));
                 refuse(waiting.caller, error::ABORTED);
-                return Delivery::Done;
+                return Delivery::Over;
             }
             Err(Ungiven::Gone) => {
-                drop(waiting.sent);
+                drop((waiting.sent, waiting.left));
                 refuse(waiting.caller, error::ABORTED);
                 return Delivery::Call(receive);
             }
@@ -204,7 +212,7 @@ impl Endpoint {
         let received = Received {
             caller,
             endpoint: self.number,
-            _left: left,
+            left,
         };
         let gone = {
             let mut all = process.received.lock();
@@ -226,7 +234,30 @@ impl Endpoint {
             call_id: number,
             ..Cqe::default()
         });
-        Delivery::Done
+        Delivery::Done(process)
+    }
+
+    /// A call that was delivered while the receiver let go of the endpoint is answered as those that it had
+    /// then were: as disconnected.
+    fn take_back(&self, from: &Process, released: u64) {
+        if self.queues.lock().released == released {
+            return;
+        }
+        let serves = |hold: &Hold| {
+            let endpoint = hold.object.as_endpoint();
+            hold.serves() && endpoint.is_some_and(|endpoint| endpoint.number == self.number)
+        };
+        let still_serves = from.table.lock().iter().any(|(_, hold)| serves(hold));
+        if !still_serves {
+            drop(self.received_by(from));
+        }
+    }
+
+    /// Takes the calls on this endpoint that a process has received and not answered.
+    fn received_by(&self, process: &Process) -> Vec<(u32, Received)> {
+        let mut received = process.received.lock();
+        let own = |_: &u32, one: &mut Received| one.endpoint == self.number;
+        received.extract_if(.., own).collect()
     }
 
     /// Takes a receive of a process back; whether there was one.
@@ -248,14 +279,17 @@ impl Endpoint {
 /// Answers a call that was received; whether what was sent along could be given, where there is still
 /// somebody to give it to.
 pub(crate) fn answer(received: Received, bytes: Vec<u8>, is_raised: bool, mut sent: Sent) -> bool {
+    let Received { caller, left, .. } = received;
+    // What the call has cost is given back before its caller is told.
+    drop(left);
     if is_raised {
-        received.caller.complete(Reply::RaisedBy(bytes));
+        caller.complete(Reply::RaisedBy(bytes));
         return true;
     }
     let holds = sent.holds().to_vec();
-    let has_arrived = holds.is_empty() || received.caller.process().is_none();
+    let has_arrived = holds.is_empty() || caller.process().is_none();
     let reply = Reply::Done(bytes, holds);
-    received.caller.complete_if(reply, || sent.leave()) || has_arrived
+    caller.complete_if(reply, || sent.leave()) || has_arrived
 }
 
 impl Object for Endpoint {
@@ -306,6 +340,7 @@ impl Object for Endpoint {
         }
         let mut queues = self.queues.lock();
         queues.servers -= 1;
+        queues.released += 1;
         let is_last = queues.servers == 0;
         let calls = match is_last {
             true => core::mem::take(&mut queues.calls),
@@ -317,10 +352,6 @@ impl Object for Endpoint {
         queues.receives = rest;
         drop(queues);
         drop((calls, gone));
-        let mut received = by.received.lock();
-        let own = |_: &u32, one: &mut Received| one.endpoint == self.number;
-        let out: Vec<_> = received.extract_if(.., own).collect();
-        drop(received);
-        drop(out);
+        drop(self.received_by(by));
     }
 }

@@ -42,8 +42,11 @@ pub(crate) struct Pipe {
 /// The two ends of a new pipe, to read and to write; none where its maker has as many as it may have.
 pub(crate) fn pair(maker: &Arc<Process>, size: u32) -> Option<[Hold; 2]> {
     let kept = Kept::for_pipe(maker, size as usize)?;
+    // All of it at once: what was counted is what is used.
+    let mut bytes = VecDeque::new();
+    bytes.try_reserve_exact(size as usize).ok()?;
     let state = Arc::new(SpinLock::new(State {
-        bytes: VecDeque::new(),
+        bytes,
         size: size as usize,
         is_closed: [false; 2],
         held: [0; 2],
@@ -94,6 +97,12 @@ impl State {
                 };
                 due.push((pending, reply, Some(charge)));
             }
+            if self.is_closed[0]
+                && let Some((pending, _)) = self.readers.pop_front()
+            {
+                let reply = Reply::raised(Exception::Disconnected, "this end is closed");
+                due.push((pending, reply, None));
+            }
             let ends = self.is_closed[1] && self.writers.is_empty();
             if (!self.bytes.is_empty() || ends)
                 && let Some((pending, most)) = self.readers.pop_front()
@@ -106,6 +115,16 @@ impl State {
             if due.len() == before {
                 return due;
             }
+        }
+    }
+
+    /// Keeps nothing for those who do not wait.
+    fn shrink(&mut self) {
+        if self.readers.is_empty() {
+            self.readers = VecDeque::new();
+        }
+        if self.writers.is_empty() {
+            self.writers = VecDeque::new();
         }
     }
 
@@ -127,7 +146,9 @@ impl Pipe {
         let due = {
             let mut state = self.state.lock();
             change(&mut state);
-            state.due()
+            let due = state.due();
+            state.shrink();
+            due
         };
         for (pending, reply, charge) in due {
             drop(charge);

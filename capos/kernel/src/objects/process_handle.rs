@@ -21,6 +21,10 @@ impl Object for ProcessHandle {
         "process handle"
     }
 
+    fn takes_back(&self) -> bool {
+        true
+    }
+
     fn call(&self, call: Call) {
         match call.method {
             0 => self.wait(call),

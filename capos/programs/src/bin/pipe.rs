@@ -136,11 +136,33 @@ fn peers(smoke: &mut Smoke) {
     }
 }
 
+/// Who waits to read at an end that is closed is told so.
+fn closed(smoke: &mut Smoke) {
+    let Some((from, to)) = pipe(16) else {
+        smoke.check("a pipe is made", false);
+        return;
+    };
+    let waits = from.begin(0, &bailiwick_capos_rt::call::numbers_message(&[8]), &[]);
+    sys::enter(0, 0);
+    smoke.check("the reader's end is closed", from.call(2, &[]).is_ok());
+    smoke.check(
+        "who waits at it is told",
+        outcome(&waits.wait()) == DISCONNECTED,
+    );
+    smoke.check(
+        "and who reads at it then",
+        outcome(&from.numbers(0, &[8])) == DISCONNECTED,
+    );
+    from.release();
+    to.release();
+}
+
 fn main() -> i64 {
     let Some(mut smoke) = Smoke::begin("pipe") else {
         return 2;
     };
     bytes(&mut smoke);
     peers(&mut smoke);
+    closed(&mut smoke);
     smoke.end()
 }

@@ -168,6 +168,62 @@ fn fills() -> i64 {
     }
 }
 
+/// A pipe of one byte at whose ends many have waited, one of which is left.
+fn fat_pipe() -> Option<Cap> {
+    let (reader, writer) = pipe(1)?;
+    let waits = |end: &Cap, method, message: &[u8]| -> Vec<Call> {
+        (0..30).map(|_| end.begin(method, message, &[])).collect()
+    };
+    let writes = waits(&writer, 1, &data_message(&[1]));
+    sys::enter(0, 0);
+    for _ in 0..30 {
+        reader.call(0, &numbers_message(&[1])).ok()?;
+    }
+    let reads = waits(&reader, 0, &numbers_message(&[1]));
+    sys::enter(0, 0);
+    writer.call(2, &[]).ok()?;
+    let have_ended = writes
+        .into_iter()
+        .chain(reads)
+        .all(|call| call.wait().is_ok());
+    writer.release();
+    have_ended.then_some(reader)
+}
+
+fn hoards() -> i64 {
+    let mut all = Vec::new();
+    while all.len() < layout::CAP_SLOTS {
+        match fat_pipe() {
+            Some(reader) => all.push(reader),
+            None => break,
+        }
+    }
+    sleep(50_000);
+    0
+}
+
+/// Children that have the kernel keep as much for them as they can: it refuses them, or has room, and says so
+/// to nobody else.
+fn hoarders(smoke: &mut Smoke) {
+    let spawner = [
+        Grant::Kernel("process_spawner", KernelSource::ProcessSpawner),
+        Grant::Kernel("hoarder", KernelSource::Null),
+    ];
+    let all: Vec<_> = (0..8)
+        .filter_map(|_| child_of("quota", "hoards", &spawner).ok())
+        .collect();
+    smoke.check("children that hoard", all.len() == 8);
+    sleep(2000);
+    let ended = all
+        .iter()
+        .all(|child| child.terminate().is_ok() && child.wait() == Ok(-1));
+    smoke.check("they are ended", ended);
+    let caps = all
+        .into_iter()
+        .flat_map(|child| [child.handle, child.manager]);
+    smoke.check("and let go of", release(caps.collect()));
+}
+
 fn processes(smoke: &mut Smoke) {
     for _ in 0..2 {
         let mut all: Vec<Child> = Vec::new();
@@ -197,6 +253,9 @@ fn main() -> i64 {
     if held("filler").is_some() {
         return fills();
     }
+    if held("hoarder").is_some() {
+        return hoards();
+    }
     let Some(mut smoke) = Smoke::begin("quota") else {
         return 2;
     };
@@ -207,6 +266,7 @@ fn main() -> i64 {
     pipe_buffers(&mut smoke);
     pipe_writes(&mut smoke);
     kept_by_all(&mut smoke);
+    hoarders(&mut smoke);
     processes(&mut smoke);
     let after = child("exit7", &[]);
     smoke.check(

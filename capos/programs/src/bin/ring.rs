@@ -4,7 +4,9 @@
 
 use bailiwick_capos_core::layout::RING;
 use bailiwick_capos_core::ring::{Sqe, error, flag, header, op, sqe_at};
-use bailiwick_capos_programs::{Smoke, child, now, sleep};
+use bailiwick_capos_programs::memory::{MAP, PAGE, RESERVE, UNMAP, WRITE, space};
+use bailiwick_capos_programs::{Smoke, cap, child, now, sleep};
+use bailiwick_capos_rt::call::numbers_message;
 use bailiwick_capos_rt::{entry, ring, sys};
 use core::sync::atomic::Ordering;
 
@@ -257,6 +259,32 @@ fn fairness(smoke: &mut Smoke) {
     }
 }
 
+/// A batch that takes long gives others their turn, and whoever has entered it waits for as much as it has
+/// asked for all the same.
+fn long_batch(smoke: &mut Smoke) {
+    let pages = 1500 * PAGE;
+    let (Ok(at), Ok(spins)) = (space(RESERVE, &[0, pages]), child("spin", &[])) else {
+        smoke.check("a range and a child that spins", false);
+        return;
+    };
+    let _ = space(UNMAP, &[at, pages]);
+    sleep(50);
+    for _ in 0..4 {
+        let memory = cap("virtual_memory");
+        let naps = cap("timer").begin(1, &numbers_message(&[50_000_000]), &[]);
+        let maps = memory.begin(MAP, &numbers_message(&[at, pages, WRITE]), &[]);
+        let unmaps = memory.begin(UNMAP, &numbers_message(&[at, pages]), &[]);
+        let count = sys::enter(3, 2_000_000_000);
+        smoke.check("as many as it has waited for", count == 3);
+        let done = [naps, maps, unmaps].map(|call| call.wait().is_ok());
+        smoke.check("and all of them done", done == [true; 3]);
+    }
+    smoke.check(
+        "who spins is ended",
+        spins.terminate().is_ok() && spins.wait() == Ok(-1),
+    );
+}
+
 fn main() -> i64 {
     let Some(mut smoke) = Smoke::begin("ring") else {
         return 2;
@@ -266,5 +294,6 @@ fn main() -> i64 {
     corruption(&mut smoke);
     noise(&mut smoke);
     fairness(&mut smoke);
+    long_batch(&mut smoke);
     smoke.end()
 }
