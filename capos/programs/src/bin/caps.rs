@@ -117,10 +117,15 @@ fn as_child(role: &str) -> i64 {
         },
         // Reads of a pipe to its end.
         "reads" => {
-            let read = cap("given").numbers(0, &[16]);
+            let read = cap("given").begin(0, &numbers_message(&[16]), &[]);
+            sys::enter(0, 0);
+            let is_ready = cap("ready").call(1, &data_message(b"r")).is_ok();
+            let read = read.wait();
             let again = outcome(&cap("given").numbers(0, &[16]));
             match read {
-                Ok(answer) if answer.data(0) == *b"late" && again == error::INVOKE => NOT_HELD,
+                Ok(answer) if answer.data(0) == *b"late" && again == error::INVOKE && is_ready => {
+                    NOT_HELD
+                }
                 _ => 1,
             }
         }
@@ -141,10 +146,12 @@ fn as_child(role: &str) -> i64 {
         "hides" => {
             let call = cap("own").begin(0, &numbers_message(&[1]), &moved(cap("given")));
             sys::enter(0, 0);
-            sleep(300);
+            let is_ready = cap("ready").call(1, &data_message(b"r")).is_ok();
+            if !is_ready || cap("go").numbers(0, &[1]).is_err() {
+                return 3;
+            }
             let receive = cap("own").begin_receive();
             sys::enter(0, 0);
-            sleep(20);
             let answer = call.poll().map_err(drop);
             match (receive.poll(), answer) {
                 // It waits on for another call, which nobody makes.
@@ -260,6 +267,13 @@ fn id_of(manager: Cap, interface: interfaces::Interface) -> u32 {
     }
 }
 
+/// The id by which a process holds the first end of a pipe that it was given, of those that are called so.
+fn end_of(manager: Cap, label: &str) -> u32 {
+    let all = listed(manager);
+    let found = all.iter().find(|(_, _, other)| other == label);
+    found.map_or(u32::MAX, |(id, ..)| *id)
+}
+
 fn revoke(manager: Cap, id: u32) -> i32 {
     outcome(&manager.numbers(1, &[id.into()]))
 }
@@ -344,27 +358,33 @@ fn leftovers(smoke: &mut Smoke) {
 
 /// What is on its way is taken away there.
 fn on_its_way(smoke: &mut Smoke) {
-    let Some((reader, writer)) = pipe(64) else {
-        smoke.check("a pipe", false);
+    let (Some((reader, writer)), Some((is_ready, ready)), Some((go, goes))) =
+        (pipe(64), pipe(1), pipe(1))
+    else {
+        smoke.check("three pipes", false);
         return;
     };
     let grants = [
         Grant::Copy("given", writer),
+        Grant::Copy("ready", ready),
+        Grant::Copy("go", go),
         Grant::Kernel("own", KernelSource::Endpoint),
     ];
     let Some(other) = child("hides", &grants) else {
         smoke.check("a child", false);
         return;
     };
-    sleep(20);
-    let id = id_of(other.manager, interfaces::PIPE);
+    smoke.check("it is on its way", is_ready.numbers(0, &[1]).is_ok());
+    let id = end_of(other.manager, "pipe to write");
     smoke.check("taken away on its way", revoke(other.manager, id) == 0);
     smoke.check("once", revoke(other.manager, id) != 0);
+    smoke.check("it goes on", goes.call(1, &data_message(b"g")).is_ok());
     smoke.check("it does not come back", other.wait() == Ok(NOT_HELD));
     let released = other.clients.iter().all(|client| client.release() == 0);
+    let mut pipes = [reader, writer, is_ready, ready, go, goes].into_iter();
     smoke.check(
         "all is released",
-        released && reader.release() == 0 && writer.release() == 0,
+        released && pipes.all(|end| end.release() == 0),
     );
     ended(smoke, &other);
 }
@@ -397,23 +417,25 @@ fn services(smoke: &mut Smoke) {
 
 /// A call that is under way when its capability is taken away comes to its end; there is no other.
 fn under_way(smoke: &mut Smoke) {
-    let Some((reader, writer)) = pipe(64) else {
-        smoke.check("a pipe", false);
+    let (Some((reader, writer)), Some((is_ready, ready))) = (pipe(64), pipe(1)) else {
+        smoke.check("two pipes", false);
         return;
     };
-    let Some(other) = child("reads", &[Grant::Copy("given", reader)]) else {
+    let grants = [Grant::Copy("given", reader), Grant::Copy("ready", ready)];
+    let Some(other) = child("reads", &grants) else {
         smoke.check("a child", false);
         return;
     };
-    sleep(20);
-    let id = id_of(other.manager, interfaces::PIPE);
+    smoke.check("it reads", is_ready.numbers(0, &[1]).is_ok());
+    let id = end_of(other.manager, "pipe to read");
     smoke.check("taken away during a read", revoke(other.manager, id) == 0);
     let written = writer.call(1, &data_message(b"late")).is_ok();
     smoke.check("what is read comes", written);
     smoke.check("and no more", other.wait() == Ok(NOT_HELD));
+    let mut pipes = [reader, writer, is_ready, ready].into_iter();
     smoke.check(
-        "the pipe is released",
-        reader.release() == 0 && writer.release() == 0,
+        "the pipes are released",
+        pipes.all(|end| end.release() == 0),
     );
     ended(smoke, &other);
 }
