@@ -187,8 +187,10 @@ impl<T> Table<T> {
     /// Takes out what an id names, whether it is being moved or not: at any time it is one of the two, so
     /// that whoever takes it away does not miss it between them. The id is stale from then on.
     pub fn evict(&mut self, id: CapId) -> Option<T> {
-        self.slot(id).ok()?;
-        self.vacate(id)
+        match self.slot(id).ok()?.state {
+            State::Free => None,
+            _ => self.vacate(id),
+        }
     }
 
     /// Everything that is held, in the order of indices; also what is being moved.

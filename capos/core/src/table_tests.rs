@@ -104,6 +104,11 @@ proptest! {
                 continue;
             }
             let id = given[which.index(given.len())];
+            // The id that the same index has next names nothing before it is given out.
+            let next = id.wrapping_add(1 << 24);
+            if !given.contains(&next) {
+                prop_assert_eq!(table.evict(next), None);
+            }
             let state = held.get(&id).copied();
             let wrong = match state {
                 Some((_, true)) => Err(Lookup::Pending),

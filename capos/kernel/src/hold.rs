@@ -47,9 +47,9 @@ pub(crate) trait Object: Send + Sync {
         None
     }
 
-    /// Whether calls of it give back what others have; such calls are made also where the kernel has no room
+    /// Whether a method gives back what somebody has; such calls are made also where the kernel has no room
     /// for others.
-    fn takes_back(&self) -> bool {
+    fn takes_back(&self, _method: u16) -> bool {
         false
     }
 

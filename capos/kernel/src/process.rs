@@ -157,7 +157,7 @@ impl Process {
 
     /// Whether it is about to end: none of its threads runs on.
     pub(crate) fn is_ending(&self) -> bool {
-        self.is_ending.load(Ordering::Acquire)
+        self.is_ending.load(Ordering::SeqCst)
     }
 
     /// Has it end with this code, unless it ends already.

@@ -1,6 +1,7 @@
 //! How much a process may have at one time. Decision: what it may not have is refused when it is asked
 //! for, with nothing done, so that a greedy program harms nobody but itself.
 
+use crate::cpu;
 use crate::process::Process;
 use alloc::sync::{Arc, Weak};
 use bailiwick_capos_core::layout;
@@ -72,10 +73,15 @@ static COPIED: Left = Left::of(layout::COPIED);
 pub(crate) struct Copied(usize);
 
 impl Copied {
-    /// So many bytes, as often as a message is copied on its way; none where others copy too much.
-    pub(crate) fn take(bytes: usize) -> Option<Self> {
+    /// So many bytes, at most [`layout::SCRATCH`], as often as a message is copied on its way. Where others
+    /// copy as much as there is room for this waits, as for a lock: who copies does not wait for another.
+    pub(crate) fn take(bytes: usize) -> Self {
         let bytes = 2 * bytes;
-        COPIED.take(bytes).then_some(Self(bytes))
+        while !COPIED.take(bytes) {
+            cpu::look_into_mailbox();
+            core::hint::spin_loop();
+        }
+        Self(bytes)
     }
 }
 

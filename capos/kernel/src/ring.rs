@@ -209,9 +209,6 @@ impl Ring {
                     break;
                 }
             }
-            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
-                return Taken::Late;
-            }
             let sqe = Sqe::from_bytes(&self.bytes::<SQE_SIZE>(sqe_at(head)));
             let is_anothers = sqe.flags & flag::THREAD_OWNED != 0
                 && sqe.check().is_ok()
@@ -222,6 +219,9 @@ impl Ring {
                 } else {
                     Taken::All
                 };
+            }
+            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
+                return Taken::Late;
             }
             if !self.reserve() {
                 self.word(header::CQ_OVERFLOW)

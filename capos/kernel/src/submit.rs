@@ -3,7 +3,7 @@
 use crate::call::{Call, Exception, Pending, Reply};
 use crate::hold::{Hold, Passing};
 use crate::memory::heap;
-use crate::objects::endpoint;
+use crate::objects::endpoint::{self, Endpoint};
 use crate::park::{self, Parks};
 use crate::process::Process;
 use crate::quota::Copied;
@@ -50,12 +50,16 @@ pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
                 op::RECV => {
                     answer.waits_at(&hold.object);
                     endpoint.receive(answer);
+                    // It may have been taken away after it was looked at.
+                    if process.table.lock().get(sqe.cap_id).is_err() {
+                        endpoint.withdraw(process);
+                    }
                 }
                 op::CANCEL => match endpoint.cancel(process, sqe.pipeline_dep) {
                     true => answer.complete(Reply::nothing()),
                     false => refuse(answer, error::INVALID),
                 },
-                _ => returned(process, sqe, answer),
+                _ => returned(process, endpoint, sqe, answer),
             }
         }
         op::PARK | op::UNPARK => return park::submitted(thread, sqe, answer),
@@ -70,8 +74,10 @@ fn params(process: &Process, sqe: &Sqe) -> Result<(Vec<u8>, Copied), Reply> {
     if length > layout::SCRATCH {
         return Err(Reply::Refused(error::PARAMS));
     }
-    let copied = Copied::take(length).ok_or_else(no_room)?;
-    let mut params = vec![0; length];
+    let copied = Copied::take(length);
+    let mut params = Vec::new();
+    params.try_reserve_exact(length).map_err(|_| no_room())?;
+    params.resize(length, 0);
     match process.space.read(sqe.addr, &mut params) {
         true => Ok((params, copied)),
         false => Err(Reply::Refused(error::PARAMS)),
@@ -208,7 +214,7 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
     let Some(hold) = process.hold(sqe.cap_id) else {
         return refuse(answer, error::INVOKE);
     };
-    if heap::is_low() && !hold.object.takes_back() {
+    if heap::is_low() && !hold.object.takes_back(sqe.method_id) {
         return answer.complete(no_room());
     }
     let (params, _copied) = match params(process, sqe) {
@@ -249,7 +255,7 @@ fn call(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
     }
 }
 
-fn returned(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
+fn returned(process: &Arc<Process>, endpoint: &Endpoint, sqe: &Sqe, answer: Pending) {
     let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
     let (bytes, _copied) = match params(process, sqe) {
         Ok(bytes) => bytes,
@@ -259,7 +265,7 @@ fn returned(process: &Arc<Process>, sqe: &Sqe, answer: Pending) {
         Ok(sent) => sent,
         Err(code) => return refuse(answer, code),
     };
-    let Some(received) = process.received.lock().remove(&sqe.call_id) else {
+    let Some(received) = endpoint.take_received(process, sqe.call_id) else {
         drop(sent);
         return refuse(answer, error::INVALID);
     };

@@ -128,7 +128,8 @@ impl Thread {
         // SAFETY: the caller's promise.
         unsafe { self.save_vectors() }
         let wait = (self.state.load(Ordering::Relaxed) | WAITS) + 2;
-        self.state.store(wait, Ordering::Release);
+        // Who waits looks afterwards whether its process ends; who ends one, afterwards who waits.
+        self.state.store(wait, Ordering::SeqCst);
         wait
     }
 

@@ -21,7 +21,7 @@ impl Object for CapabilityManager {
         "capability manager"
     }
 
-    fn takes_back(&self) -> bool {
+    fn takes_back(&self, _: u16) -> bool {
         true
     }
 

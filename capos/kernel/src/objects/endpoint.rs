@@ -32,9 +32,10 @@ struct Waiting {
 
 /// A call that was received and not answered.
 pub(crate) struct Received {
-    caller: Pending,
     endpoint: u64,
     left: Charge,
+    /// Told when what the call has cost is given back, and so the last field.
+    caller: Pending,
 }
 
 #[derive(Default)]
@@ -46,6 +47,18 @@ struct Queues {
     had_servers: bool,
     /// How often one has let go of it.
     released: u64,
+}
+
+impl Queues {
+    /// Keeps little for those who do not wait.
+    fn shrink(&mut self) {
+        if self.calls.is_empty() && self.calls.capacity() > 4 {
+            self.calls = VecDeque::new();
+        }
+        if self.receives.is_empty() && self.receives.capacity() > 4 {
+            self.receives = VecDeque::new();
+        }
+    }
 }
 
 /// An endpoint.
@@ -110,21 +123,21 @@ impl Endpoint {
     }
 
     /// Has a receive wait on, if there is still somebody to tell.
-    fn queue_again(&self, receive: Pending) {
-        let receiver = receive.process();
+    fn queue_again(&self, receive: Pending, released: u64) {
+        let Some(receiver) = receive.process() else {
+            return drop(receive);
+        };
         let mut queues = self.queues.lock();
-        if receiver
-            .as_ref()
-            .is_some_and(|receiver| !receiver.is_ending())
-        {
-            queues.receives.push_front(receive);
-            return;
+        if receiver.is_ending() {
+            drop(queues);
+            return drop(receive);
         }
+        queues.receives.push_front(receive);
         drop(queues);
-        drop(receive);
+        self.withdraw_since(&receiver, released);
     }
 
-    /// Receives a call.
+    /// Receives a call. Whoever may have lost the side that serves meanwhile [withdraws](Self::withdraw).
     pub(crate) fn receive(&self, receive: Pending) {
         self.queues.lock().receives.push_back(receive);
         self.meet();
@@ -139,15 +152,16 @@ impl Endpoint {
             }
             let both = queues.calls.pop_front().zip(queues.receives.pop_front());
             let released = queues.released;
+            queues.shrink();
             drop(queues);
             let Some((waiting, receive)) = both else {
                 return;
             };
             match self.deliver(waiting, receive) {
-                Delivery::Done(to) => self.take_back(&to, released),
+                Delivery::Done(to) => self.withdraw_since(&to, released),
                 Delivery::Over => {}
                 Delivery::Receive(waiting) => self.queue(waiting, VecDeque::push_front),
-                Delivery::Call(receive) => self.queue_again(receive),
+                Delivery::Call(receive) => self.queue_again(receive, released),
             }
         }
     }
@@ -237,27 +251,45 @@ impl Endpoint {
         Delivery::Done(process)
     }
 
-    /// A call that was delivered while the receiver let go of the endpoint is answered as those that it had
-    /// then were: as disconnected.
-    fn take_back(&self, from: &Process, released: u64) {
-        if self.queues.lock().released == released {
-            return;
+    /// What came to a process, or was queued for it, while somebody let go of the side that serves.
+    fn withdraw_since(&self, process: &Arc<Process>, released: u64) {
+        if self.queues.lock().released != released {
+            self.withdraw(process);
         }
+    }
+
+    /// A process that does not serve any more receives nothing, and answers nothing of what it has received:
+    /// both are disconnected.
+    pub(crate) fn withdraw(&self, process: &Arc<Process>) {
         let serves = |hold: &Hold| {
             let endpoint = hold.object.as_endpoint();
             hold.serves() && endpoint.is_some_and(|endpoint| endpoint.number == self.number)
         };
-        let still_serves = from.table.lock().iter().any(|(_, hold)| serves(hold));
-        if !still_serves {
-            drop(self.received_by(from));
+        let still_serves = process.table.lock().iter().any(|(_, hold)| serves(hold));
+        if still_serves {
+            return;
         }
-    }
-
-    /// Takes the calls on this endpoint that a process has received and not answered.
-    fn received_by(&self, process: &Process) -> Vec<(u32, Received)> {
+        let mut queues = self.queues.lock();
+        let (gone, rest) = core::mem::take(&mut queues.receives)
+            .into_iter()
+            .partition::<VecDeque<_>, _>(|receive| receive.is_of(process));
+        queues.receives = rest;
+        drop(queues);
+        drop(gone);
         let mut received = process.received.lock();
         let own = |_: &u32, one: &mut Received| one.endpoint == self.number;
-        received.extract_if(.., own).collect()
+        let out: Vec<_> = received.extract_if(.., own).collect();
+        drop(received);
+        drop(out);
+    }
+
+    /// Takes a call that a process has received, to answer it.
+    pub(crate) fn take_received(&self, process: &Process, number: u32) -> Option<Received> {
+        let mut received = process.received.lock();
+        let is_own = received
+            .get(&number)
+            .is_some_and(|one| one.endpoint == self.number);
+        is_own.then(|| received.remove(&number)).flatten()
     }
 
     /// Takes a receive of a process back; whether there was one.
@@ -346,12 +378,8 @@ impl Object for Endpoint {
             true => core::mem::take(&mut queues.calls),
             false => VecDeque::new(),
         };
-        let (gone, rest) = core::mem::take(&mut queues.receives)
-            .into_iter()
-            .partition::<VecDeque<_>, _>(|receive| receive.is_of(by));
-        queues.receives = rest;
         drop(queues);
-        drop((calls, gone));
-        drop(self.received_by(by));
+        drop(calls);
+        self.withdraw(by);
     }
 }

@@ -79,6 +79,10 @@ impl Object for MemoryObject {
         "memory object"
     }
 
+    fn takes_back(&self, method: u16) -> bool {
+        matches!(method, 2)
+    }
+
     fn call(&self, call: Call) {
         let frames = &self.0.frames;
         match call.method {

@@ -139,7 +139,15 @@ impl Pipe {
             let why = "the process has as many calls under way as it may have";
             return call.answer(Reply::raised(Exception::Overloaded, why));
         };
-        self.settle(|state| state.writers.push_back((call.pending, data, charge)));
+        let mut refused = None;
+        self.settle(|state| match state.is_closed[1] {
+            true => refused = Some((call.pending, charge)),
+            false => state.writers.push_back((call.pending, data, charge)),
+        });
+        if let Some((pending, charge)) = refused {
+            drop(charge);
+            pending.complete(Reply::raised(Exception::Disconnected, "this end is closed"));
+        }
     }
 
     fn settle(&self, change: impl FnOnce(&mut State)) {
@@ -168,6 +176,10 @@ impl Object for Pipe {
         } else {
             "pipe to read"
         }
+    }
+
+    fn takes_back(&self, method: u16) -> bool {
+        matches!(method, 2)
     }
 
     fn call(&self, call: Call) {

@@ -20,6 +20,10 @@ impl Object for ThreadControl {
         "thread control"
     }
 
+    fn takes_back(&self, method: u16) -> bool {
+        matches!(method, 2)
+    }
+
     fn call(&self, call: Call) {
         // Calls on it are made by the thread that has entered: an entry is taken by whoever enters.
         let thread = schedule::running();

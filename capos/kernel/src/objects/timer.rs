@@ -21,6 +21,10 @@ impl Object for Timer {
         "timer"
     }
 
+    fn takes_back(&self, _: u16) -> bool {
+        true
+    }
+
     fn call(&self, call: Call) {
         match call.method {
             0 => {

@@ -127,6 +127,10 @@ impl Object for VirtualMemory {
         "virtual memory"
     }
 
+    fn takes_back(&self, method: u16) -> bool {
+        matches!(method, 1 | 5)
+    }
+
     fn call(&self, call: Call) {
         with_params(call, |params, call| {
             Ok(method(call.method, params, &call.process))
