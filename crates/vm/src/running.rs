@@ -24,6 +24,7 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ pub(crate) fn exec(job: u32, command: &Invocation<'_>, umask: u32) -> Exec {
             .environment
             .iter()
             .map(|(name, value)| match name.as_bytes() {
-                b"PATH" => (bytes(name), with_image(value.as_bytes())),
+                b"PATH" => (bytes(name), search_path(value.as_bytes(), command.cwd)),
                 _ => (bytes(name), bytes(value)),
             })
             .collect(),
@@ -103,13 +104,16 @@ const SYSTEM: [&[u8]; 6] = [
     b"/bin",
 ];
 
-/// The caller's search path with the image's folders before those of the system: behind the user's own,
-/// so that what he has put first stays first.
-fn with_image(path: &[u8]) -> Vec<u8> {
-    let folders: Vec<&[u8]> = path.split(|byte| *byte == b':').collect();
-    let at = folders.iter().position(|folder| SYSTEM.contains(folder));
-    let (own, system) = folders.split_at(at.unwrap_or(folders.len()));
-    [own, &[IMAGE], system].concat().join(&b':')
+/// The caller's search path, in a machine. What lies below the folder where the command starts stays first
+/// (a project's environment, its `node_modules/.bin`). Then comes what the image has, before other folders
+/// of the user's: a tool there was built for the host's libraries, and a version manager's shim asks a
+/// shell which program is meant, which takes a translated machine seconds. What the image lacks is found.
+fn search_path(path: &[u8], cwd: &Path) -> Vec<u8> {
+    let folders = path.split(|byte| *byte == b':');
+    let (system, own): (Vec<&[u8]>, Vec<_>) = folders.partition(|f| SYSTEM.contains(f));
+    let project = |folder: &&[u8]| Path::new(OsStr::from_bytes(folder)).starts_with(cwd);
+    let (project, own): (Vec<_>, Vec<_>) = own.into_iter().partition(project);
+    [project, vec![IMAGE], system, own].concat().join(&b':')
 }
 
 /// A descriptor that is readable when one of two is.
@@ -405,17 +409,25 @@ pub(crate) fn into_guest(desk: &Desk) -> Arc<dyn Inside> {
 
 #[cfg(test)]
 mod tests {
-    use super::with_image;
+    use super::search_path;
+    use std::path::Path;
 
     #[test]
-    fn the_images_own_programs_come_before_the_systems_and_behind_the_users() {
-        let with = |path: &str| String::from_utf8(with_image(path.as_bytes())).unwrap();
+    fn what_the_image_has_comes_before_the_users_tools_and_behind_the_projects() {
+        let with = |path: &str| {
+            let path = search_path(path.as_bytes(), Path::new("/work/app"));
+            String::from_utf8(path).unwrap()
+        };
         let image = "/opt/ai-clis/bin:/opt/venv/bin";
         assert_eq!(
-            with("/usr/local/go/bin:/root/.cargo/bin:/usr/local/bin:/usr/bin"),
-            format!("/usr/local/go/bin:/root/.cargo/bin:{image}:/usr/local/bin:/usr/bin")
+            with("/usr/local/go/bin:/root/.pyenv/shims:/usr/local/bin:/usr/bin"),
+            format!("{image}:/usr/local/bin:/usr/bin:/usr/local/go/bin:/root/.pyenv/shims")
+        );
+        assert_eq!(
+            with("/work/app/.venv/bin:/root/bin:/work/app2/bin:/bin"),
+            format!("/work/app/.venv/bin:{image}:/bin:/root/bin:/work/app2/bin")
         );
         assert_eq!(with("/bin"), format!("{image}:/bin"));
-        assert_eq!(with("/home/u/bin"), format!("/home/u/bin:{image}"));
+        assert_eq!(with("/home/u/bin"), format!("{image}:/home/u/bin"));
     }
 }
