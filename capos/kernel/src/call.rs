@@ -252,7 +252,7 @@ impl Pending {
 
     /// The entry that tells of a reply, whose payload is written; what comes with it is given when it
     /// `leaves` its sender.
-    fn written(&self, reply: Reply, leaves: impl FnOnce() -> bool) -> Cqe {
+    pub(crate) fn written(&self, reply: Reply, leaves: impl FnOnce() -> bool) -> Cqe {
         let put = |at: usize, bytes: &[u8]| self.write(at, bytes);
         let entry = |result| Cqe {
             result,

@@ -70,7 +70,7 @@ pub(crate) struct Cpu {
     registers: UnsafeCell<u64>,
     stack: u64,
     pub(crate) task_state: UnsafeCell<descriptors::TaskState>,
-    pub(crate) segments: [u64; 7],
+    pub(crate) segments: UnsafeCell<[u64; 7]>,
     /// Its number, from 0 on.
     pub(crate) number: usize,
     /// Its interrupt controller's.
@@ -164,7 +164,7 @@ impl Cpu {
             registers: UnsafeCell::new(0),
             stack: stack(),
             task_state: UnsafeCell::new(descriptors::TaskState::new(stack())),
-            segments: [0; 7],
+            segments: UnsafeCell::new([0; 7]),
             number,
             apic,
             running: UnsafeCell::new(None),
@@ -264,7 +264,7 @@ impl Cpu {
 
     fn join(&'static self) {
         // SAFETY: it was leaked, and only this processor is given it.
-        unsafe { descriptors::load(ptr::from_ref(self).cast_mut()) }
+        unsafe { descriptors::load(self) }
         memory::kernel::enter();
         apic::init();
         COUNT.fetch_add(1, Ordering::AcqRel);

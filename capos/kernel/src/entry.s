@@ -79,6 +79,9 @@ bare 255
 
 entered:
     cld
+    // A program's flag by which the kernel might touch its pages (AC) is not the kernel's.
+    push 2
+    popfq
     test byte ptr [rsp + 24], 3
     jz 1f
     swapgs

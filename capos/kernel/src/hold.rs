@@ -3,6 +3,7 @@
 
 use crate::call::Call;
 use crate::objects::endpoint::Endpoint;
+use crate::objects::memory_object::Memory;
 use crate::process::Process;
 use alloc::sync::Arc;
 
@@ -61,6 +62,14 @@ pub(crate) trait Object: Send + Sync {
 
     /// Somebody holds it no longer.
     fn released(&self, _facet: Facet, _by: &Arc<Process>) {}
+
+    /// It was taken away from somebody, who is to have nothing of it any more.
+    fn revoked(&self, _from: &Arc<Process>) {}
+
+    /// The frames that it stands for, if it does.
+    fn as_memory(&self) -> Option<&Arc<Memory>> {
+        None
+    }
 }
 
 /// A capability in a program's table.

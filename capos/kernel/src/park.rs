@@ -167,13 +167,19 @@ fn take(key: Key, most: usize, which: impl Fn(&Parked) -> bool) -> Vec<Parked> {
     taken
 }
 
+/// Wakes as many as are asked for of those that wait now; how many. Who parks again meanwhile is not looked
+/// at twice: others could keep this processor here as long as they want.
 fn unpark(key: Key, most: usize) -> usize {
+    let waiting = bucket(key).lock();
+    let mut left = waiting.iter().filter(|one| one.key == key).count();
+    drop(waiting);
     let mut woken = 0;
-    while woken < most {
-        let taken = take(key, most - woken, |_| true);
+    while woken < most && left > 0 {
+        let taken = take(key, left.min(most - woken), |_| true);
         if taken.is_empty() {
             break;
         }
+        left -= taken.len();
         woken += taken
             .into_iter()
             .filter_map(|one| go_on(one, park::WOKEN).then_some(()))

@@ -192,18 +192,29 @@ impl Process {
 
     /// Puts capabilities into its table, all of them or none; their ids and interfaces. They can be used when
     /// they are revealed; one that has been taken apart has none.
-    pub(crate) fn install(&self, holds: Vec<Hold>) -> Option<Vec<(CapId, u64)>> {
+    pub(crate) fn install(self: &Arc<Self>, holds: Vec<Hold>) -> Option<Vec<(CapId, u64)>> {
         let mut table = self.table.lock();
         if table.room() < holds.len() {
             return None;
         }
         let mut records = Vec::new();
+        let mut is_whole = true;
         for hold in holds {
+            let (object, facet) = (hold.object.clone(), hold.facet);
             let interface = hold.interface();
-            hold.object.held(hold.facet);
-            let id = table.insert(hold).ok()?;
-            table.reserve(id).ok()?;
+            // There are no ids left; there was room.
+            let Ok(id) = table.insert(hold) else {
+                is_whole = false;
+                break;
+            };
+            object.held(facet);
+            is_whole &= table.reserve(id).is_ok();
             records.push((id, interface));
+        }
+        drop(table);
+        if !is_whole {
+            self.release_all(&records);
+            return None;
         }
         Some(records)
     }
@@ -237,14 +248,11 @@ impl Process {
         }
     }
 
-    /// Takes away what it holds by an id, wherever that is on its way to; whether it held something.
-    pub(crate) fn revoke(self: &Arc<Self>, id: CapId) -> bool {
-        let hold = self.table.lock().evict(id);
-        let was_there = hold.is_some();
-        if let Some(hold) = hold {
-            hold.object.released(hold.facet, self);
-        }
-        was_there
+    /// Takes away what it holds by an id, wherever that is on its way to; what it held.
+    pub(crate) fn revoke(self: &Arc<Self>, id: CapId) -> Option<Hold> {
+        let hold = self.table.lock().evict(id)?;
+        hold.object.released(hold.facet, self);
+        Some(hold)
     }
 
     /// Lets go of what was installed and not revealed.

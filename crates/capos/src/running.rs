@@ -67,7 +67,8 @@ impl Machine {
         let words = self.words.take().and_then(|words| words.join().ok());
         let words = words.unwrap_or_default();
         match words.code {
-            Some(FAULTED) => {
+            // A program may end itself with that code.
+            Some(FAULTED) if !words.crashes.is_empty() => {
                 for crash in &words.crashes {
                     eprintln!("bailiwick: the program crashed: {crash}{}", remedy(crash));
                 }

@@ -3,6 +3,7 @@
 //! ones, where the processor has it; else the pages of the xAPIC.
 
 use super::{msr, read_msr, write_msr};
+use crate::cpu;
 use crate::memory::direct;
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -103,6 +104,7 @@ fn command(to: u32, what: u32) {
         write(COMMAND_HIGH, to << 24);
         write(COMMAND, what);
         while read(COMMAND) & 1 << 12 != 0 {
+            cpu::look_into_mailbox();
             core::hint::spin_loop();
         }
     }

@@ -92,13 +92,11 @@ struct Pointer {
 /// Puts the tables into force on this processor.
 ///
 /// # Safety
-/// `cpu` lives as long as the kernel, and no other processor uses it.
-pub(crate) unsafe fn load(cpu: *mut Cpu) {
-    // SAFETY: the caller's promise.
-    let own = unsafe { &mut *cpu };
+/// `own` is this processor's, which loads it once.
+pub(crate) unsafe fn load(own: &'static Cpu) {
     let state = &raw const own.task_state as u64;
     // Null, kernel's code and data, programs' data and code, the task state in two parts.
-    own.segments = [
+    let segments = [
         0,
         0x00af_9a00_0000_ffff,
         0x00cf_9200_0000_ffff,
@@ -107,9 +105,11 @@ pub(crate) unsafe fn load(cpu: *mut Cpu) {
         0x0000_8900_0000_0067 | (state & 0xff_ffff) << 16 | (state >> 24 & 0xff) << 56,
         state >> 32,
     ];
+    // SAFETY: the caller's promise: nobody else reads or writes them.
+    unsafe { *own.segments.get() = segments }
     let segments = Pointer {
         limit: 55,
-        base: &raw const own.segments as u64,
+        base: own.segments.get() as u64,
     };
     let interrupts = Pointer {
         limit: 4095,
@@ -123,7 +123,7 @@ pub(crate) unsafe fn load(cpu: *mut Cpu) {
             in(reg) 0x10, in(reg) 0, options(nomem, nostack, preserves_flags));
         asm!("ltr {0:x}", in(reg) 0x28, options(nostack, preserves_flags));
         asm!("lidt [{}]", in(reg) &interrupts, options(nostack, readonly, preserves_flags));
-        write_msr(msr::GS_BASE, cpu as u64);
+        write_msr(msr::GS_BASE, core::ptr::from_ref(own) as u64);
         write_msr(msr::KERNEL_GS_BASE, 0);
         // SYSRET: programs' data 0x18 and code 0x20; SYSCALL: the kernel's 8 and 0x10.
         write_msr(msr::STAR, 0x10 << 48 | 8 << 32);

@@ -25,11 +25,15 @@ pub(crate) fn init() {
 fn put(byte: u8) {
     // SAFETY: see `init`.
     unsafe {
-        while in8(PORT + 5) & ROOM == 0 {
+        // A program may write a lot, or nobody may read it, and others wait for what this processor is to
+        // forget.
+        loop {
+            cpu::look_into_mailbox();
+            if in8(PORT + 5) & ROOM != 0 {
+                break;
+            }
             core::hint::spin_loop();
         }
-        // A program may write a lot, and others wait for what this processor is to forget.
-        cpu::look_into_mailbox();
         out8(PORT, byte);
     }
 }

@@ -58,19 +58,25 @@ pub(crate) fn init() {
     let mut tables = TABLES.lock();
     let tables = &mut *tables;
     let table = PRESENT | WRITABLE;
-    for (number, directory) in (0_u64..).zip(&mut tables.directories) {
-        for (at, entry) in (0_u64..).zip(&mut directory.0) {
-            let address = (number << 30) + (at << 21);
-            *entry = address | PRESENT | WRITABLE | HUGE | GLOBAL | NO_EXECUTE;
-        }
-        tables.direct.0[number as usize] = physical(directory) | table;
-    }
     let [text, rodata, data, end] = [
         physical(&raw const text_start),
         physical(&raw const rodata_start),
         physical(&raw const data_start),
         end(),
     ];
+    for (number, directory) in (0_u64..).zip(&mut tables.directories) {
+        for (at, entry) in (0_u64..).zip(&mut directory.0) {
+            let address = (number << 30) + (at << 21);
+            // Code and constants are not written by another address either. The image's data that lies in
+            // the same 2 MiB is written by the image's own addresses.
+            let writable = match address < data && text < address + (1 << 21) {
+                true => 0,
+                false => WRITABLE,
+            };
+            *entry = address | writable | PRESENT | HUGE | GLOBAL | NO_EXECUTE;
+        }
+        tables.direct.0[number as usize] = physical(directory) | table;
+    }
     for page in text / PAGE..end.div_ceil(PAGE) {
         let at = page * PAGE;
         let rights = match at {

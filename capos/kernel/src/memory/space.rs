@@ -116,7 +116,8 @@ pub(crate) struct Space {
 }
 
 fn table(frame: u64) -> &'static mut [u64; 512] {
-    // SAFETY: the frame is a table of a space, reached only under that space's lock, and in the direct map.
+    // SAFETY: the frame is a table of a space, in the direct map, and reached under that space's lock, or
+    // while the space is not made yet or nobody has it any more.
     unsafe { &mut *direct(frame).cast() }
 }
 
@@ -340,6 +341,21 @@ impl Space {
         shootdown::release(self.resident(), given);
     }
 
+    /// Unmaps every range of shared frames that `is` accepts; where each was, from and to. Whoever calls keeps
+    /// the frames until this returns.
+    pub(crate) fn unmap_all(&self, is: impl Fn(&Kind) -> bool) -> Vec<(u64, u64)> {
+        let mut inner = self.inner.lock();
+        let ranges = inner.regions.iter().filter(|region| is(&region.kind));
+        let ranges: Vec<_> = ranges.map(|region| (region.start, region.end())).collect();
+        for (start, end) in &ranges {
+            // A region as a whole is always there to be cut.
+            let _ = self.cut(&mut inner, *start, end - start);
+        }
+        drop(inner);
+        self.release(Vec::new());
+        ranges
+    }
+
     /// Unmaps a range of the kind that `is` accepts.
     pub(crate) fn unmap(
         &self,
@@ -469,8 +485,11 @@ impl Space {
                 return false;
             };
             let (now, rest) = from.split_at(length.min(from.len()));
-            // SAFETY: as in `read`; the program could write to it itself.
-            unsafe { slice::from_raw_parts_mut(to, now.len()) }.copy_from_slice(now);
+            for (at, byte) in now.iter().enumerate() {
+                // SAFETY: as in `read`: others may use it at the same time, so that no reference is made
+                // to it; the program could write to it itself.
+                unsafe { to.add(at).write_volatile(*byte) }
+            }
             let Some(next) = address.checked_add(now.len() as u64) else {
                 return false;
             };

@@ -52,8 +52,11 @@ impl Object for CapabilityManager {
             }
             1 => with_params(call, |params, _| {
                 Ok(match process.revoke(params.u32(0)) {
-                    true => Reply::nothing(),
-                    false => {
+                    Some(hold) => {
+                        hold.object.revoked(&process);
+                        Reply::nothing()
+                    }
+                    None => {
                         let why = "the process holds nothing by this id";
                         Reply::raised(Exception::InvalidArgument, why)
                     }

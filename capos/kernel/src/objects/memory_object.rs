@@ -51,6 +51,20 @@ impl Drop for Memory {
 /// The object.
 pub(crate) struct MemoryObject(pub(crate) Arc<Memory>);
 
+impl MemoryObject {
+    /// Whether a range shows its frames.
+    fn is_of(&self, kind: &Kind) -> bool {
+        let own = Arc::as_ptr(&self.0).cast::<()>();
+        matches!(kind, Kind::Shared(of) if Arc::as_ptr(of).cast::<()>() == own)
+    }
+
+    fn is_held_by(&self, process: &Process) -> bool {
+        let table = process.table.lock();
+        let mut held = table.iter().filter_map(|(_, hold)| hold.object.as_memory());
+        held.any(|memory| Arc::ptr_eq(memory, &self.0))
+    }
+}
+
 /// What a failed mapping is told as.
 pub(crate) fn unmappable(error: Unmappable) -> Reply {
     let (kind, why) = match error {
@@ -66,7 +80,8 @@ pub(crate) fn unmappable(error: Unmappable) -> Reply {
 
 /// What unknown rights are told as.
 pub(crate) fn no_rights() -> Reply {
-    let why = "what is written is not run, and there are no other rights than 1, 2 and 4";
+    let why =
+        "a page is not written and run at once, and there are no other rights than 1, 2 and 4";
     Reply::raised(Exception::InvalidArgument, why)
 }
 
@@ -81,6 +96,20 @@ impl Object for MemoryObject {
 
     fn takes_back(&self, method: u16) -> bool {
         matches!(method, 2)
+    }
+
+    fn as_memory(&self) -> Option<&Arc<Memory>> {
+        Some(&self.0)
+    }
+
+    /// Unmaps it, unless it is held by another id as well. Whoever lets go of it keeps what is mapped.
+    fn revoked(&self, from: &Arc<Process>) {
+        if self.is_held_by(from) {
+            return;
+        }
+        for (start, end) in from.space.unmap_all(|kind| self.is_of(kind)) {
+            park::interrupt(from.number.into(), start, end);
+        }
     }
 
     fn call(&self, call: Call) {
@@ -104,18 +133,17 @@ impl Object for MemoryObject {
                 let Some(part) = part.filter(|part| offset % PAGE == 0 && !part.is_empty()) else {
                     return Ok(unmappable(Unmappable::Range));
                 };
-                let space = &call.process.space;
+                let process = &call.process;
+                let space = &process.space;
                 let mapped = space.map_shared(hint, part, rights, self.0.clone());
+                // It may have been taken away after it was looked at.
+                self.revoked(process);
                 Ok(mapped.map_or_else(unmappable, |at| Reply::numbers(&[at])))
             }),
             2 | 3 => with_params(call, |params, call| {
                 let process = &call.process;
                 let (start, size) = (params.u64(0), params.u64(8));
-                let own = Arc::as_ptr(&self.0).cast::<()>();
-                let is = |kind: &Kind| match kind {
-                    Kind::Shared(of) => Arc::as_ptr(of).cast::<()>() == own,
-                    _ => false,
-                };
+                let is = |kind: &Kind| self.is_of(kind);
                 let done = if call.method == 2 {
                     process.space.unmap(start, size, is).map(|_| {
                         let end = start.saturating_add(size.next_multiple_of(PAGE));

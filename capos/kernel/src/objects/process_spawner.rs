@@ -6,12 +6,11 @@ use super::capability_manager::CapabilityManager;
 use super::pipe;
 use super::process_handle::ProcessHandle;
 use super::sources;
-use super::with_params;
+use super::{Begins, with_params, with_params_to_begin};
 use crate::call::{Call, Exception, Reply};
 use crate::hold::{Facet, Hold, Object, Passing};
 use crate::options;
-use crate::process::{Process, TERMINATED, Unmade};
-use crate::schedule;
+use crate::process::{Process, Unmade};
 use crate::submit::Sent;
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -115,20 +114,27 @@ fn granted(process: &Process, grant: &Grant) -> Result<(Hold, Option<Hold>), Rep
     }
 }
 
-fn spawn(params: &Struct<'_, '_>, parent: &Arc<Process>) -> Result<Reply, Malformed> {
+fn spawn(
+    params: &Struct<'_, '_>,
+    parent: &Arc<Process>,
+) -> Result<Result<(Reply, Begins), Reply>, Malformed> {
     let (name, binary) = (params.text(0)?, params.text(1)?);
     let list = params.list(2)?;
     // Before any of it is copied.
     if list.len() > capset::ENTRIES {
-        return Ok(invalid(
-            "more capabilities are granted than a process can be told of",
-        ));
+        let why = "more capabilities are granted than a process can be told of";
+        return Ok(Err(invalid(why)));
     }
     let grants: Result<Vec<_>, _> = list.iter().map(|g| Grant::read(&g)).collect();
-    Ok(made(name, binary, &grants?, parent).unwrap_or_else(|failed| failed))
+    Ok(made(name, binary, &grants?, parent))
 }
 
-fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Result<Reply, Reply> {
+fn made(
+    name: &str,
+    binary: &str,
+    grants: &[Grant],
+    parent: &Arc<Process>,
+) -> Result<(Reply, Begins), Reply> {
     // The kernel tells it where it speaks for itself.
     let is_told = |byte: u8| byte.is_ascii_graphic();
     if name.is_empty() || name.len() > NAME || !name.bytes().all(is_told) {
@@ -161,8 +167,7 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
         clients.extend(client);
     }
     // Taken from the parent now, and given back should anything fail.
-    let mut sent =
-        Sent::take(parent, &moved).map_err(|_| invalid("a capability cannot be moved"))?;
+    let sent = Sent::take(parent, &moved).map_err(|_| invalid("a capability cannot be moved"))?;
     if parent.table.lock().room() < 2 + clients.len() {
         let why = "the process holds as much as it may";
         return Err(Reply::raised(Exception::Overloaded, why));
@@ -178,12 +183,6 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
         Unmade::Image => invalid("the program's file cannot be loaded"),
         Unmade::Capabilities => invalid("there are too many capabilities, or a name is too long"),
     })?;
-    if !sent.leave() {
-        // Taken away from the parent meanwhile: the child ends before it begins.
-        child.end(TERMINATED);
-        schedule::ready(thread, true);
-        return Err(invalid("a capability cannot be moved"));
-    }
     let handle = Hold::own(Arc::new(ProcessHandle {
         process: Arc::downgrade(&child),
         exit: child.exit.clone(),
@@ -191,8 +190,7 @@ fn made(name: &str, binary: &str, grants: &[Grant], parent: &Arc<Process>) -> Re
     let manager = Hold::own(Arc::new(CapabilityManager(Arc::downgrade(&child))));
     let mut results = vec![handle, manager];
     results.extend(clients);
-    schedule::ready(thread, true);
-    Ok(Reply::capabilities_of(results, 2))
+    Ok((Reply::capabilities_of(results, 2), Begins { thread, sent }))
 }
 
 impl Object for ProcessSpawner {
@@ -206,7 +204,7 @@ impl Object for ProcessSpawner {
 
     fn call(&self, call: Call) {
         match call.method {
-            0 => with_params(call, |params, call| spawn(params, &call.process)),
+            0 => with_params_to_begin(call, |params, call| spawn(params, &call.process)),
             1 => with_params(call, |params, call| {
                 let size = params.u32(0);
                 if size == 0 || size > pipe::MOST {

@@ -10,7 +10,7 @@ use alloc::vec::Vec;
 use bailiwick_capos_core::interfaces::{self, KernelSource};
 use bailiwick_capos_core::message::Message;
 use bailiwick_capos_core::ring::{Mode, Transfer, error};
-use bailiwick_capos_programs::memory::{WRITE, map_object, object, word};
+use bailiwick_capos_programs::memory::{OBJECT_UNMAP, PAGE, WRITE, map_object, object, word};
 use bailiwick_capos_programs::{
     DISCONNECTED, INVALID, Smoke, UNIMPLEMENTED, cap, child_of, data_message, outcome, pipe, sleep,
 };
@@ -104,6 +104,15 @@ fn as_child(role: &str) -> i64 {
             match others.len() == 8 && !is_held(given) {
                 true => NOT_HELD,
                 false => 2,
+            }
+        }
+        // Counts in the memory that it holds, for as long as it reaches it.
+        "maps" => {
+            let Ok(at) = map_object(cap("given"), 0, 1, WRITE) else {
+                return 1;
+            };
+            loop {
+                word(at).fetch_add(1, Ordering::AcqRel);
             }
         }
         // Serves until it may no longer.
@@ -267,8 +276,8 @@ fn id_of(manager: Cap, interface: interfaces::Interface) -> u32 {
     }
 }
 
-/// The id by which a process holds the first end of a pipe that it was given, of those that are called so.
-fn end_of(manager: Cap, label: &str) -> u32 {
+/// The first id by which a process holds what is called so.
+fn id_by_label(manager: Cap, label: &str) -> u32 {
     let all = listed(manager);
     let found = all.iter().find(|(_, _, other)| other == label);
     found.map_or(u32::MAX, |(id, ..)| *id)
@@ -375,7 +384,7 @@ fn on_its_way(smoke: &mut Smoke) {
         return;
     };
     smoke.check("it is on its way", is_ready.numbers(0, &[1]).is_ok());
-    let id = end_of(other.manager, "pipe to write");
+    let id = id_by_label(other.manager, "pipe to write");
     smoke.check("taken away on its way", revoke(other.manager, id) == 0);
     smoke.check("once", revoke(other.manager, id) != 0);
     smoke.check("it goes on", goes.call(1, &data_message(b"g")).is_ok());
@@ -386,6 +395,38 @@ fn on_its_way(smoke: &mut Smoke) {
         "all is released",
         released && pipes.all(|end| end.release() == 0),
     );
+    ended(smoke, &other);
+}
+
+/// Memory that is taken away is unmapped, once it is held by no other id either.
+fn mapped(smoke: &mut Smoke) {
+    let Ok(memory) = object(1) else {
+        smoke.check("memory", false);
+        return;
+    };
+    let own = map_object(memory, 0, 1, WRITE);
+    let grants = [Grant::Copy("given", memory), Grant::Copy("too", memory)];
+    let (Ok(at), Some(other)) = (own, child("maps", &grants)) else {
+        smoke.check("memory and a child", false);
+        return;
+    };
+    let counts = || {
+        let before = word(at).load(Ordering::Acquire);
+        (0..1000).any(|_| {
+            sleep(1);
+            word(at).load(Ordering::Acquire) != before
+        })
+    };
+    smoke.check("it counts", counts());
+    let id = || id_by_label(other.manager, "memory object");
+    smoke.check("one of two ids", revoke(other.manager, id()) == 0);
+    smoke.check("it goes on", counts());
+    smoke.check("the other one", revoke(other.manager, id()) == 0);
+    smoke.check("it reaches it no more", other.wait() == Ok(-2));
+    word(at).store(7, Ordering::Release);
+    smoke.check("who gave it does", word(at).load(Ordering::Acquire) == 7);
+    let unmapped = memory.numbers(OBJECT_UNMAP, &[at, PAGE]).is_ok();
+    smoke.check("it is given back", unmapped && memory.release() == 0);
     ended(smoke, &other);
 }
 
@@ -427,7 +468,7 @@ fn under_way(smoke: &mut Smoke) {
         return;
     };
     smoke.check("it reads", is_ready.numbers(0, &[1]).is_ok());
-    let id = end_of(other.manager, "pipe to read");
+    let id = id_by_label(other.manager, "pipe to read");
     smoke.check("taken away during a read", revoke(other.manager, id) == 0);
     let written = writer.call(1, &data_message(b"late")).is_ok();
     smoke.check("what is read comes", written);
@@ -447,6 +488,7 @@ fn ended(smoke: &mut Smoke, child: &Child) {
 
 fn main() -> i64 {
     let roles = [
+        "maps",
         "returns",
         "counts",
         "uses",
@@ -467,6 +509,7 @@ fn main() -> i64 {
     moves(&mut smoke);
     copies(&mut smoke);
     revokes(&mut smoke);
+    mapped(&mut smoke);
     services(&mut smoke);
     under_way(&mut smoke);
     leftovers(&mut smoke);

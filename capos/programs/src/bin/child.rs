@@ -5,6 +5,7 @@
 extern crate alloc;
 
 use bailiwick_capos_core::ring::{Sqe, header, op};
+use bailiwick_capos_programs::memory::Shared;
 use bailiwick_capos_programs::{cap, data_message, now, sleep};
 use bailiwick_capos_rt::call::numbers_message;
 use bailiwick_capos_rt::{entry, held, park, ring, sys, thread};
@@ -152,6 +153,10 @@ fn blocked() -> Option<i64> {
 
 fn main() -> i64 {
     let is = |role: &str| held(role).is_some();
+    // Whoever is to end it where it waits knows that it is about to.
+    if let Some(shared) = Shared::granted() {
+        shared.set(0, 1);
+    }
     if is("role:exit7") {
         return 7;
     }

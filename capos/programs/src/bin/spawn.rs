@@ -10,9 +10,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_core::message::Builder;
-use bailiwick_capos_core::ring::{Sqe, op};
+use bailiwick_capos_core::ring::{Sqe, error, op};
 use bailiwick_capos_programs::memory::object;
-use bailiwick_capos_programs::{INVALID, Smoke, cap, child, outcome, pipe};
+use bailiwick_capos_programs::{INVALID, Smoke, cap, child, data_message, outcome, pipe, sleep};
 use bailiwick_capos_rt::call::{Answer, Cap, Failed};
 use bailiwick_capos_rt::caps::{Grant, spawn, spawn_message};
 use bailiwick_capos_rt::{entry, held, ring};
@@ -359,13 +359,15 @@ fn messages(smoke: &mut Smoke) {
     smoke.check("as many as it is told of", ended == Ok(true));
 }
 
-/// Results that the caller has no room for.
+/// Results that the caller has no room for: nothing begins, and what was to be moved stays.
 fn room(smoke: &mut Smoke) {
-    let params = spawn_message(
-        "x",
-        "child",
-        &[Grant::Kernel("role:exit7", KernelSource::Null)],
-    );
+    let Some((reader, writer)) = pipe(64) else {
+        smoke.check("a pipe", false);
+        return;
+    };
+    // It would fill the pipe.
+    let role = Grant::Kernel("role:write", KernelSource::Null);
+    let params = spawn_message("x", "child", &[role, Grant::Move("pipe", writer)]);
     let mut result = vec![0_u8; 64];
     for length in [0, 8, 16, 40] {
         let sqe = Sqe {
@@ -383,8 +385,15 @@ fn room(smoke: &mut Smoke) {
             ..Sqe::default()
         };
         let found = ring::run(&sqe).result;
-        smoke.check("results without room", found < 0);
+        smoke.check("results without room", found == error::RESULT);
+        sleep(3);
+        let written = writer.call(1, &data_message(b"mine")).is_ok();
+        smoke.check("what was to be moved is still held", written);
+        let read = reader.numbers(0, &[64]).map(|answer| answer.data(0));
+        smoke.check("nothing has begun", read.is_ok_and(|data| data == *b"mine"));
     }
+    let released = reader.release() == 0 && writer.release() == 0;
+    smoke.check("the pipe is released", released);
 }
 
 /// A process that makes one like itself, so many times; its code is how deep it came.

@@ -6,6 +6,7 @@ extern crate alloc;
 
 use alloc::vec;
 use bailiwick_capos_core::interfaces::KernelSource;
+use bailiwick_capos_programs::memory::{Shared, object};
 use bailiwick_capos_programs::{DISCONNECTED, OVERLOADED, Smoke, cap, child, outcome, pipe, sleep};
 use bailiwick_capos_rt::caps::Grant;
 use bailiwick_capos_rt::{entry, sys};
@@ -63,6 +64,12 @@ fn waits(smoke: &mut Smoke) {
 /// Ends processes in each state; nothing of them may be left, which the kernel counts when all ends.
 fn ended(smoke: &mut Smoke) {
     let endpoint = cap("endpoint");
+    let memory = object(1);
+    let shared = memory.as_ref().ok().copied().and_then(Shared::of);
+    let (Ok(memory), Some(shared)) = (memory, shared) else {
+        smoke.check("memory", false);
+        return;
+    };
     for pause in [0, 1, 8] {
         for role in [
             "enter",
@@ -83,15 +90,25 @@ fn ended(smoke: &mut Smoke) {
                 smoke.check("a pipe is made", false);
                 return;
             };
-            let more = match role {
+            let mut more = match role {
                 "call" => vec![Grant::Client("ep", endpoint, 5)],
                 "receive" => vec![Grant::Kernel("ep", KernelSource::Endpoint)],
                 "read" => vec![Grant::Copy("pipe", reads)],
                 "write" => vec![Grant::Copy("pipe", writes)],
                 _ => vec![],
             };
+            more.push(Grant::Copy("shared", memory));
+            shared.set(0, 0);
             let made = child(role, &more);
+            // Without a pause it is ended before it begins, or while it does; else when it waits.
             if pause > 0 {
+                let has_begun = (0..2000).any(|_| {
+                    sleep(pause);
+                    shared.get(0) == 1
+                });
+                if !smoke.check("it has come to where it waits", has_begun) {
+                    smoke.say(role);
+                }
                 sleep(pause);
             }
             let ended = made.map(|child| {
