@@ -13,7 +13,7 @@ use bailiwick_sandbox::private_folder;
 use bailiwick_transfer::{
     Change, Changes, Entry, Kind, Listing, Outcome, Part, Reader, Room, What, Writer, compare,
 };
-use bailiwick_vm::{Applier, BASE, DiskMachine, GUEST};
+use bailiwick_vm::{Applier, BASE, DISK, DiskMachine, GUEST};
 use clap::Args;
 use rustix::fd::OwnedFd;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Seek as _, Write};
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread;
 
 #[derive(Args)]
@@ -92,18 +92,33 @@ pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
         output::print("nothing was changed\n")?;
         return Ok(0);
     }
-    let applied = Applied::bring(&mut machine, applier, &policy.workspace, &before, &changes)?;
+    let disk = folder.join(DISK);
+    let most = fs::metadata(&disk).map_err(fault)?.len();
+    let asked = Asked {
+        before: &before,
+        changes: &changes,
+        most,
+    };
+    let applied = Applied::bring(&mut machine, applier, &policy.workspace, &asked)?;
     applied.update(before, &base)?;
     applied.report(&changes, &policy)
 }
 
 /// What the session's workspace has now.
 fn list(machine: &mut Machine, workspace: &Path) -> Result<Listing, Failure> {
-    let mut file = tempfile::tempfile().map_err(fault)?;
+    // Read while it comes: what it may have is counted then.
+    let (listing, out) = pipe()?;
+    let reading = thread::spawn(move || Listing::read(BufReader::new(File::from(listing))));
     let words = [GUEST.into(), "list".into(), workspace.into()];
-    machine.run(&words, null()?, file.try_clone().map_err(fault)?.into())?;
-    file.rewind().map_err(fault)?;
-    Listing::read(BufReader::new(file)).map_err(fault)
+    let ran = machine.run(&words, null()?, out);
+    let listing = reading
+        .join()
+        .map_err(|_| Failure::fault("the session's files were not listed"))?;
+    match (ran, listing) {
+        // Whoever lists is ended by a reader that has had enough.
+        (_, Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => Err(fault(error)),
+        (ran, listing) => ran.and_then(|()| listing.map_err(fault)),
+    }
 }
 
 fn letter(change: Change) -> char {
@@ -127,6 +142,14 @@ fn listed(changes: &Changes) -> String {
     changes.iter().map(line).collect()
 }
 
+/// What is asked for.
+struct Asked<'a> {
+    before: &'a Listing,
+    changes: &'a Changes,
+    /// Bytes of contents that there can be.
+    most: u64,
+}
+
 /// What became of the changes.
 struct Applied {
     outcomes: Vec<Outcome>,
@@ -141,14 +164,19 @@ impl Applied {
         machine: &mut Machine,
         applier: Applier,
         workspace: &Path,
-        before: &Listing,
-        changes: &Changes,
+        asked: &Asked<'_>,
     ) -> Result<Self, Failure> {
+        let Asked {
+            before,
+            changes,
+            most,
+        } = *asked;
         let (entries, unpacking) = applier.ready()?;
         let (packed, out) = pipe()?;
         let wanted: BTreeMap<Vec<u8>, Change> = changes.clone();
         let before = before.clone();
-        let sending = thread::spawn(move || send(&before, wanted, File::from(packed), entries));
+        let sending =
+            thread::spawn(move || send(&before, wanted, most, File::from(packed), entries));
         let mut asked = tempfile::tempfile().map_err(fault)?;
         let mut writer = Writer::new(BufWriter::new(&asked));
         for (path, _) in changes
@@ -190,14 +218,15 @@ impl Applied {
                 _ => drop(before.0.remove(&outcome.path)),
             }
         }
-        let new = PathBuf::from(base).with_extension("new");
+        let new = base.with_extension(format!("new-{}", std::process::id()));
         let written = File::create(&new).and_then(|file| {
             let mut writer = Writer::new(BufWriter::new(file));
             before
                 .0
                 .values()
                 .try_for_each(|entry| writer.entry(entry))?;
-            writer.end()
+            writer.end()?;
+            File::open(&new)?.sync_all()
         });
         let written = written.and_then(|()| fs::rename(&new, base));
         written.map_err(fault)
@@ -257,6 +286,7 @@ impl Applied {
 fn send(
     before: &Listing,
     mut wanted: Changes,
+    mut most: u64,
     packed: File,
     to: File,
 ) -> io::Result<BTreeMap<Vec<u8>, Entry>> {
@@ -287,7 +317,8 @@ fn send(
         writer.entry(&entry)?;
         if let Kind::File { size } = &mut entry.kind {
             // It may have become another size since it was looked at.
-            *size = send_contents(&mut reader, &mut writer)?;
+            *size = send_contents(&mut reader, &mut writer, most)?;
+            most -= *size;
         }
         sent.insert(entry.path.clone(), entry);
     }
@@ -295,16 +326,20 @@ fn send(
     Ok(sent)
 }
 
-/// Sends what follows a file; how many bytes that is.
+/// Sends what follows a file, no more than that; how many bytes it is.
 fn send_contents(
     reader: &mut Reader<impl Read>,
     writer: &mut Writer<impl Write>,
+    most: u64,
 ) -> io::Result<u64> {
     let mut size = 0;
     loop {
         match reader.next_part()? {
             Part::Bytes(part) => {
                 size += part.len() as u64;
+                if size > most {
+                    return Err(io::Error::other("there is more of them than its disk has"));
+                }
                 writer.part(part)?;
             }
             Part::Whole => return writer.whole().map(|()| size),

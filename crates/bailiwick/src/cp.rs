@@ -121,8 +121,16 @@ pub(crate) fn run_in(
     Command::new(session, words)?.run(stdin, stdout)
 }
 
-/// Where something is put: into a folder that is there, under its own name.
+/// Where something is put: into a folder that is there, under its own name. A session may have made links in
+/// the workspace: none of them chooses where its files go.
 fn place(from: &Path, to: &Path) -> Result<PathBuf, Failure> {
+    if let Some(link) = link_on_the_way(to) {
+        return Err(Failure::usage(format!(
+            "{} is a link, which a session may have made: nothing is copied through it\nhelp: name what \
+             it leads to",
+            bailiwick_event::Text::from(link.as_os_str())
+        )));
+    }
     if !to.is_dir() {
         return Ok(to.to_path_buf());
     }
@@ -135,10 +143,18 @@ fn place(from: &Path, to: &Path) -> Result<PathBuf, Failure> {
     Ok(to.join(name))
 }
 
+/// The first link among the parts of a relative path, or that an absolute one ends with.
+fn link_on_the_way(to: &Path) -> Option<&Path> {
+    let is_looked_at = |part: &&Path| to.is_relative() || *part == to;
+    let parts = to.ancestors().filter(|part| !part.as_os_str().is_empty());
+    let mut links = parts.filter(is_looked_at).filter(|part| part.is_symlink());
+    links.next()
+}
+
 fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
     let to = place(from, to)?;
     let fault = |error: io::Error| Failure::fault(format!("{}: {error}", to.display()));
-    let mut unpacker = Unpacker::new(&to, None).map_err(fault)?;
+    let mut unpacker = Unpacker::at(&to, None).map_err(fault)?;
     let command = Command::new(session, vec![GUEST.into(), "pack".into(), from.into()])?;
     let (packed, out) = pipe()?;
     let unpacking = thread::spawn(move || {

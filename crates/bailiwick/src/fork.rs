@@ -71,7 +71,7 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
         state: files.state.as_fd(),
         disk: Some(disk.as_fd()),
     })?;
-    files.keep();
+    files.keep()?;
     let base = fs::copy(parent.join(BASE), first.0.join(BASE));
     base.map_err(fault(&parent.join(BASE)))?;
     let mut folders = vec![first];

@@ -11,11 +11,14 @@ use bailiwick_sandbox::{Continuation, Early, RunRequest, SaveRequest, save};
 use bailiwick_vm::{Keep, MACHINE, SESSION, STATE, Saved, VmBackend};
 use clap::Args;
 use rustix::fd::AsFd as _;
+use rustix::fs::{FlockOperation, flock};
+use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Args)]
@@ -84,38 +87,72 @@ pub(crate) fn create(path: &Path) -> Result<File, Failure> {
     made.map_err(|error| Failure::fault(format!("{}: {error}", path.display())))
 }
 
-/// The files that a session is saved to; they go where it could not be.
+/// What a session is saved to. The files have their names when all is in them, so that what an interrupted
+/// one has left is never taken for a session.
 pub(crate) struct Files {
-    paths: [PathBuf; 2],
+    folder: PathBuf,
     pub(crate) known: File,
     pub(crate) state: File,
-    complete: bool,
+    /// Whoever has the folder saves to it.
+    _lock: File,
 }
+
+/// The last first: a session is there when that is.
+const FILES: [&str; 2] = [STATE, SESSION];
 
 impl Files {
     pub(crate) fn make(folder: &Path) -> Result<Self, Failure> {
-        let paths = [folder.join(SESSION), folder.join(STATE)];
+        let fault = |error: io::Error| Failure::fault(format!("{}: {error}", folder.display()));
+        let lock = File::open(folder).map_err(fault)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(Failure::usage(
+                "the session is being saved already\nhelp: wait until that is done",
+            ));
+        }
+        let made = |name| {
+            let path = Self::unnamed(folder, name);
+            // Of one that was interrupted.
+            let _ = std::fs::remove_file(&path);
+            create(&path)
+        };
         Ok(Self {
-            known: create(&paths[0])?,
-            state: create(&paths[1])?,
-            paths,
-            complete: false,
+            known: made(SESSION)?,
+            state: made(STATE)?,
+            folder: folder.to_path_buf(),
+            _lock: lock,
         })
     }
 
-    pub(crate) fn keep(mut self) {
-        self.complete = true;
+    fn unnamed(folder: &Path, name: &str) -> PathBuf {
+        folder.join(format!("{name}.new"))
+    }
+
+    /// All is in them.
+    pub(crate) fn keep(self) -> Result<(), Failure> {
+        FILES.iter().try_for_each(|name| {
+            let to = self.folder.join(name);
+            std::fs::rename(Self::unnamed(&self.folder, name), &to)
+                .map_err(|error| Failure::fault(format!("{}: {error}", to.display())))
+        })
     }
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
-        if !self.complete {
-            self.paths
-                .iter()
-                .for_each(|path| drop(std::fs::remove_file(path)));
+        // Those that were kept have other names.
+        for name in FILES {
+            let _ = std::fs::remove_file(Self::unnamed(&self.folder, name));
         }
     }
+}
+
+/// While a session ends by being saved nothing interrupts whoever gives the files their names.
+fn be_patient() -> Result<(), Failure> {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::default())
+            .map_err(|error| Failure::fault(format!("signals: {error}")))?;
+    }
+    Ok(())
 }
 
 /// Saves a session and ends it.
@@ -123,13 +160,14 @@ pub(crate) fn suspend(arguments: &SuspendArguments) -> Done {
     let session = &arguments.session;
     let info = live(session)?;
     let files = Files::make(&machine_of(&info)?)?;
+    be_patient()?;
     save(&SaveRequest {
         session,
         known: files.known.as_fd(),
         state: files.state.as_fd(),
         disk: None,
     })?;
-    files.keep();
+    files.keep()?;
     output::print(&format!(
         "{session} is suspended; `bailiwick resume {session}` lets it go on\n"
     ))?;

@@ -167,9 +167,14 @@ impl Handler for Agent {
                 line.send(&ToHost::Quiet);
             }
             ToGuest::Hold { sync } => {
+                // Nobody runs on: neither with another machine's name, nor in a moment that is on no record.
+                self.jobs.stop();
                 if sync {
                     rustix::fs::sync();
                 }
+                self.jobs.collect(line);
+                self.jobs.tell(line);
+                self.tell_of_executions(line);
                 line.send(&ToHost::Held);
                 line.hold();
             }
@@ -177,8 +182,13 @@ impl Handler for Agent {
                 // The machine stood still, and its clock with it.
                 let _ = clock::set(now);
                 line.go_on();
+                self.jobs.go_on();
             }
-            ToGuest::Attach(to) => self.jobs.attach(&to, line),
+            ToGuest::Attach(to) => {
+                self.jobs.attach(&to, line);
+                // Who and when it is has been put into force before.
+                self.jobs.go_on();
+            }
             ToGuest::Shutdown => {
                 end_all();
                 self.done = true;

@@ -2,12 +2,14 @@
 //! has its limits from its first instruction on. They cannot raise them: the capability is taken away.
 
 use bailiwick_channel::schema::Bounds;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::ffi::CStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 
 const GROUPS: &CStr = c"/sys/fs/cgroup";
 const GROUP: &str = "/sys/fs/cgroup/commands";
@@ -21,7 +23,17 @@ struct Group {
     entrance: File,
     /// What it tells of.
     events: File,
+    /// Stops all of them, and lets them go on.
+    freeze: File,
+    /// Whether they have stopped.
+    state: File,
 }
+
+/// How long it may take until the last of them has stopped: one that waits for a device is not.
+const STOPPING: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 200_000_000,
+};
 
 impl Group {
     fn new() -> io::Result<Self> {
@@ -34,6 +46,8 @@ impl Group {
             most: written("pids.max")?,
             entrance: written("cgroup.procs")?,
             events: File::open(format!("{GROUP}/pids.events"))?,
+            freeze: written("cgroup.freeze")?,
+            state: File::open(format!("{GROUP}/cgroup.events"))?,
         };
         // Root in here could write to what it sees, and cannot mount it again.
         unmount(GROUPS, UnmountFlags::DETACH)?;
@@ -61,15 +75,43 @@ impl Held {
     pub(crate) fn hold(&mut self, bounds: Bounds) -> io::Result<Option<File>> {
         let processes = bounds.processes;
         self.bounds = bounds;
-        let Some(processes) = processes else {
-            self.group = None;
-            return Ok(None);
-        };
         self.prepare()?;
         let group = self.group.as_ref();
         let group = group.ok_or(io::ErrorKind::NotFound)?;
-        (&group.most).write_all(processes.to_string().as_bytes())?;
-        group.events.try_clone().map(Some)
+        let most = processes.map_or("max".to_owned(), |most| most.to_string());
+        (&group.most).write_all(most.as_bytes())?;
+        processes.map(|_| group.events.try_clone()).transpose()
+    }
+
+    /// Stops all commands where they are, as far as they can be.
+    pub(crate) fn stop(&self) {
+        let Some(group) = &self.group else { return };
+        if (&group.freeze).write_all(b"1").is_err() {
+            return;
+        }
+        let mut text = [0; 64];
+        loop {
+            // The kernel tells of a change to what was read last.
+            let read = group.state.read_at(&mut text, 0).unwrap_or_default();
+            let said = text.get(..read).unwrap_or_default();
+            if said
+                .split(|byte| *byte == b'\n')
+                .any(|line| line == b"frozen 1")
+            {
+                return;
+            }
+            let changed = PollFd::new(&group.state, PollFlags::PRI);
+            if !matches!(poll(&mut [changed], Some(&STOPPING)), Ok(1..)) {
+                return;
+            }
+        }
+    }
+
+    /// Lets them go on.
+    pub(crate) fn go_on(&self) {
+        if let Some(group) = &self.group {
+            let _ = (&group.freeze).write_all(b"0");
+        }
     }
 
     /// Holds this process to them, and all that it starts. Nothing here allocates.

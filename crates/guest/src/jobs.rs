@@ -139,6 +139,16 @@ impl Jobs {
         self.held.hold(bounds)?.map(Processes::watch).transpose()
     }
 
+    /// Stops all commands.
+    pub(crate) fn stop(&self) {
+        self.held.stop();
+    }
+
+    /// Lets them go on.
+    pub(crate) fn go_on(&self) {
+        self.held.go_on();
+    }
+
     /// Does what can be done before there is a session.
     pub(crate) fn prepare(&mut self) -> io::Result<()> {
         self.held.prepare()

@@ -1,5 +1,5 @@
 //! What no policy can give away: the files that say what a sandbox may do, and the record of what it
-//! did. They are denied or protected here and nowhere else, whatever the policy says, and also where
+//! did, and what machines are started from. They are denied or protected here and nowhere else, whatever the policy says, and also where
 //! nothing seems to grant them: a link may lead there. Otherwise one run could write what the next
 //! run obeys.
 
@@ -19,10 +19,11 @@ pub(crate) fn own_places(request: &Request) -> impl Iterator<Item = &Path> {
         &request.system_file,
         &request.trust_file,
     ];
-    files.into_iter().map(|file| match file.parent() {
+    let places = files.into_iter().map(|file| match file.parent() {
         Some(folder) if !request.home.starts_with(folder) => folder,
         _ => file,
-    })
+    });
+    places.chain([request.cache.as_path()])
 }
 
 /// Denies the product's own files and protects every policy file that was read.

@@ -25,6 +25,7 @@ impl Machine {
             system_file: at.join("etc/bailiwick/policy.toml"),
             user_file: home.join(".config/bailiwick/policy.toml"),
             trust_file: at.join("state/bailiwick/trust.json"),
+            cache: at.join("cache/bailiwick"),
             cwd: workspace,
             home,
             environment: BTreeMap::new(),

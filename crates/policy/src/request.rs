@@ -23,6 +23,9 @@ pub struct Request {
     pub user_file: PathBuf,
     /// The trust store; need not exist.
     pub trust_file: PathBuf,
+    /// The folder of what is started without being made anew: images and templates of machines, the
+    /// guest's binary; need not exist.
+    pub cache: PathBuf,
     /// Where relative `--policy` paths begin.
     pub cwd: PathBuf,
     /// The caller's environment: PATH and what the clients of sets are configured by.
@@ -58,6 +61,7 @@ impl Request {
             .unwrap_or_else(|| PathBuf::from("/"));
         let config = folder("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config"));
         let state = folder("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state"));
+        let cache = folder("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache"));
         Self {
             policies,
             workspace,
@@ -65,6 +69,7 @@ impl Request {
             system_file: PathBuf::from("/etc/bailiwick/policy.toml"),
             user_file: config.join("bailiwick/policy.toml"),
             trust_file: state.join("bailiwick/trust.json"),
+            cache: cache.join("bailiwick"),
             cwd,
             environment,
             allow_wide_workspace: false,

@@ -68,6 +68,7 @@ fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {
         ("the user's policy", &request.user_file),
         ("the system's policy", &request.system_file),
         ("the trust store", &request.trust_file),
+        ("the cache", &request.cache),
     ];
     for (what, file) in own {
         if resolve_existing(file).starts_with(workspace) {

@@ -72,7 +72,17 @@ impl Unpacker {
     /// The folder above is not there, or the path has no name.
     pub fn new(top: &Path, before: Option<Listing>) -> io::Result<Self> {
         // What is there may be a link, or end with `..`.
-        let top = top.canonicalize().unwrap_or_else(|_| top.to_path_buf());
+        Self::at(
+            &top.canonicalize().unwrap_or_else(|_| top.to_path_buf()),
+            before,
+        )
+    }
+
+    /// The same, where a link that is there is replaced as a file is: whoever sends may have put it there.
+    ///
+    /// # Errors
+    /// The folder above is not there, or the path has no name.
+    pub fn at(top: &Path, before: Option<Listing>) -> io::Result<Self> {
         let (Some(above), Some(name)) = (top.parent(), top.file_name()) else {
             return Err(io::ErrorKind::InvalidInput.into());
         };

@@ -19,6 +19,7 @@ use crate::warm::Warm;
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Modes, Setting, Share};
 use bailiwick_event::Failure;
+use bailiwick_gate::Sockets;
 use bailiwick_process::ProcessBackend;
 use bailiwick_process::guest::granted;
 use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
@@ -244,7 +245,7 @@ impl Begun for Pending {
             mut own,
             ..
         } = *self;
-        let mut started = self.monitor.ready()?;
+        let started = self.monitor.ready()?;
         let mut wires = self.wires;
         // Not before, while the monitor looks for its files.
         own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
@@ -253,29 +254,43 @@ impl Begun for Pending {
             (Source::Saved(_), Some(own)) => Source::Saved(own.kept.state()),
             (source, _) => source,
         };
-        if let Err(failure) = source.restore(&mut wires.control) {
-            drop(started);
-            let disk = own.as_ref().map(|own| own.kept.disk());
-            let behind = Behind {
-                disk: disk.as_deref(),
-                ..Behind::NOTHING
-            };
-            let (mut again, cold) = start.begin(sandbox()?, behind)?;
-            let _ = again.go();
-            started = again.ready()?;
-            wires = cold;
-            started.notices.push(source.lost(&failure));
-            if session.setting.again {
-                session.setting.again = false;
-                session.setting.share = Share::Disk;
+        let hold = start.image.hold()?;
+        let restored = source.restore(&mut wires.control);
+        // What was told of a machine that is not used is of nobody's interest.
+        let came = restored.and_then(|()| session.come(started, wires, &start));
+        let there = match came {
+            Err(failure) if !matches!(source, Source::Nothing) => {
+                source.discard();
+                let disk = own.as_ref().map(|own| own.kept.disk());
+                let behind = Behind {
+                    disk: disk.as_deref(),
+                    ..Behind::NOTHING
+                };
+                let (mut again, cold) = start.begin(sandbox()?, behind)?;
+                let _ = again.go();
+                let mut started = again.ready()?;
+                started.notices.push(source.lost(&failure));
+                if session.setting.again {
+                    session.setting.again = false;
+                    session.setting.share = Share::Disk;
+                }
+                session.come(started, cold, &start)?
             }
-        }
+            came => came?,
+        };
+        // Not before it is there: whoever is interrupted until then finds it as it was.
         if let (Source::Saved(_), Some(own)) = (&source, &own) {
             own.kept.forget_saved()?;
         }
-        let hold = start.image.hold()?;
-        session.begin(started, wires, &start, own, hold)
+        session.begin(there, &start, own, hold)
     }
+}
+
+/// A machine that is complete and waits for what it is to do.
+struct There {
+    vm: Vm,
+    sockets: Sockets,
+    notices: Vec<String>,
 }
 
 /// What the guest is to do.
@@ -290,16 +305,8 @@ struct Session {
 }
 
 impl Session {
-    /// Waits for the guest and gives it the command.
-    fn begin(
-        self,
-        started: Started,
-        wires: Wires,
-        start: &Start,
-        own: Option<OwnDisk>,
-        hold: Hold,
-    ) -> Result<Started, Failure> {
-        let again = self.setting.again;
+    /// Waits for the guest to be complete.
+    fn come(&self, started: Started, wires: Wires, start: &Start) -> Result<There, Failure> {
         let Started {
             running,
             sockets,
@@ -310,10 +317,31 @@ impl Session {
         let memory = start.machine.memory;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         vm.processes = self.setting.bounds.processes.unwrap_or_default();
-        host::serve(wires.channel, counter, inside, Some(self.setting))
+        host::serve(wires.channel, counter, inside, Some(self.setting.clone()))
             .map_err(fault("the channel"))?;
-        vm.hold = Some(hold);
         booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
+        Ok(There {
+            vm,
+            sockets,
+            notices,
+        })
+    }
+
+    /// Gives it the command.
+    fn begin(
+        self,
+        there: There,
+        start: &Start,
+        own: Option<OwnDisk>,
+        hold: Hold,
+    ) -> Result<Started, Failure> {
+        let again = self.setting.again;
+        let There {
+            mut vm,
+            sockets,
+            notices,
+        } = there;
+        vm.hold = Some(hold);
         if let Some(own) = own {
             let of_terminal = match again {
                 true => own.saved_terminal,

@@ -2,6 +2,7 @@
 
 use crate::orders::Told;
 use crate::running::Vm;
+use crate::save::UNHEARD;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::News;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -37,6 +38,7 @@ pub(crate) fn wait_unless(
     is: impl Fn(&Told) -> bool,
 ) -> Result<Told, Failure> {
     let began = Instant::now();
+    let mut weight = 0;
     loop {
         if given_up() {
             return Err(Failure::fault("interrupted before the command was started"));
@@ -45,7 +47,8 @@ pub(crate) fn wait_unless(
         let timeout = Timespec::try_from(left).ok();
         let mut fds = [PollFd::new(&vm.both, PollFlags::IN)];
         match poll(&mut fds, timeout.as_ref()) {
-            Ok(0) => {
+            // Also where it says something else all the time.
+            Ok(ready) if ready == 0 || left.is_zero() => {
                 let tail = vm.said.tail(8);
                 return Err(Failure::fault(format!(
                     "the virtual machine is not up after {} seconds{tail}",
@@ -76,7 +79,16 @@ pub(crate) fn wait_unless(
                         vm.said.tail(8)
                     )));
                 }
-                _ => {}
+                // It is told when there is somebody to hear it.
+                other => {
+                    weight += other.weight();
+                    vm.unheard.push_back(other);
+                }
+            }
+            if weight > UNHEARD {
+                return Err(Failure::fault(
+                    "the virtual machine says too much before it is complete",
+                ));
             }
         }
         if vm.has_monitor_news(Duration::ZERO) {

@@ -185,6 +185,10 @@ impl Control {
                 return Err(failed(what, "an answer without an end"));
             }
             let left = patience.saturating_sub(began.elapsed());
+            // Also where it says something all the time.
+            if left.is_zero() {
+                return Err(failed(what, "no answer in time"));
+            }
             let timeout = Timespec::try_from(left).ok();
             let mut fds = [PollFd::from_borrowed_fd(self.socket.as_fd(), PollFlags::IN)];
             match poll(&mut fds, timeout.as_ref()) {

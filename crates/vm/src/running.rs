@@ -203,8 +203,14 @@ impl Vm {
             Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => {
                 News::Quiet
             }
-            Told::NoFolder { job, errno } => News::NoFolder { job, errno },
-            Told::ExecFailed { job, errno } => News::ExecFailed { job, errno },
+            Told::NoFolder { job, errno } => {
+                self.terminals.remove(&job);
+                News::NoFolder { job, errno }
+            }
+            Told::ExecFailed { job, errno } => {
+                self.terminals.remove(&job);
+                News::ExecFailed { job, errno }
+            }
             Told::Stopped { job, signal } => News::Stopped { job, signal },
             Told::Ended { job: OWN, code } => {
                 self.code = Some(code);

@@ -1,12 +1,16 @@
 //! What the monitor and the guest's console say: the end of it is kept, to be told where the machine
 //! fails. A guest can say without end; what is kept is bounded.
 
+use bailiwick_event::harmless;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use std::sync::{Arc, Mutex};
 
 /// How much of the end is kept, in bytes.
 const KEPT: usize = 16 * 1024;
+
+/// How much of a line is shown, in characters.
+const LINE: usize = 1000;
 
 /// The end of what was said.
 #[derive(Clone, Debug, Default)]
@@ -55,8 +59,9 @@ impl Said {
             .get(all.len().saturating_sub(lines)..)
             .unwrap_or_default();
         let shown = last.iter().map(|line| {
-            let harmless = line.chars().map(|c| if c.is_control() { ' ' } else { c });
-            format!("\n  | {}", harmless.collect::<String>())
+            let shown = line.chars().take(LINE);
+            let shown = shown.map(|c| if harmless(c) { c } else { ' ' });
+            format!("\n  | {}", shown.collect::<String>())
         });
         shown.collect()
     }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What it may say until then: more than an honest one has under way, in parts of what is told.
-const UNHEARD: usize = 16 * MOST;
+pub(crate) const UNHEARD: usize = 16 * MOST;
 
 /// What a session needs that can be saved.
 #[derive(Debug)]
@@ -51,6 +51,10 @@ impl Vm {
         // What goes on later may have to do with the disk alone.
         order(self, Order::Hold { sync: to.ends() })?;
         let written = self.wait_until_held().and_then(|()| {
+            let is_over = |told: &Told| matches!(told, Told::Ended { job: OWN, .. });
+            if self.unheard.iter().any(is_over) {
+                return Err(Failure::fault("the session has just ended"));
+            }
             self.control.open()?;
             self.control.run("stop", json!({}))?;
             self.write(to, disk)

@@ -33,12 +33,19 @@ impl Source {
         }
     }
 
-    /// Has the monitor become it. A template that does not serve is taken away.
+    /// Has the monitor become it.
     pub(crate) fn restore(&self, control: &mut Control) -> Result<(), Failure> {
         match self {
             Self::Nothing => Ok(()),
-            Self::Template(warm) => warm.restore(control).inspect_err(|_| warm.discard()),
+            Self::Template(warm) => warm.restore(control),
             Self::Saved(state) => restore(state, control),
+        }
+    }
+
+    /// Takes a template away that does not serve.
+    pub(crate) fn discard(&self) {
+        if let Self::Template(warm) = self {
+            warm.discard();
         }
     }
 

@@ -103,3 +103,25 @@ fn a_session_is_copied_while_it_talks() {
         sandbox.bailiwick(["rm", "--force", &format!("copy{round}")]);
     }
 }
+
+#[test]
+fn nothing_runs_in_a_copy_before_it_is_itself() {
+    let sandbox = sandbox();
+    let script = "echo up; exec bash -c 'while :; do read -r id < /etc/machine-id;
+        echo $EPOCHREALTIME $id; done > ids'";
+    let _run = crate::start(&sandbox, "box", script);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    sandbox.bailiwick(["fork", "box", "--name", "twin"]).code(0);
+    let own = asked(&sandbox, "twin", "cat /etc/machine-id");
+    let all = asked(&sandbox, "twin", "cat ids");
+    let rows: Vec<(f64, &str)> = all
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(_, id)| id.len() == own.len())
+        .map(|(at, id)| (at.parse().unwrap(), id))
+        .collect();
+    let last = rows.iter().rfind(|(_, id)| *id != own).unwrap();
+    let first = rows.iter().find(|(_, id)| *id == own).unwrap();
+    // Between the two lies the time in which another machine was made of it.
+    assert!(first.0 - last.0 > 0.03, "{last:?} {first:?}");
+}

@@ -160,3 +160,30 @@ fn who_has_had_enough_while_a_large_workspace_is_copied_does_not_wait_for_it() {
     assert_eq!(child.wait().unwrap().code(), Some(125));
     assert!(begun.elapsed() < std::time::Duration::from_secs(10));
 }
+
+#[test]
+fn no_link_of_a_sessions_chooses_where_its_files_are_copied_to() {
+    let sandbox = sandbox().file("victim", "mine");
+    let workspace = sandbox.workspace();
+    fs::create_dir(workspace.join("got")).unwrap();
+    let _run = start(&sandbox, "box", "ln -s ../victim /tmp/out; echo up; cat");
+    sandbox.bailiwick(["cp", "box:/tmp/out", "got"]).code(0);
+    asked(&sandbox, "box", "rm /tmp/out; echo pwned > /tmp/out");
+    sandbox.bailiwick(["cp", "box:/tmp/out", "got"]).code(0);
+    let read = |path: &str| fs::read_to_string(workspace.join(path)).unwrap();
+    assert_eq!(
+        (read("victim"), read("got/out")),
+        ("mine".to_owned(), "pwned\n".to_owned())
+    );
+    assert!(!workspace.join("got/out").is_symlink());
+    // Where the workspace is shared, the session makes them itself.
+    symlink("got", workspace.join("way")).unwrap();
+    symlink("victim", workspace.join("file")).unwrap();
+    for to in ["way", "way/other", "file"] {
+        sandbox
+            .bailiwick(["cp", "box:/tmp/out", to])
+            .code(2)
+            .stderr_has("is a link");
+    }
+    assert_eq!(read("victim"), "mine");
+}

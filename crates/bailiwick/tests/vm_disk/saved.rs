@@ -134,3 +134,30 @@ fn a_session_is_ended_gently_and_else_by_force() {
         .code(2)
         .stderr_has("has ended");
 }
+
+#[test]
+fn nothing_that_was_said_is_lost_between_suspend_and_resume() {
+    let sandbox = sandbox();
+    let script = "n=0; while [ ! -e go ]; do n=$((n+1)); echo $n; done; exit 7";
+    let words = ["run", "--disk", "--name", "box", "-c", script];
+    let mut run = Quiet::start(&sandbox, words);
+    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    // What one has left that was interrupted.
+    for name in ["session.new", "state.new"] {
+        fs::write(machines(&sandbox)[0].join(name), "half").unwrap();
+    }
+    sandbox.bailiwick(["suspend", "box"]).code(0);
+    let (code, mut said) = run.ends();
+    assert_eq!(code, Some(148));
+    let mut again = Quiet::start(&sandbox, ["resume", "box"]);
+    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    // The session may be over before its own end is told.
+    let _ = exec(&sandbox, "box", "touch go");
+    let (code, more) = again.ends();
+    assert_eq!(code, Some(7));
+    said.extend(more);
+    let said = String::from_utf8(said).unwrap();
+    let numbers: Vec<u32> = said.lines().map(|line| line.parse().unwrap()).collect();
+    let all: Vec<u32> = (1..).take(numbers.len()).collect();
+    assert!(numbers.len() > 100 && numbers == all);
+}

@@ -325,11 +325,15 @@ impl Line {
 
     /// Whether there are sources to read and room for what they have.
     pub(super) fn has_to_pull(&self) -> bool {
-        !self.ready.is_empty() && !self.is_busy()
+        !self.ready.is_empty() && !self.is_busy() && self.held.is_none()
     }
 
     /// Reads the sources, each in its turn.
     pub(super) fn pull_in_turn(&mut self) {
+        if self.held.is_some() {
+            // What is not read stays where it is: the peer may be another when this goes on.
+            return;
+        }
         for _ in 0..TURNS {
             match self.ready.pop_front() {
                 Some(id) if !self.is_busy() => self.pull(id),
