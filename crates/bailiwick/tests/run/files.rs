@@ -434,3 +434,25 @@ fn what_is_lost_at_the_end_is_said_at_the_start(on: Backend) {
         .stderr_has("two may be written but do not exist")
         .stderr_has("make them first");
 }
+
+#[test]
+fn the_products_cache_is_hidden_also_where_a_policy_grants_it() {
+    let sandbox = Sandbox::new().fresh_home();
+    let guest = sandbox
+        .scratch()
+        .write("cache/bailiwick/guest/init", "the guest's");
+    let cache = sandbox.scratch().root().join("cache");
+    let policy = format!("{DEFAULT}[filesystem]\nwrite = [{cache:?}]\n");
+    let sandbox = sandbox.host_env("XDG_CACHE_HOME", &cache).policy(&policy);
+    let script = format!(
+        "cd {}; echo mine > own; cat own bailiwick/guest/init; ls bailiwick
+        echo x > bailiwick/guest/init; echo x > bailiwick/new; mv bailiwick aside; true",
+        cache.display()
+    );
+    sandbox.run(&script).success().stdout_is("mine\n");
+    assert_eq!(std::fs::read_to_string(&guest).unwrap(), "the guest's");
+    assert_eq!(
+        std::fs::read_dir(cache.join("bailiwick")).unwrap().count(),
+        1
+    );
+}

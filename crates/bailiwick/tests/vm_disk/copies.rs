@@ -114,6 +114,7 @@ fn nothing_runs_in_a_copy_before_it_is_itself() {
     sandbox.bailiwick(["fork", "box", "--name", "twin"]).code(0);
     let own = asked(&sandbox, "twin", "cat /etc/machine-id");
     let all = asked(&sandbox, "twin", "cat ids");
+    sandbox.bailiwick(["rm", "--force", "twin"]).code(0);
     let rows: Vec<(f64, &str)> = all
         .lines()
         .filter_map(|line| line.split_once(' '))
