@@ -3,6 +3,7 @@
 
 use bailiwick_transfer::{Listing, Only, Outcome, Reader, Unpacker, What, Writer, pack};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Write as _};
 use std::mem::ManuallyDrop;
@@ -20,12 +21,13 @@ const BUFFER: usize = 256 * 1024;
 /// - `unpack PATH` makes files of the entries on stdin, with `--checked` behind a listing of what was there
 ///   before, and writes what became of each to stdout; with `--into NAME` in the folder PATH, where that
 ///   is one, and what could not be read where it comes from is an error then.
-pub(crate) fn run(what: &str, mut words: impl Iterator<Item = String>) -> ExitCode {
+pub(crate) fn run(what: &str, mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let (path, flag) = (words.next(), words.next());
     let Some(path) = path else {
         eprintln!("bailiwick-guest {what}: which path?");
         return ExitCode::from(2);
     };
+    let flag = flag.as_deref().map(|flag| flag.to_string_lossy());
     let path = match (flag.as_deref(), words.next()) {
         (Some("--into"), Some(name)) if Path::new(&path).is_dir() => Path::new(&path).join(name),
         _ => path.into(),

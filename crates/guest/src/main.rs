@@ -26,10 +26,12 @@ mod stages;
 mod terminal;
 mod wires;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let words = std::env::args_os().skip(1);
+    let given: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let words = given.iter();
     let mut words = words.map(|word| word.to_string_lossy().into_owned());
     if rustix::process::getpid().as_raw_nonzero().get() == 1 {
         // The host gives the kernel its words. Those of a bare machine of the benchmarks have one for
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         Some("doctor") => doctor::run(words),
         Some("stream") => doctor::stream(words),
         Some("bench") => bench::run(words),
-        Some(what @ ("pack" | "list" | "unpack")) => files::run(what, words),
+        Some(what @ ("pack" | "list" | "unpack")) => files::run(what, given.into_iter().skip(1)),
         _ => {
             eprintln!(
                 "bailiwick-guest: this is the first program of a virtual machine; besides, it can be \

@@ -253,17 +253,17 @@ fn a_private_folder_that_has_no_place_says_what_becomes_of_what_is_written_and_w
 ) {
     let sandbox = Sandbox::on(on).fresh_home();
     let home = sandbox.scratch().home();
-    let outcome = wide(&sandbox, "mkdir ~/.cache && echo 1 > ~/.cache/kept");
-    let cache = home.join(".cache");
+    let outcome = wide(&sandbox, "mkdir ~/.npm && echo 1 > ~/.npm/kept");
+    let npm = home.join(".npm");
     outcome
         .success()
-        .stderr_has(".cache does not exist, so this run has no private folder there")
+        .stderr_has(".npm does not exist, so this run has no private folder there")
         .stderr_has("is kept in your own")
-        .stderr_has(&format!("mkdir -p {}", cache.display()));
-    assert!(cache.join("kept").exists(), "as the notice says");
+        .stderr_has(&format!("mkdir -p {}", npm.display()));
+    assert!(npm.join("kept").exists(), "as the notice says");
     // What it says to do helps.
-    let again = wide(&sandbox, "ls ~/.cache");
-    again.success().stdout_is("").stderr_lacks(".cache");
+    let again = wide(&sandbox, "ls ~/.npm");
+    again.success().stdout_is("").stderr_lacks(".npm");
 }
 
 fn our_own_state_stays_hidden_even_in_a_wide_workspace(on: Backend) {
