@@ -26,6 +26,9 @@ pub(crate) struct CpArguments {
 /// Bytes that are read and written at once.
 const BUFFER: usize = 256 * 1024;
 
+/// How the guest's binary ends where a path is not there.
+const NOT_THERE: u8 = 66;
+
 /// One side of a copy.
 enum Side<'a> {
     Here(&'a Path),
@@ -103,10 +106,16 @@ impl Command {
                 "the session is in no machine: its files are this machine's own, at their own \
                  paths\nhelp: copy them with cp",
             )),
-            _ => Err(Failure::fault(format!(
-                "in the machine: {}",
-                bailiwick_event::Text::from(why.trim())
-            ))),
+            code => {
+                let why = format!(
+                    "in the machine: {}",
+                    bailiwick_event::Text::from(why.trim())
+                );
+                Err(match code {
+                    NOT_THERE => Failure::usage(why),
+                    _ => Failure::fault(why),
+                })
+            }
         }
     }
 }
@@ -186,7 +195,13 @@ fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 fn into(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
-    let fault = |error: io::Error| Failure::fault(format!("{}: {error}", from.display()));
+    let fault = |error: io::Error| {
+        let why = format!("{}: {error}", from.display());
+        match error.kind() {
+            io::ErrorKind::NotFound => Failure::usage(why),
+            _ => Failure::fault(why),
+        }
+    };
     let from_real = from.canonicalize().map_err(fault)?;
     let mut words: Vec<OsString> = vec![GUEST.into(), "unpack".into(), to.into()];
     if let Some(name) = from_real.file_name() {

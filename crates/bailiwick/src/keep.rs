@@ -72,12 +72,26 @@ pub(crate) fn machine_of(info: &SessionInfo) -> Result<PathBuf, Failure> {
     let folder = info.directory.join(MACHINE);
     match folder.is_dir() {
         true => Ok(folder),
+        // Its disk goes along with what goes on.
+        false if info.exit_code == Some(SUSPENDED) => Err(Failure::usage(format!(
+            "the session {} was suspended and went on as another one, which has its disk\nhelp: \
+             `bailiwick sessions list` shows it",
+            info.id
+        ))),
         false => Err(Failure::usage(format!(
             "the session {} has no disk of its own: what it wrote is in its workspace already\nhelp: \
              `bailiwick run --backend vm --disk` starts one that has",
             info.id
         ))),
     }
+}
+
+/// How a run ends that is suspended: as a shell reports what was stopped (128 + SIGTSTP).
+const SUSPENDED: u8 = 148;
+
+/// Whether a session that has ended can go on.
+pub(crate) fn is_suspended(info: &SessionInfo) -> bool {
+    info.state != SessionState::Live && info.directory.join(MACHINE).join(SESSION).is_file()
 }
 
 /// A new file that only its owner reads.
@@ -187,6 +201,9 @@ pub(crate) fn live(session: &str) -> Result<SessionInfo, Failure> {
     let info = info.map_or_else(|| sessions.find(session), Ok)?;
     match info.state {
         SessionState::Live => Ok(info),
+        _ if is_suspended(&info) => Err(Failure::usage(format!(
+            "the session {session} is suspended\nhelp: `bailiwick resume {session}` lets it go on"
+        ))),
         _ => Err(Failure::usage(format!(
             "the session {session} has ended; `bailiwick sessions list` shows which go on"
         ))),
@@ -278,7 +295,15 @@ pub(crate) fn remove(queries: &[String], force: bool) -> Done {
     let all = sessions()?;
     for query in queries {
         // A name that is used again and again must not lead to one record after the other.
-        let info = all.find_only(query)?;
+        let info = all.find_only(query).or_else(|why| {
+            // Of those that went on one has the disk.
+            let mut named = all.list()?;
+            named.retain(|info| info.name.as_deref() == Some(query) && machine_of(info).is_ok());
+            match named.pop() {
+                Some(info) if named.is_empty() => Ok(info),
+                _ => Err(why),
+            }
+        })?;
         if info.state == SessionState::Live && force {
             bailiwick_sandbox::stop(&info.id.to_string(), Duration::ZERO)?;
         }

@@ -2,7 +2,7 @@
 
 use crate::Done;
 use crate::cli::{SessionsArguments, SessionsCommand};
-use crate::keep::remove;
+use crate::keep::{is_suspended, remove};
 use crate::output;
 use crate::selection::{find, sessions as all, time};
 use bailiwick_event::Failure;
@@ -12,6 +12,14 @@ use bailiwick_policy::Effective;
 /// What is said of a policy that is not there.
 pub(crate) const NOT_KEPT: &str =
     "its text was not kept: the run was killed in its first moment; the record has its hash";
+
+/// What a session is now, as people say it.
+fn state_of(info: &SessionInfo) -> &'static str {
+    match is_suspended(info) {
+        true => "suspended",
+        false => info.state.name(),
+    }
+}
 
 /// How many sessions a list for people has.
 const NEWEST: usize = 50;
@@ -93,7 +101,7 @@ fn table(list: &[SessionInfo]) -> String {
             info.id.to_string(),
             info.name.clone().unwrap_or_default(),
             time(info.started_ns),
-            info.state.name().to_owned(),
+            state_of(info).to_owned(),
             info.exit_code
                 .map(|code| code.to_string())
                 .unwrap_or_default(),
@@ -114,7 +122,7 @@ fn lines(list: &[SessionInfo]) -> String {
                 "name": info.name,
                 "started_ns": info.started_ns,
                 "ended_ns": info.ended_ns,
-                "state": info.state.name(),
+                "state": state_of(info),
                 "exit_code": info.exit_code,
                 "rows": info.rows,
                 "refused": info.refusals,

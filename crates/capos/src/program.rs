@@ -58,7 +58,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Image::parse(&file).map_err(|invalid| {
         Failure::usage(format!(
             "{shown}: {invalid}\nhelp: programs of the capability kernel are built for the target \
-             x86_64-unknown-none and linked to 0x200000 (docs/capos.md)"
+             x86_64-unknown-none and linked to 0x200000 with -Crelocation-model=static (docs/capos.md)"
         ))
     })?;
     Ok(file)

@@ -11,6 +11,9 @@ use std::os::fd::FromRawFd as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+/// How it ends where the path is not there: as sysexits(3) calls an input that is not (`EX_NOINPUT`).
+const NOT_THERE: u8 = 66;
+
 /// How much is read or written at once, in bytes.
 const BUFFER: usize = 256 * 1024;
 
@@ -46,7 +49,10 @@ pub(crate) fn run(what: &str, mut words: impl Iterator<Item = OsString>) -> Exit
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("{}: {error}", path.display());
-            ExitCode::FAILURE
+            match error.kind() {
+                io::ErrorKind::NotFound => ExitCode::from(NOT_THERE),
+                _ => ExitCode::FAILURE,
+            }
         }
     }
 }

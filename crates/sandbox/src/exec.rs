@@ -85,7 +85,7 @@ fn find(state: &StateDir, session: &str) -> Result<PathBuf, Failure> {
         return Ok(door_of(&found.directory));
     }
     Err(Failure::usage(format!(
-        "the run {session} has ended; `bailiwick sessions list` shows which go on"
+        "the run {session} has ended, or is suspended; `bailiwick sessions list` shows which go on"
     )))
 }
 

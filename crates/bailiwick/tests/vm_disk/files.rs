@@ -110,13 +110,13 @@ fn a_copy_that_cannot_be_made_says_why() {
     let _run = start(&sandbox, "box", "echo up; cat");
     let copy = |from: &str, to: &str| sandbox.bailiwick(["cp", from, to]);
     copy("box:/not/there", "x")
-        .code(125)
+        .code(2)
         .stderr_has("/not/there: No such file");
     copy("not-there", "box:/tmp")
-        .code(125)
+        .code(2)
         .stderr_has("not-there: No such file");
     copy("one", "box:/not/there")
-        .code(125)
+        .code(2)
         .stderr_has("No such file");
     copy("one", "two").code(2).stderr_has("SESSION:PATH");
     copy("one", "nobody:/tmp").code(2).stderr_has("nobody");

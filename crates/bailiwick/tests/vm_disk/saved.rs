@@ -161,3 +161,34 @@ fn nothing_that_was_said_is_lost_between_suspend_and_resume() {
     let all: Vec<u32> = (1..).take(numbers.len()).collect();
     assert!(numbers.len() > 100 && numbers == all);
 }
+
+#[test]
+fn what_was_suspended_is_called_so_and_what_went_on_has_the_disk() {
+    let sandbox = sandbox();
+    let _run = counting(&sandbox, "box");
+    sandbox.bailiwick(["suspend", "box"]).code(0);
+    let list = sandbox.bailiwick(["sessions", "list"]);
+    list.code(0).stdout_has("suspended");
+    let text = list.stdout();
+    let old = text.lines().find(|line| line.contains("suspended"));
+    let old = old.unwrap().split_whitespace().next().unwrap().to_owned();
+    for words in [&["suspend", "box"][..], &["cp", "box:/tmp/x", "."]] {
+        sandbox
+            .bailiwick(words)
+            .code(2)
+            .stderr_has("bailiwick resume box");
+    }
+    let _again = Quiet::start(&sandbox, ["resume", "box"]);
+    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    sandbox
+        .bailiwick(["apply", &old])
+        .code(2)
+        .stderr_has("went on as another one");
+    sandbox
+        .bailiwick(["cp", "box:/nowhere", "."])
+        .code(2)
+        .stderr_has("/nowhere");
+    sandbox.bailiwick(["stop", "--time", "1", "box"]).code(0);
+    sandbox.bailiwick(["rm", "box"]).code(0);
+    assert!(machines(&sandbox).is_empty());
+}
