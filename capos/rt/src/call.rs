@@ -64,13 +64,23 @@ impl Answer {
     }
 }
 
-/// A call under way: its buffers stay where they are as long as this lives, which has to be until it is
-/// complete.
+/// A call under way. The kernel reads and writes its buffers until it is complete: those of one that nobody
+/// waits for any more are never given back.
 #[must_use]
 pub struct Call {
     number: u64,
-    _params: Box<[u8]>,
+    params: Box<[u8]>,
     result: Box<[u8]>,
+    is_complete: bool,
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        if !self.is_complete && ring::find(self.number).is_none() {
+            core::mem::forget(core::mem::take(&mut self.params));
+            core::mem::forget(core::mem::take(&mut self.result));
+        }
+    }
 }
 
 fn answer(cqe: &Cqe, result: &[u8]) -> Result<Answer, Failed> {
@@ -100,16 +110,26 @@ fn answer(cqe: &Cqe, result: &[u8]) -> Result<Answer, Failed> {
 
 impl Call {
     /// Waits for its answer.
-    pub fn wait(self) -> Result<Answer, Failed> {
-        answer(&ring::wait(self.number), &self.result)
+    pub fn wait(mut self) -> Result<Answer, Failed> {
+        answer(&self.completed(), &self.result)
     }
 
     /// Its answer, if it is there.
-    pub fn poll(self) -> Result<Result<Answer, Failed>, Self> {
+    pub fn poll(mut self) -> Result<Result<Answer, Failed>, Self> {
         match ring::find(self.number) {
-            Some(cqe) => Ok(answer(&cqe, &self.result)),
+            Some(cqe) => {
+                self.is_complete = true;
+                Ok(answer(&cqe, &self.result))
+            }
             None => Err(self),
         }
+    }
+
+    /// Waits until it is complete.
+    fn completed(&mut self) -> Cqe {
+        let cqe = ring::wait(self.number);
+        self.is_complete = true;
+        cqe
     }
 }
 
@@ -178,8 +198,9 @@ impl Cap {
         }
         Call {
             number: sqe.user_data,
-            _params: params,
+            params,
             result,
+            is_complete: false,
         }
     }
 
@@ -237,8 +258,8 @@ impl Cap {
 
     /// The same with room for so many bytes.
     pub fn receive_in(self, room: usize) -> Result<Received, Failed> {
-        let receive = self.submit(op::RECV, 0, &[], &[], (0, 0, room));
-        let cqe = ring::wait(receive.number);
+        let mut receive = self.submit(op::RECV, 0, &[], &[], (0, 0, room));
+        let cqe = receive.completed();
         let answer = answer(&cqe, &receive.result)?;
         let header = answer.bytes.first_chunk::<{ MessageHeader::SIZE }>();
         let header = header.map(MessageHeader::from_bytes).unwrap_or_default();
@@ -257,14 +278,14 @@ impl Cap {
 
     /// Answers a call that was received by this endpoint.
     pub fn answer(self, call: u32, bytes: &[u8], transfers: &[Transfer]) -> i32 {
-        let call = self.submit(op::RETURN, 0, bytes, transfers, (0, call, 0));
-        ring::wait(call.number).result
+        let mut call = self.submit(op::RETURN, 0, bytes, transfers, (0, call, 0));
+        call.completed().result
     }
 
     /// Answers it by an exception.
     pub fn answer_exception(self, call: u32, bytes: &[u8]) -> i32 {
-        let call = self.submit(op::RETURN, 0, bytes, &[], (flag::EXCEPTION, call, 0));
-        ring::wait(call.number).result
+        let mut call = self.submit(op::RETURN, 0, bytes, &[], (flag::EXCEPTION, call, 0));
+        call.completed().result
     }
 }
 
