@@ -62,7 +62,7 @@ fn a_report_of_machines_that_do_not_start_is_one_of_failure() {
                 .into_iter()
                 .chain(image),
         )
-        .code(125);
+        .code(2);
     let report = std::fs::read_to_string(file).unwrap();
     assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
 }
