@@ -30,7 +30,7 @@ const LONG: u64 = 60;
 
 /// How long a guest of each kind is hostile.
 fn seconds() -> u64 {
-    number("BAILIWICK_HOSTILE_SECONDS", 3)
+    number("BAILIWICK_HOSTILE_SECONDS", 1)
 }
 
 /// One machine at a time, where it is measured how long something takes.
