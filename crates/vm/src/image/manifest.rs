@@ -153,14 +153,8 @@ pub(super) fn read(cache: &Cache, name: &str) -> Result<(Manifest, String), Fail
             } else {
                 ""
             };
-            if !spec::shipped().any(|shipped| shipped == name) {
-                let known: Vec<_> = spec::shipped().collect();
-                return Err(Failure::usage(format!(
-                    "there is no image \"{name}\": `bailiwick image list` shows what is built\nhelp: `bailiwick \
-                     image build` makes {}, and images of files of your own",
-                    known.join(" and ")
-                )));
-            }
+            // One that cannot be built by its name either is a mistake of whoever named it.
+            spec::Spec::find(name)?;
             return Err(Failure::fault(format!(
                 "the image \"{name}\" is not built\n  remedy: `bailiwick image build {name}`{also}"
             )));
