@@ -8,7 +8,7 @@ use bailiwick_event::Failure;
 use bailiwick_ledger::{SessionInfo, SessionState};
 use bailiwick_policy::Request;
 use bailiwick_sandbox::{Continuation, Early, RunRequest, SaveRequest, save};
-use bailiwick_vm::{Keep, MACHINE, SESSION, STATE, Saved, VmBackend};
+use bailiwick_vm::{Keep, MACHINE, SESSION, STATE, SUSPENDED, Saved, VmBackend};
 use clap::Args;
 use rustix::fd::AsFd as _;
 use rustix::fs::{FlockOperation, flock};
@@ -85,9 +85,6 @@ pub(crate) fn machine_of(info: &SessionInfo) -> Result<PathBuf, Failure> {
         ))),
     }
 }
-
-/// How a run ends that is suspended: as a shell reports what was stopped (128 + SIGTSTP).
-const SUSPENDED: u8 = 148;
 
 /// Whether a session that has ended can go on.
 pub(crate) fn is_suspended(info: &SessionInfo) -> bool {

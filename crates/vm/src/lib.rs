@@ -54,5 +54,6 @@ pub use jail::{closed, libraries, monitor, readable};
 pub use kept::{BASE, DISK, MACHINE, SESSION, STATE};
 pub use making::{make_template, probe};
 pub use packer::GUEST;
+pub use save::SUSPENDED;
 pub use saved::Saved;
 pub use shape::MachineShape;

@@ -15,6 +15,9 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+/// How a run ends that is suspended: as a shell reports what was stopped.
+pub const SUSPENDED: u8 = 128 + SIGTSTP as u8;
+
 /// How long a guest may take to fall silent.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -62,8 +65,7 @@ impl Vm {
         // What was heard meanwhile is told now.
         self.desk.ring();
         if written.is_ok() && to.ends() {
-            // As a shell says of what was stopped.
-            self.code = u8::try_from(128 + SIGTSTP).ok();
+            self.code = Some(SUSPENDED);
             self.killed = true;
             let _ = self.monitor.signal(OWN, SIGKILL);
             return Ok(saved);
