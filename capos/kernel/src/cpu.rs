@@ -61,8 +61,8 @@ pub(crate) fn frame_of_counters() -> u64 {
     kernel::physical(&raw const COUNTERS)
 }
 
-/// A processor. entry.s knows the first four fields by their offsets.
-#[repr(C)]
+/// A processor, with lines of the cache to itself. entry.s knows the first four fields by their offsets.
+#[repr(C, align(64))]
 pub(crate) struct Cpu {
     own: *const Cpu,
     scratch: u64,

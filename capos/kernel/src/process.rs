@@ -39,7 +39,8 @@ pub(crate) struct Exit {
     pub(crate) waiting: SpinLock<Option<Pending>>,
 }
 
-/// A process.
+/// A process. No other's is on its lines of the cache.
+#[repr(align(64))]
 pub(crate) struct Process {
     pub(crate) number: u32,
     pub(crate) name: String,

@@ -6,7 +6,7 @@
 //! completion is lost, whatever else completes meanwhile, and a program that never reads its completions
 //! stops itself alone.
 
-use crate::call::{Pending, Reply};
+use crate::call::Pending;
 use crate::hold::Object;
 use crate::memory::direct;
 use crate::memory::space::Space;
@@ -19,8 +19,8 @@ use alloc::sync::{Arc, Weak};
 use alloc::vec::Vec;
 use bailiwick_capos_core::layout;
 use bailiwick_capos_core::ring::{
-    CQ_ENTRIES, CQE_SIZE, Cqe, SQ_ENTRIES, SQE_SIZE, Sqe, cqe_at, flag, header, init_page, pending,
-    sqe_at,
+    CQ_ENTRIES, CQE_SIZE, Cqe, SQ_ENTRIES, SQE_SIZE, Sqe, cqe_at, flag, header, init_page, op,
+    pending, sqe_at,
 };
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -195,7 +195,8 @@ impl Ring {
 
     /// Takes entries, as many as a ring has at most; how far that went.
     fn take(&self, thread: &Arc<Thread>) -> Taken {
-        let began = time::now();
+        // When the first entry that may take long was taken. Empty ones take less time than to look at it.
+        let mut began = None;
         for number in 0..SQ_ENTRIES {
             let head = self.head.load(Ordering::Relaxed);
             let tail = self.word(header::SQ_TAIL).load(Ordering::Acquire);
@@ -220,8 +221,11 @@ impl Ring {
                     Taken::All
                 };
             }
-            if number > 0 && schedule::is_wanted() && time::now() - began > LONGEST {
+            if began.is_some_and(|began| schedule::is_wanted() && time::now() - began > LONGEST) {
                 return Taken::Late;
+            }
+            if sqe.opcode != op::NOP {
+                began = began.or_else(|| Some(time::now()));
             }
             if !self.reserve() {
                 self.word(header::CQ_OVERFLOW)
@@ -231,11 +235,20 @@ impl Ring {
             self.head.store(head.wrapping_add(1), Ordering::Relaxed);
             self.word(header::SQ_HEAD)
                 .store(head.wrapping_add(1), Ordering::Release);
-            let result = (sqe.result_addr, sqe.result_len);
-            let answer = Pending::new(&thread.process, sqe.user_data, result);
+            // Nobody keeps what is answered at once by a number.
+            let tell = |result| {
+                self.post(&Cqe {
+                    user_data: sqe.user_data,
+                    result,
+                    ..Cqe::default()
+                });
+            };
             match sqe.check() {
-                Err(code) => answer.complete(Reply::Refused(code)),
+                Err(code) => tell(code),
+                Ok(()) if sqe.opcode == op::NOP => tell(0),
                 Ok(()) => {
+                    let result = (sqe.result_addr, sqe.result_len);
+                    let answer = Pending::new(&thread.process, sqe.user_data, result);
                     if let submit::Next::Parks(parks) = submit::one(thread, &sqe, answer) {
                         return Taken::Parks(parks);
                     }

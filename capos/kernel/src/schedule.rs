@@ -298,9 +298,12 @@ pub(crate) fn running() -> Arc<Thread> {
 /// something is due.
 pub(crate) fn is_wanted() -> bool {
     let own = cpu::own();
+    // Where nothing will ever be due, the clock need not be read, for which processors may have to wait for
+    // one another below a hypervisor.
+    let alarm = own.alarm.load(Ordering::Relaxed);
     own.slice.load(Ordering::Relaxed) != u64::MAX
         || own.reschedule.load(Ordering::Relaxed)
-        || own.alarm.load(Ordering::Relaxed) <= now()
+        || (alarm != u64::MAX && alarm <= now())
 }
 
 /// Lets others have the processor; the thread goes on as its registers say, behind those that wait.

@@ -25,12 +25,11 @@ pub(crate) enum Next {
     Parks(Parks),
 }
 
-/// Does what one entry asks for.
+/// Does what one entry asks for that is not empty.
 pub(crate) fn one(thread: &Arc<Thread>, sqe: &Sqe, answer: Pending) -> Next {
     let process = &thread.process;
     let refuse = |answer: Pending, code| answer.complete(Reply::Refused(code));
     match sqe.opcode {
-        op::NOP => answer.complete(Reply::nothing()),
         op::CALL => call(process, sqe, answer),
         op::RELEASE => match process.release(sqe.cap_id) {
             true => answer.complete(Reply::nothing()),

@@ -15,7 +15,8 @@ use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 /// would end one wait does not end the next.
 const WAITS: u64 = 1;
 
-/// A thread.
+/// A thread. No other's is on its lines of the cache.
+#[repr(align(64))]
 pub(crate) struct Thread {
     /// Its number in its process, from 1 on.
     pub(crate) number: u32,

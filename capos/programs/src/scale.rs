@@ -5,6 +5,9 @@
 //! begin, some time ahead, so that the scheduler has spread them and its timers are over. In its timed part
 //! nobody has a reason to enter the kernel, nor the kernel to come to its processor: which the counters of
 //! that processor show. Who has finished sleeps.
+//!
+//! Nor has it a line of the cache that another processor writes: the board, all that processes share, cannot
+//! be written meanwhile, and whoever tries ends. Threads share all of their memory.
 
 use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_rt::call::Cap;
@@ -12,7 +15,7 @@ use bailiwick_capos_rt::caps::Grant;
 use bailiwick_capos_rt::{park, sys};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use crate::memory::{WRITE, map_object, read, word};
+use crate::memory::{OBJECT_PROTECT, PAGE, READ, WRITE, map_object, read, word};
 
 /// Ticks between the last arrival and the begin: some 40 ms, four slices of the scheduler.
 const SETTLE: u64 = 100_000_000;
@@ -121,18 +124,35 @@ impl Look {
 
 /// A page that all workers have. Each word has a line of the cache to itself.
 #[derive(Clone, Copy, Debug)]
-pub struct Board(u64);
+pub struct Board {
+    object: Cap,
+    at: u64,
+    is_sealed: bool,
+}
 
 impl Board {
-    /// Of a memory object.
-    pub fn of(object: Cap) -> Option<Self> {
-        map_object(object, 0, 1, WRITE).ok().map(Self)
+    /// Of a memory object; `is_sealed`: between its begin and its end, this process cannot write to it.
+    pub fn of(object: Cap, is_sealed: bool) -> Option<Self> {
+        let at = map_object(object, 0, 1, WRITE).ok()?;
+        Some(Self {
+            object,
+            at,
+            is_sealed,
+        })
+    }
+
+    fn protect(self, rights: u64) {
+        if self.is_sealed {
+            let range = [self.at, PAGE, rights];
+            let protected = self.object.numbers(OBJECT_PROTECT, &range);
+            assert!(protected.is_ok(), "the board has other rights");
+        }
     }
 
     fn word(self, line: u64) -> &'static AtomicU64 {
         // SAFETY: the page is mapped as long as the program lives; the words are aligned, and all use them
         // as atomic ones.
-        unsafe { &*((self.0 + 64 * line) as *const AtomicU64) }
+        unsafe { &*((self.at + 64 * line) as *const AtomicU64) }
     }
 
     /// Arrives as one of so many, and waits for the begin.
@@ -143,12 +163,14 @@ impl Board {
         }
         spin_while(|| self.word(1).load(Ordering::SeqCst) == 0);
         let start = self.word(1).load(Ordering::SeqCst);
+        self.protect(READ);
         spin_while(|| sys::ticks() < start);
     }
 
     /// Has finished as one of so many, and waits for the others without keeping a processor: where there are
     /// fewer than workers, those that have not finished need it.
     pub fn end(self, workers: u64, parking: Cap, thread: u32) {
+        self.protect(WRITE);
         self.word(2).fetch_add(1, Ordering::SeqCst);
         while self.word(2).load(Ordering::SeqCst) < workers {
             park::park(parking, thread, self.never(), 0, POLL);
@@ -157,7 +179,7 @@ impl Board {
 
     /// A word that is always 0: a park on it is a sleep, of each thread for itself.
     fn never(self) -> &'static AtomicU32 {
-        word(self.0 + 64 * 4)
+        word(self.at + 64 * 4)
     }
 
     /// The word that workers share where they should not.

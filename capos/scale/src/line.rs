@@ -33,8 +33,19 @@ impl Activity {
     }
 }
 
+/// What the capability kernel said of a program that crashed.
+pub(crate) fn crash(said: &str) -> Option<&str> {
+    let mut lines = said.split_inclusive('\n');
+    lines
+        .find_map(|line| line.strip_prefix("capos: crash: ")?.strip_suffix('\n'))
+        .map(str::trim_end)
+}
+
 /// Reads the line from all that the console has said. It is there once.
 pub(crate) fn told(said: &str) -> Result<Told, String> {
+    if let Some(crash) = crash(said) {
+        return Err(format!("a program crashed: {crash:.200}"));
+    }
     let mut lines = said
         .lines()
         .filter_map(|line| line.trim_end().strip_prefix("scale: "));

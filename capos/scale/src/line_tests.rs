@@ -34,3 +34,15 @@ fn what_is_not_written_as_it_has_to_be_is_no_result() {
     }
     assert!(!told(&LINE.replace("true", "yes")).unwrap().verified);
 }
+
+#[test]
+fn a_program_that_crashed_is_why_there_is_no_result() {
+    let said = "capos: cpus=2\r\ncapos: crash: process worker-1 (5), thread 1: page fault\r\n";
+    let error = told(&format!("{said}{LINE}\n")).unwrap_err();
+    assert_eq!(
+        error,
+        "a program crashed: process worker-1 (5), thread 1: page fault"
+    );
+    // Half a line is not all that will be said.
+    assert_eq!(crash("capos: crash: process wor"), None);
+}

@@ -2,6 +2,7 @@
 
 use crate::host::Busy;
 use crate::images::Images;
+use crate::line;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -173,12 +174,14 @@ impl Machine<'_> {
     pub(crate) fn boot(&self, log: &Path) -> Result<Boot, String> {
         let words = self.words(log);
         let (program, rest) = words.split_first().ok_or("no program")?;
+        // What an earlier boot said is none of this one's.
+        let _ = fs::remove_file(log);
         let mut child = Command::new(program)
             .args(rest)
             .stdin(Stdio::null())
             .spawn()
             .map_err(|error| format!("{program}: {error}"))?;
-        let (status, ran, waited, busy) = watch(&mut child)?;
+        let (status, ran, waited, busy) = watch(&mut child, log)?;
         let said = fs::read(log).map_err(|error| format!("{}: {error}", log.display()))?;
         Ok(Boot {
             said: String::from_utf8_lossy(&said).into_owned(),
@@ -190,8 +193,9 @@ impl Machine<'_> {
     }
 }
 
-/// Waits for a machine's end, which comes at last when its time is over.
-fn watch(child: &mut Child) -> Result<(Option<i32>, u64, u64, Busy), String> {
+/// Waits for a machine's end, which comes at last when its time is over, or when one of its programs crashed,
+/// for which the others would wait.
+fn watch(child: &mut Child, log: &Path) -> Result<(Option<i32>, u64, u64, Busy), String> {
     let began = Instant::now();
     let before = Busy::now();
     let (mut ran, mut waited) = (0, 0);
@@ -202,7 +206,8 @@ fn watch(child: &mut Child) -> Result<(Option<i32>, u64, u64, Busy), String> {
         }
         let now = schedule(child.id());
         (ran, waited) = (ran.max(now.0), waited.max(now.1));
-        if began.elapsed() > PATIENCE {
+        let said = fs::read(log).unwrap_or_default();
+        if began.elapsed() > PATIENCE || line::crash(&String::from_utf8_lossy(&said)).is_some() {
             let _ = child.kill();
             let _ = child.wait();
             return Ok((None, ran, waited, Busy::default()));

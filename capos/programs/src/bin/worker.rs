@@ -197,10 +197,13 @@ fn main() -> i64 {
         return serve(endpoint);
     }
     let gate = required("gate");
-    let (Ok(asked), Some(board)) = (gate.call(ASK, &[]), Board::of(required("board"))) else {
+    let Ok(asked) = gate.call(ASK, &[]) else {
         return 3;
     };
     let [workload, index, threads, workers] = [0, 8, 16, 24].map(|at| asked.u64(at));
+    let Some(board) = Board::of(required("board"), threads == 1) else {
+        return 3;
+    };
     let Some(workload) = Workload::ALL.get(workload as usize) else {
         return 4;
     };
