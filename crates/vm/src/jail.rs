@@ -66,11 +66,13 @@ pub fn libraries() -> Vec<Own> {
         .collect()
 }
 
-/// What the monitor needs for itself.
-pub(crate) fn own(image: &Image, initrd: &Path, accelerator: Accelerator) -> Vec<Own> {
+/// What the monitor needs for itself; `begins`: what its machine begins with, where that is not restored.
+pub(crate) fn own(image: &Image, begins: Option<&Path>, accelerator: Accelerator) -> Vec<Own> {
     let mut all = libraries();
-    all.push(readable(&image.kernel, machine::KERNEL));
-    all.push(readable(initrd, machine::INITRD));
+    if let Some(initrd) = begins {
+        all.push(readable(&image.kernel, machine::KERNEL));
+        all.push(readable(initrd, machine::INITRD));
+    }
     all.push(readable(&image.rootfs, machine::ROOT));
     if accelerator == Accelerator::Kvm {
         all.push(Own {

@@ -33,6 +33,13 @@ pub(crate) enum Ram {
     Copied,
 }
 
+impl Ram {
+    /// Whether the machine goes on from what was saved, and not from its kernel's beginning.
+    pub(crate) fn is_restored(self) -> bool {
+        matches!(self, Self::Copied | Self::Loaded)
+    }
+}
+
 /// What a machine is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
@@ -160,12 +167,6 @@ impl Machine {
             &format!("local,id=share,path={SHARE},security_model=none,multidevs=remap"),
             "-device",
             "virtio-9p-device,fsdev=share,mount_tag=share",
-            "-kernel",
-            KERNEL,
-            "-initrd",
-            INITRD,
-            "-append",
-            &append(self.accelerator),
         ]
         .map(str::to_owned)
         .into();
@@ -175,12 +176,14 @@ impl Machine {
             Some(_) => &["-drive", &drive, "-device", "virtio-blk-device,drive=disk"],
             None => &[],
         };
-        let restored: &[&str] = match self.ram {
-            Ram::Copied | Ram::Loaded => &["-incoming", "defer", "-S"],
-            Ram::Anonymous | Ram::Written => &[],
+        let append = append(self.accelerator);
+        // What is restored has its kernel in its memory: QEMU need not hold another.
+        let begins: &[&str] = match self.ram.is_restored() {
+            true => &["-incoming", "defer", "-S"],
+            false => &["-kernel", KERNEL, "-initrd", INITRD, "-append", &append],
         };
         let words = words.into_iter().map(OsString::from);
-        let more = disk.iter().chain(restored).map(OsString::from);
+        let more = disk.iter().chain(begins).map(OsString::from);
         let first = qemu.as_os_str().to_owned();
         [first].into_iter().chain(words).chain(more).collect()
     }

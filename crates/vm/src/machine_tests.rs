@@ -56,6 +56,9 @@ fn only_a_copy_waits_for_its_state_and_only_a_template_is_written() {
     };
     assert!(has(Ram::Copied, "-incoming") && has(Ram::Copied, "share=off"));
     assert!(has(Ram::Loaded, "-incoming") && has(Ram::Loaded, "memory-backend-ram"));
+    for ram in [Ram::Anonymous, Ram::Written, Ram::Copied, Ram::Loaded] {
+        assert_eq!(has(ram, "-kernel"), !has(ram, "-incoming"), "{ram:?}");
+    }
     assert!(!has(Ram::Anonymous, "-incoming") && has(Ram::Anonymous, "share=off"));
     assert!(!has(Ram::Written, "-incoming") && has(Ram::Written, "share=on"));
 }

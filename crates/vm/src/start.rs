@@ -89,7 +89,8 @@ impl Start {
             ram,
             ..self.machine.clone()
         };
-        let mut own = jail::own(&self.image, &self.initrd, machine.accelerator);
+        let begins = (!ram.is_restored()).then_some(self.initrd.as_path());
+        let mut own = jail::own(&self.image, begins, machine.accelerator);
         let file = |source: &Path, at: &str, access| Own {
             source: source.to_path_buf(),
             at: at.into(),
