@@ -6,8 +6,9 @@
 //! nobody has a reason to enter the kernel, nor the kernel to come to its processor: which the counters of
 //! that processor show. Who has finished sleeps.
 //!
-//! Nor has it a line of the cache that another processor writes: the board, all that processes share, cannot
-//! be written meanwhile, and whoever tries ends. Threads share all of their memory.
+//! Nor do processes write a line of the cache there that another processor has: the board is all that they
+//! share, their pages of it are read-only meanwhile, and whoever writes to one ends. Threads share all of
+//! their memory.
 
 use bailiwick_capos_core::interfaces::KernelSource;
 use bailiwick_capos_rt::call::Cap;

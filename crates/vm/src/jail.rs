@@ -2,8 +2,7 @@
 //! are the image's, everything else that the policy grants appears at its own path.
 
 use crate::accelerator::{Accelerator, DEVICE};
-use crate::image::Image;
-use crate::machine;
+use crate::machine::{self, Ram};
 use bailiwick_event::Failure;
 use bailiwick_policy::{Effective, Limits};
 use bailiwick_sandbox::{Own, OwnAccess};
@@ -66,14 +65,20 @@ pub fn libraries() -> Vec<Own> {
         .collect()
 }
 
-/// What the monitor needs for itself; `begins`: what its machine begins with, where that is not restored.
-pub(crate) fn own(image: &Image, begins: Option<&Path>, accelerator: Accelerator) -> Vec<Own> {
+/// What the monitor needs for itself: the root file system and, for a machine that is not restored, kernel and
+/// initial file system.
+pub(crate) fn own(
+    root: &Path,
+    [kernel, initrd]: [&Path; 2],
+    ram: Ram,
+    accelerator: Accelerator,
+) -> Vec<Own> {
     let mut all = libraries();
-    if let Some(initrd) = begins {
-        all.push(readable(&image.kernel, machine::KERNEL));
+    if !ram.is_restored() {
+        all.push(readable(kernel, machine::KERNEL));
         all.push(readable(initrd, machine::INITRD));
     }
-    all.push(readable(&image.rootfs, machine::ROOT));
+    all.push(readable(root, machine::ROOT));
     if accelerator == Accelerator::Kvm {
         all.push(Own {
             source: DEVICE.into(),
@@ -109,3 +114,7 @@ pub fn closed(policy: &Effective) -> Effective {
 pub(crate) fn nothing() -> Effective {
     Effective::empty("/".into(), "/root".into())
 }
+
+#[cfg(test)]
+#[path = "jail_tests.rs"]
+mod tests;

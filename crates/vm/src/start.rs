@@ -89,8 +89,8 @@ impl Start {
             ram,
             ..self.machine.clone()
         };
-        let begins = (!ram.is_restored()).then_some(self.initrd.as_path());
-        let mut own = jail::own(&self.image, begins, machine.accelerator);
+        let begins = [&*self.image.kernel, &*self.initrd];
+        let mut own = jail::own(&self.image.rootfs, begins, ram, machine.accelerator);
         let file = |source: &Path, at: &str, access| Own {
             source: source.to_path_buf(),
             at: at.into(),

@@ -113,7 +113,13 @@ impl Plan {
         let number = Workload::ALL.iter().position(|each| *each == self.workload);
         let threads = if self.has_threads { self.workers } else { 1 };
         let number = number.unwrap_or_default() as u64;
-        numbers_message(&[number, badge - 1, threads, self.workers])
+        numbers_message(&[
+            number,
+            badge - 1,
+            threads,
+            self.workers,
+            self.has_threads.into(),
+        ])
     }
 
     /// Hears what the workers found.
