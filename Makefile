@@ -6,6 +6,9 @@
 #
 # make run CMD='COMMAND' [POLICY=FILE|TEMPLATE]    runs COMMAND in a sandbox instead
 # make image IMAGE='NAME|FILE …'                   builds other images (docs/vm-images.md)
+#
+# The capability kernel (docs/capos.md): make run-smoke, run-spawn, run-smp-process-scale, run-thread-scale,
+# linux-smp-process-scale-baseline
 
 # The value as it was typed: make must not expand a $ that is meant for the shell.
 export BAILIWICK_CMD := $(value CMD)
@@ -51,4 +54,7 @@ run-thread-scale:
 
 linux-smp-process-scale-baseline:
 	scripts/setup --for test
+	# Its kernel is the image's, or LINUX_SMP_SCALE_KERNEL.
+	[ -n "$$LINUX_SMP_SCALE_KERNEL" ] || \
+	    ls "$${XDG_CACHE_HOME:-$$HOME/.cache}"/bailiwick/images/*.json >/dev/null 2>&1 || scripts/image
 	tools/linux-smp-process-scale-baseline.sh --label process $(WORDS)

@@ -33,6 +33,9 @@ pub(crate) struct Arguments {
     /// Something that cannot scale, which has to fail.
     #[arg(long, value_enum)]
     pub(crate) control: Option<Control>,
+    /// What the programs were built with that has to fail.
+    #[arg(long, env = "CAPOS_SCALE_FEATURES", hide_env_values = true)]
+    pub(crate) built_with: Option<String>,
     /// The folder of the kernel and its programs (scripts/capos-kernel).
     #[arg(long)]
     pub(crate) programs: PathBuf,
@@ -118,6 +121,18 @@ impl Variant {
 }
 
 impl Arguments {
+    /// What is measured that has to fail, by name.
+    pub(crate) fn controls(&self) -> String {
+        let control = self.control.and_then(|control| control.to_possible_value());
+        let named = control.iter().map(clap::builder::PossibleValue::get_name);
+        let built = self.built_with.as_deref().filter(|text| !text.is_empty());
+        let all: Vec<&str> = named.chain(built).collect();
+        match all.is_empty() {
+            true => "none".into(),
+            false => all.join(", "),
+        }
+    }
+
     /// Which systems are booted.
     pub(crate) fn systems(&self) -> Vec<System> {
         match (self.linux, self.beside_linux) {

@@ -62,11 +62,11 @@ impl Evidence {
             runs: Vec::new(),
             host: host.words(),
             asked: format!(
-                "workload: {}, {}; {} runs of each case, in turns; control: {:?}",
+                "workload: {}, {}; {} runs of each case, in turns; control: {}",
                 arguments.workload.name(),
                 arguments.variant.name(),
                 arguments.runs,
-                arguments.control
+                arguments.controls()
             ),
             cpus: host.cpus.len(),
             is_control: arguments.control.is_some(),
