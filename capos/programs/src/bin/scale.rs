@@ -111,15 +111,8 @@ impl Plan {
     /// What a worker is told that asks.
     fn part(&self, badge: u64) -> Vec<u8> {
         let number = Workload::ALL.iter().position(|each| *each == self.workload);
-        let threads = if self.has_threads { self.workers } else { 1 };
         let number = number.unwrap_or_default() as u64;
-        numbers_message(&[
-            number,
-            badge - 1,
-            threads,
-            self.workers,
-            self.has_threads.into(),
-        ])
+        numbers_message(&[number, badge - 1, self.has_threads.into(), self.workers])
     }
 
     /// Hears what the workers found.

@@ -200,8 +200,8 @@ fn main() -> i64 {
     let Ok(asked) = gate.call(ASK, &[]) else {
         return 3;
     };
-    let [workload, index, threads, workers, has_threads] =
-        [0, 8, 16, 24, 32].map(|at| asked.u64(at));
+    let [workload, index, has_threads, workers] = [0, 8, 16, 24].map(|at| asked.u64(at));
+    let threads = if has_threads == 0 { 1 } else { workers };
     let Some(board) = Board::of(required("board"), has_threads == 0) else {
         return 3;
     };
