@@ -99,6 +99,7 @@ pub(crate) struct Cpu {
 static CPUS: [AtomicPtr<Cpu>; MOST] = [const { AtomicPtr::new(ptr::null_mut()) }; MOST];
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
+// SAFETY: boot.s has both; only their addresses are taken.
 unsafe extern "C" {
     static trampoline: u8;
     static trampoline_end: u8;

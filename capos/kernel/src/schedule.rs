@@ -210,6 +210,7 @@ fn share(own: &Cpu) {
     }
 }
 
+// SAFETY: entry.s has both, with these parameters; what they need stands at each call.
 unsafe extern "C" {
     fn resume(registers: *mut arch::context::Context) -> !;
     fn wait_for_interrupt();

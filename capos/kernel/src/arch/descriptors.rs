@@ -8,12 +8,14 @@ use crate::cpu::Cpu;
 use core::arch::asm;
 use core::sync::atomic::{AtomicU64, Ordering};
 
+// SAFETY: entry.s has it; only its address is taken.
 unsafe extern "C" {
     fn syscall_entry();
 }
 
 macro_rules! vectors {
     ($($name:ident $number:expr),* $(,)?) => {
+        // SAFETY: entry.s has one of each number; only their addresses are taken.
         unsafe extern "C" { $(fn $name();)* }
         const VECTORS: &[(u8, unsafe extern "C" fn())] = &[$(($number, $name)),*];
     };

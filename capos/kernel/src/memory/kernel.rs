@@ -35,6 +35,7 @@ static TABLES: SpinLock<Tables> = SpinLock::new(Tables {
 
 static TOP: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
 
+// SAFETY: link.ld has them; only their addresses are taken.
 unsafe extern "C" {
     static text_start: u8;
     static rodata_start: u8;
