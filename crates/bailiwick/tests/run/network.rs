@@ -60,7 +60,7 @@ impl Host {
 
 fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>, heads: &Mutex<Vec<String>>) {
     stream
-        .set_read_timeout(Some(Duration::from_secs(5)))
+        .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     let mut head = Vec::new();
     let mut byte = [0];
@@ -72,8 +72,8 @@ fn answer(mut stream: TcpStream, log: &Mutex<Vec<String>>, heads: &Mutex<Vec<Str
     log.lock()
         .unwrap()
         .push(text.lines().next().unwrap_or("").to_owned());
-    // The begin of TLS alone has no answer, however long it waits for the rest.
-    if head == [0x16] {
+    // What is no whole request has no answer, however long its rest is waited for.
+    if !head.ends_with(b"\r\n\r\n") {
         return;
     }
     let _ =
