@@ -82,11 +82,28 @@ fn attempt(on: Backend, origin: &RawOrigin, script: &str) -> Outcome {
     outcome
 }
 
+/// Several attempts of one program, each with a connection of its own; what each got.
+#[track_caller]
+fn attempts(on: Backend, origin: &RawOrigin, scripts: &[&str]) -> (Outcome, Vec<String>) {
+    let separator = "=== attempt\n";
+    let each = scripts.iter().map(|script| {
+        format!(
+            "print({separator:?}, end='')\ntry: {script}\n\
+             except OSError as e: print(type(e).__name__)\n"
+        )
+    });
+    let outcome = attempt(on, origin, &each.collect::<String>());
+    let said = outcome.success().stdout();
+    let said: Vec<_> = said.split(separator).skip(1).map(str::to_owned).collect();
+    assert_eq!(said.len(), scripts.len(), "{said:?}");
+    (outcome, said)
+}
+
 const NAMES: [&str; 2] = ["a.test", "b.test"];
 
 fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names(on: Backend) {
     let origin = RawOrigin::start(&["a.test", "b.test", "c.test"], &[]);
-    for script in [
+    let scripts = [
         // In the hello, in the request, in both, and in a target.
         "say(tls('a.test', 'c.test'), get('c.test', '/x'))",
         "say(tls('a.test', 'a.test'), get('c.test', '/x'))",
@@ -101,34 +118,30 @@ fn a_name_that_is_not_allowed_is_reached_by_no_mixture_of_names(on: Backend) {
         "say(tls('a.test', 'a.test'), get('[::ffff:169.254.169.254]', '/x'))",
         "say(tls('a.test', 'a.test'), get('2852039166', '/x'))",
         "say(tls('a.test', 'a.test'), b'CONNECT c.test:443 HTTP/1.1\\r\\nHost: c.test:443\\r\\n\\r\\n')",
-    ] {
-        let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
-        let outcome = attempt(on, &origin, &tried);
-        outcome.success().stdout_lacks("200 OK");
-        assert_eq!(origin.requests(), Vec::<String>::new(), "{script}");
+    ];
+    let (_, said) = attempts(on, &origin, &scripts);
+    for (script, said) in scripts.iter().zip(said) {
+        assert!(!said.contains("200 OK"), "{script}: {said}");
     }
+    assert_eq!(origin.requests(), Vec::<String>::new());
 }
 
 fn another_protocol_than_was_agreed_on_carries_no_request(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
-    for script in [
+    let scripts = [
         "say(tls('a.test', 'a.test'), b'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n')",
         "say(tls('a.test', 'a.test', ('h2',)), get('a.test', '/no/x'))",
         "say(tls('a.test', 'a.test', ('strange', 'x' * 200)), get('a.test', '/no/x'))",
         "say(tls('a.test', 'a.test', ()), get('a.test', '/no/x'))",
         // In the clear at a port where TLS is spoken, and TLS at one where it is not.
         "say(socket.create_connection(('a.test', 443)), get('a.test', '/no/x'))",
-    ] {
-        let tried = format!("try: {script}\nexcept OSError as e: print(type(e).__name__)");
-        attempt(on, &origin, &tried)
-            .success()
-            .stdout_lacks("200 OK");
-        let seen = origin.requests();
-        assert!(
-            !seen.iter().any(|r| r.contains("/no/")),
-            "{script}: {seen:?}"
-        );
+    ];
+    let (_, said) = attempts(on, &origin, &scripts);
+    for (script, said) in scripts.iter().zip(said) {
+        assert!(!said.contains("200 OK"), "{script}: {said}");
     }
+    let seen = origin.requests();
+    assert!(!seen.iter().any(|r| r.contains("/no/")), "{seen:?}");
 }
 
 fn a_second_request_on_one_connection_is_decided_anew(on: Backend) {
@@ -147,7 +160,7 @@ for path, host in [('/one', 'a.test'), ('/no/x', 'a.test'), ('/two', 'c.test'), 
 
 fn a_secret_goes_to_no_other_server_behind_the_same_certificate(on: Backend) {
     let origin = RawOrigin::start(&NAMES, &[]);
-    for script in [
+    let scripts = [
         "say(tls('a.test', 'a.test'), get('b.test', '/x', f'X-Key: {KEY}\\r\\n'))",
         "say(tls('a.test', 'a.test'), get('b.test', f'/x?key={KEY}'))",
         "say(tls('b.test', 'b.test'), get('a.test', '/x', f'X-Key: {KEY}\\r\\n'))",
@@ -155,11 +168,17 @@ fn a_secret_goes_to_no_other_server_behind_the_same_certificate(on: Backend) {
         "say(tls('a.test', 'a.test'), get('b.test', '/x', f'Content-Length: {len(KEY)}\\r\\n', 'POST') + KEY.encode())",
         "say(tls('b.test', 'b.test'), get('b.test', '/x', 'Transfer-Encoding: chunked\\r\\nTrailer: x-key\\r\\n', \
          'POST') + f'1\\r\\na\\r\\n0\\r\\nX-Key: {KEY}\\r\\n\\r\\n'.encode())",
-    ] {
-        let outcome = attempt(on, &origin, script);
-        outcome.success().refused_by("secrets.API_KEY");
-        outcome.stdout_has("403").stdout_lacks("200 OK");
+    ];
+    let (outcome, said) = attempts(on, &origin, &scripts);
+    for (script, said) in scripts.iter().zip(said) {
+        assert!(said.contains("403"), "{script}: {said}");
+        assert!(!said.contains("200 OK"), "{script}: {said}");
     }
+    let denied = outcome.denied();
+    let refused = denied
+        .iter()
+        .filter(|e| e.decision.rule.id == "secrets.API_KEY");
+    assert_eq!(refused.count(), scripts.len(), "{denied:?}");
 }
 
 fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it(on: Backend) {
