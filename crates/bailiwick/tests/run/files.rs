@@ -114,7 +114,7 @@ fn existing_hooks_and_configuration_are_readable_and_cannot_be_changed(on: Backe
         "x",
     )
     .unwrap();
-    for attempt in [
+    let (_, tried) = sandbox.run_each(&[
         "echo x > .git/hooks/pre-commit",
         "echo x >> .git/config",
         "rm -rf .git/hooks",
@@ -127,8 +127,9 @@ fn existing_hooks_and_configuration_are_readable_and_cannot_be_changed(on: Backe
         "mv .mcp.json x",
         "echo x > .vscode/tasks.json",
         "mv .vscode y",
-    ] {
-        sandbox.run(attempt).failure();
+    ]);
+    for attempt in &tried {
+        attempt.failure();
     }
     sandbox
         .run("cat .mcp.json .git/config > /dev/null")
@@ -148,7 +149,7 @@ fn a_denied_file_cannot_be_read_under_any_name(on: Backend) {
         .file(".env", "the key")
         .file("deep/er/.env", "the key")
         .file("secret/file", "the key");
-    for attempt in [
+    let (_, tried) = sandbox.run_each(&[
         "cat .env",
         "cat deep/er/.env",
         "cat secret/file",
@@ -160,8 +161,9 @@ fn a_denied_file_cannot_be_read_under_any_name(on: Backend) {
         "cat /proc/self/cwd/.env",
         "cat /proc/self/root$PWD/.env",
         "rm .env",
-    ] {
-        sandbox.run(attempt).failure().stdout_lacks("the key");
+    ]);
+    for attempt in &tried {
+        attempt.failure().lacks("the key");
     }
     assert_eq!(
         std::fs::read_to_string(sandbox.workspace().join(".env")).unwrap(),

@@ -142,7 +142,7 @@ fn a_refusal_says_rule_resource_and_remedy_in_text_and_in_json(on: Backend) {
 fn without_a_policy_nothing_is_reached_by_any_way(on: Backend) {
     let host = Host::start();
     let sandbox = Sandbox::on(on);
-    for way in [
+    let ways = [
         "curl -sS -m 5 http://example.com/",
         "curl --noproxy '*' -sS -m 5 http://example.com/",
         "curl --noproxy '*' -sS -m 5 https://93.184.216.34/",
@@ -156,21 +156,19 @@ fn without_a_policy_nothing_is_reached_by_any_way(on: Backend) {
         "curl --noproxy '*' -sS -m 5 http://0.0.0.0:PORT/",
         "curl --noproxy '' -sS -m 5 http://localhost:PORT/",
         "python3 -c 'import socket; socket.create_connection((\"10.0.0.1\", 22), 3).recv(1)'",
-    ] {
-        let way = way.replace("PORT", &host.port.to_string());
-        let outcome = sandbox.run(&format!("{way} > out 2>&1; code=$?; cat out; exit $code"));
-        // The proxy's answer that nothing listens on the sandbox's own loopback is one as well.
-        let answers = match on {
-            Backend::Process => ["refused by policy", "could not connect"],
-            // A machine's loopback takes every connection, and breaks off those to nobody.
-            Backend::Vm => ["refused by policy", "gave no proper answer"],
-        };
-        let refused = outcome.exit_code() != Some(0)
-            || answers
-                .iter()
-                .any(|answer| outcome.stdout().contains(answer));
-        assert!(refused, "{way}: {}", outcome.stdout());
-        assert!(!outcome.stdout().contains("hello"), "{way}");
+    ];
+    let ways = ways.map(|way| way.replace("PORT", &host.port.to_string()));
+    let (_, tried) = sandbox.run_each(&ways);
+    // The proxy's answer that nothing listens on the sandbox's own loopback is one as well.
+    let answers = match on {
+        Backend::Process => ["refused by policy", "could not connect"],
+        // A machine's loopback takes every connection, and breaks off those to nobody.
+        Backend::Vm => ["refused by policy", "gave no proper answer"],
+    };
+    for way in &tried {
+        let refused = way.code != 0 || answers.iter().any(|answer| way.said.contains(answer));
+        assert!(refused, "{}: {}", way.script, way.said);
+        way.lacks("hello");
     }
     assert!(host.heard().is_empty(), "{:?}", host.heard());
 }
@@ -203,18 +201,20 @@ fn plain_http_is_decided_by_method_and_path(on: Backend) {
             .run(&format!("{curl} http://a.test/v1/x"))
             .success()
             .stdout_is("200");
-        for refused in [
+        let refused = [
             "http://a.test/v2/x",
             "-X POST http://a.test/v1/x",
             "--path-as-is http://a.test/v1/../v2/x",
             "--path-as-is http://a.test/v1/%2e%2e/v2/x",
             "--path-as-is http://a.test/v1/..%2fv2",
-        ] {
-            sandbox
-                .run(&format!("{curl} {refused}"))
-                .stdout_is("403")
-                .refused_by("network.http");
+        ];
+        let (outcome, tried) = sandbox.run_each(&refused.map(|way| format!("{curl} {way}")));
+        for request in &tried {
+            assert_eq!(request.said, "403", "{}", request.script);
         }
+        let denied = outcome.denied();
+        let by = denied.iter().map(|event| event.decision.rule.id.as_str());
+        assert_eq!(by.collect::<Vec<_>>(), ["network.http"; 5], "{denied:?}");
     }
     // A refused request may have opened a connection; nothing was sent on it.
     let heard: Vec<_> = host
@@ -297,18 +297,24 @@ fn an_http_rule_for_the_hosts_loopback_opens_its_port_for_what_it_covers_and_exp
         // A machine is isolated in one way.
         let bare = (on == Backend::Process).then(bare);
         for sandbox in [Some(open), bare].into_iter().flatten() {
-            for way in ["--noproxy '*'", "--noproxy ''"] {
-                let curl = format!("curl {way} -sS -m 10");
-                let at = format!("http://{name}:{}/", host.port);
-                sandbox
-                    .run(&format!("{curl} {at}"))
-                    .success()
-                    .stdout_is("hello")
-                    .nothing_refused();
-                sandbox
-                    .run(&format!("{curl} -X POST {at}"))
-                    .refused_by("network.http")
-                    .stdout_lacks("hello");
+            let curl = ["--noproxy '*'", "--noproxy ''"]
+                .map(|way| format!("curl {way} -sS -m 10 http://{name}:{}/", host.port));
+            let (outcome, tried) = sandbox.run_each(&curl);
+            outcome.nothing_refused();
+            for get in &tried {
+                assert_eq!(
+                    (get.code, get.said.as_str()),
+                    (0, "hello"),
+                    "{}",
+                    get.script
+                );
+            }
+            let (outcome, tried) = sandbox.run_each(&curl.map(|curl| format!("{curl} -X POST")));
+            let denied = outcome.denied();
+            let by = denied.iter().map(|event| event.decision.rule.id.as_str());
+            assert_eq!(by.collect::<Vec<_>>(), ["network.http"; 2], "{denied:?}");
+            for post in &tried {
+                post.lacks("hello");
             }
             let policy = sandbox.scratch().root().join("policy-1.toml");
             let explain = |asked: String| {

@@ -14,6 +14,7 @@
     reason = "a helper that cannot do its work fails the test that called it"
 )]
 
+mod attempts;
 mod authority;
 #[macro_use]
 pub(crate) mod backend;
