@@ -98,7 +98,8 @@ fn remedy(crash: &str) -> String {
     source.map_or_else(String::new, |source| {
         let name = source.name();
         format!(
-            "\n  remedy: add --cap {name}, or \"{name}\" to `capabilities` of the policy's [capos] table"
+            "\n  remedy: add --cap {name} (the first --cap takes the place of the default, console: name \
+             that too), or \"{name}\" to `capabilities` of the policy's [capos] table"
         )
     })
 }

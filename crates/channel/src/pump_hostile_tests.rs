@@ -233,7 +233,7 @@ fn a_shared_terminal_is_written_whole_though_nobody_reads_it_for_long() {
         let id = line
             .open(&Open::Source { bytes: 0 }, ends)
             .expect("a number");
-        assert!(line.has(id));
+        assert!(line.mux.has(id));
     });
     sleep(Duration::from_millis(100));
     assert!(host.idles() < 5, "it waits awake");

@@ -394,7 +394,7 @@ fn what_comes_before_a_stream_has_files_waits_for_them() {
     let mut heard = Vec::new();
     reader.read_to_end(&mut heard).expect("an end");
     assert_eq!(heard, b"early");
-    assert!(!pump.line().has(id));
+    assert!(!pump.line().mux.has(id));
     host.stop();
 }
 

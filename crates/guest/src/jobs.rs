@@ -5,7 +5,7 @@
 
 use crate::bounds::Held;
 use crate::reached::{Processes, starved};
-use crate::terminal;
+use crate::terminal::Terminal;
 use crate::wires::{Wire, wire};
 use bailiwick_channel::Line;
 use bailiwick_channel::schema::{Attach, Bounds, Exec, Modes, Size, Stream, ToHost};
@@ -41,8 +41,9 @@ struct Job {
     wires: Vec<Wire>,
     /// The process group that gets its signals; not that of `pid` where another leads its session.
     group: i32,
-    /// Its terminal.
-    master: Option<OwnedFd>,
+    /// Its terminal. The command's side of it is held too: it is nobody's end that a program closes all
+    /// that it has of it, and may open it again.
+    terminal: Option<Terminal>,
     /// Whether it was told to read single keys; none where whoever types there does so anyway.
     keys: Option<bool>,
     /// How it ended.
@@ -106,7 +107,7 @@ impl Jobs {
             .inside
             .each_ref()
             .map(|fd| fd.as_ref().map(AsFd::as_fd));
-        let terminal = wired.slave.as_ref().map(AsFd::as_fd);
+        let terminal = wired.terminal.as_ref().map(|t| t.slave.as_fd());
         let held = &self.held;
         let mut ready = || become_ready(streams, terminal, umask, held);
         let (pid, group) = match terminal {
@@ -127,7 +128,7 @@ impl Jobs {
             pid,
             group,
             wires: wired.wires,
-            master: wired.master,
+            terminal: wired.terminal,
             keys,
             code: None,
         });
@@ -195,8 +196,8 @@ impl Jobs {
     /// later, so that it is heard of first.
     pub(crate) fn tell_of_keys(&mut self, line: &mut Line) {
         for job in &mut self.running {
-            if let (Some(told), Some(master)) = (&mut job.keys, &job.master) {
-                let wanted = terminal::wants_keys(master);
+            if let (Some(told), Some(terminal)) = (&mut job.keys, &job.terminal) {
+                let wanted = terminal.wants_keys();
                 if std::mem::replace(told, wanted) != wanted {
                     let job = job.number;
                     line.send(&ToHost::Keys { job, wanted });
@@ -207,18 +208,21 @@ impl Jobs {
 
     /// Gives a command's terminal another size.
     pub(crate) fn resize(&self, number: u32, size: Size) {
-        let job = self.running.iter().find(|job| job.number == number);
-        if let Some(master) = job.and_then(|job| job.master.as_ref()) {
-            let _ = terminal::resize(master, size);
+        if let Some(terminal) = self.terminal(number) {
+            let _ = terminal.resize(size);
         }
     }
 
     /// Gives a command's terminal other modes.
     pub(crate) fn change(&self, number: u32, modes: &Modes) {
-        let job = self.running.iter().find(|job| job.number == number);
-        if let Some(master) = job.and_then(|job| job.master.as_ref()) {
-            let _ = terminal::change(master, modes);
+        if let Some(terminal) = self.terminal(number) {
+            let _ = terminal.change(modes);
         }
+    }
+
+    fn terminal(&self, number: u32) -> Option<&Terminal> {
+        let job = self.running.iter().find(|job| job.number == number);
+        job?.terminal.as_ref()
     }
 
     /// Collects what has ended or stopped.
@@ -312,8 +316,8 @@ impl Jobs {
                 line.reset(stream);
             }
         }
-        if let (Some((_, size)), Some(master)) = (&to.terminal, &job.master) {
-            let _ = terminal::resize(master, *size);
+        if let (Some((_, size)), Some(terminal)) = (&to.terminal, &job.terminal) {
+            let _ = terminal.resize(*size);
         }
     }
 

@@ -7,35 +7,39 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr, tcsetwi
 use std::io;
 
 /// Both sides of a terminal.
+#[derive(Debug)]
 pub(crate) struct Terminal {
     pub(crate) master: OwnedFd,
     pub(crate) slave: OwnedFd,
 }
 
-/// Opens one.
-pub(crate) fn open(size: Size, modes: Option<&Modes>) -> io::Result<Terminal> {
-    let master = open_terminal()?;
-    let slave = other_side(&master)?;
-    if let Some(modes) = modes {
-        change(&slave, modes)?;
+impl Terminal {
+    /// Opens one.
+    pub(crate) fn open(size: Size, modes: Option<&Modes>) -> io::Result<Self> {
+        let master = open_terminal()?;
+        let slave = other_side(&master)?;
+        let terminal = Self { master, slave };
+        if let Some(modes) = modes {
+            terminal.change(modes)?;
+        }
+        terminal.resize(size)?;
+        Ok(terminal)
     }
-    resize(&master, size)?;
-    Ok(Terminal { master, slave })
-}
 
-/// Gives it other modes, by either side.
-pub(crate) fn change(side: &OwnedFd, modes: &Modes) -> io::Result<()> {
-    let mut termios = tcgetattr(side)?;
-    modes.apply(&mut termios);
-    Ok(tcsetattr(side, OptionalActions::Now, &termios)?)
-}
+    /// Gives it other modes.
+    pub(crate) fn change(&self, modes: &Modes) -> io::Result<()> {
+        let mut termios = tcgetattr(&self.slave)?;
+        modes.apply(&mut termios);
+        Ok(tcsetattr(&self.slave, OptionalActions::Now, &termios)?)
+    }
 
-/// Whether a program reads single keys from it, by either side.
-pub(crate) fn wants_keys(side: &OwnedFd) -> bool {
-    tcgetattr(side).is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON))
-}
+    /// Whether a program reads single keys from it.
+    pub(crate) fn wants_keys(&self) -> bool {
+        tcgetattr(&self.slave).is_ok_and(|modes| !modes.local_modes.contains(LocalModes::ICANON))
+    }
 
-/// Gives it another size; the kernel tells the programs.
-pub(crate) fn resize(master: &OwnedFd, size: Size) -> io::Result<()> {
-    Ok(tcsetwinsize(master, size.into())?)
+    /// Gives it another size; the kernel tells the programs.
+    pub(crate) fn resize(&self, size: Size) -> io::Result<()> {
+        Ok(tcsetwinsize(&self.master, size.into())?)
+    }
 }

@@ -1,6 +1,6 @@
 //! What a command's streams are in here: its side of each, and this process's.
 
-use crate::terminal;
+use crate::terminal::Terminal;
 use bailiwick_channel::schema::{Attach, Exec, Stream};
 use bailiwick_channel::{Ends, Line};
 use rustix::fd::OwnedFd;
@@ -62,7 +62,7 @@ impl Wire {
 
     /// Whether the command has said something on it that was not sent and that somebody waits for.
     pub(crate) fn is_unsaid(&self, line: &Line) -> bool {
-        let awaited = self.stream.is_none_or(|stream| line.has(stream));
+        let awaited = self.stream.is_none_or(|stream| line.sends(stream));
         let is_output = self.which != Which::Pipe(0);
         is_output && awaited && rustix::io::ioctl_fionread(&self.file).is_ok_and(|bytes| bytes > 0)
     }
@@ -74,26 +74,24 @@ pub(crate) struct Wired {
     /// Its streams.
     pub(crate) inside: [Option<OwnedFd>; 3],
     pub(crate) wires: Vec<Wire>,
-    pub(crate) master: Option<OwnedFd>,
-    pub(crate) slave: Option<OwnedFd>,
+    pub(crate) terminal: Option<Terminal>,
 }
 
 /// Makes a command's streams; `null` is `/dev/null`.
 pub(crate) fn wire(exec: &Exec, null: &OwnedFd) -> io::Result<Wired> {
     let mut wired = Wired::default();
     if let Some((stream, size, modes)) = &exec.terminal {
-        let terminal = terminal::open(*size, modes.as_ref())?;
+        let terminal = Terminal::open(*size, modes.as_ref())?;
         let file = terminal.master.try_clone()?;
         wired.wires.push(Wire::new(*stream, Which::Terminal, file));
-        wired.master = Some(terminal.master);
-        wired.slave = Some(terminal.slave);
+        wired.terminal = Some(terminal);
     }
     for (number, stream) in exec.streams.iter().enumerate() {
         let stdout = wired.inside[1].as_ref();
         // Two streams that are one keep their order.
         let stdout = stdout.filter(|_| number == 2 && *stream == exec.streams[1]);
-        let inside = match (stream, &wired.slave) {
-            (Stream::Terminal, Some(slave)) => slave.try_clone()?,
+        let inside = match (stream, &wired.terminal) {
+            (Stream::Terminal, Some(terminal)) => terminal.slave.try_clone()?,
             (Stream::Null | Stream::Terminal, _) => null.try_clone()?,
             (Stream::Pipe(_), _) if stdout.is_some() => {
                 let stdout = stdout.map(OwnedFd::try_clone).transpose()?;

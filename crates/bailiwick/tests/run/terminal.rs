@@ -27,6 +27,7 @@ on_every_backend! {
     a_stream_that_is_no_terminal_stays_none,
     without_a_terminal_stream_there_is_no_terminal_at_all,
     no_descriptor_of_the_callers_terminal_is_inside,
+    what_is_typed_while_nobody_reads_does_not_keep_the_run_from_its_end,
     a_run_that_is_brought_to_the_foreground_gets_the_keys,
 }
 
@@ -413,6 +414,20 @@ fn no_descriptor_of_the_callers_terminal_is_inside(on: Backend) {
                 .unwrap()
                 .contains(&format!("/dev/pts/{number}\r"))
     );
+}
+
+fn what_is_typed_while_nobody_reads_does_not_keep_the_run_from_its_end(on: Backend) {
+    let mut person = Person::sits_down(Sandbox::on(on));
+    person
+        .types(
+            "$B run -- sh -c 'echo be\"\"fore; exec <&- >&- 2>&-; sleep 1; echo aft\"\"er > /dev/tty'\n",
+        )
+        .sees("before\r\n");
+    std::thread::sleep(Duration::from_millis(300));
+    person
+        .types("typed early\n")
+        .sees("after\r\n")
+        .sees("outer> ");
 }
 
 fn a_run_that_is_brought_to_the_foreground_gets_the_keys(on: Backend) {

@@ -60,9 +60,9 @@ pub struct MachineOptions {
 }
 
 /// A quick run takes so many samples.
-const QUICK_RUNS: u32 = 2;
+const QUICK_RUNS: u32 = 1;
 /// The large file of a quick run, in bytes.
-const QUICK_SIZE: u64 = 8 << 20;
+const QUICK_SIZE: u64 = 2 << 20;
 
 impl MachineSuite {
     fn name(&self) -> &'static str {

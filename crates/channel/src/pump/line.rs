@@ -140,10 +140,10 @@ impl Line {
         Some(id)
     }
 
-    /// Whether a stream is open.
+    /// Whether more of a stream may be sent.
     #[must_use]
-    pub fn has(&self, id: u32) -> bool {
-        self.mux.has(id)
+    pub fn sends(&self, id: u32) -> bool {
+        self.mux.sends(id)
     }
 
     /// Whether everything that came on a stream so far has been written to its file.
