@@ -20,6 +20,7 @@ mod bench;
 mod bodies;
 mod bombs;
 mod broker;
+mod coherent;
 mod command;
 mod container;
 mod crates;

@@ -35,6 +35,8 @@ mod reports;
 
 #[path = "../run/bodies.rs"]
 mod bodies;
+#[path = "../run/coherent.rs"]
+mod coherent;
 #[path = "../run/command.rs"]
 mod command;
 #[path = "../run/dns.rs"]
@@ -71,7 +73,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 23] = [
+const ALL: [(&str, &[Shared]); 24] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
@@ -82,6 +84,7 @@ const ALL: [(&str, &[Shared]); 23] = [
     ("git", git::SHARED),
     ("installing", installing::SHARED),
     ("bodies", bodies::SHARED),
+    ("coherent", coherent::SHARED),
     ("command", command::SHARED),
     ("dns", dns::SHARED),
     ("enter", enter::SHARED),

@@ -131,6 +131,7 @@ fn asked(spec: &Spec) -> String {
         root::PACK,
         root::FORMAT,
         kernel::OPTIONS,
+        kernel::PATCH,
     ])
 }
 

@@ -22,6 +22,15 @@ use std::process::Command;
 /// Our options.
 pub(super) const OPTIONS: &str = include_str!("../../../../images/kernel.config");
 
+/// What we mend in it.
+pub(super) const PATCH: &str = include_str!("../../../../images/kernel.patch");
+
+/// A step of which no line is progress.
+const SILENT: Lines = Lines {
+    prefixes: &[],
+    expected: 0,
+};
+
 /// A kernel: what it was made from, and its parts.
 pub(super) struct Made {
     pub(super) kernel: Kernel,
@@ -35,33 +44,14 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
     let content = hash::file(&archive).map_err(|e| fault("read", &archive, &e))?;
     let epoch = work.spec.epoch.to_string();
     let compiler = ["gcc", "ld"].map(|tool| work.tools.get(tool).map_or("", String::as_str));
-    let inputs = hash::all([&content, OPTIONS, &epoch, compiler[0], compiler[1]]);
+    let inputs = hash::all([&content, OPTIONS, PATCH, &epoch, compiler[0], compiler[1]]);
     if let Some(made) = from_cache(work, &inputs) {
         (work.tell)(Progress::Note(
-            "the kernel in the cache was made of the same source, options and compiler",
+            "the kernel in the cache was made of the same source, patch, options and compiler",
         ));
         return Ok(made);
     }
-    (work.tell)(Progress::Step("unpacking the kernel's source"));
-    let tree = work.scratch.join("kernel");
-    fs::create_dir_all(&tree).map_err(|e| fault("made", &tree, &e))?;
-    let mut tar = Command::new("tar");
-    tar.args([
-        "--extract",
-        "--strip-components=1",
-        "--no-same-owner",
-        "--file",
-    ])
-    .arg(&archive)
-    .arg("--directory")
-    .arg(&tree)
-    .env("PATH", PATH);
-    let silent = Lines {
-        prefixes: &[],
-        expected: 0,
-    };
-    work.log
-        .run("unpacking the kernel's source", tar, &silent, work.tell)?;
+    let tree = unpack(work, &archive)?;
 
     (work.tell)(Progress::Step("configuring the kernel"));
     let options = work.scratch.join("kernel.options");
@@ -72,7 +62,7 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
         .arg("allnoconfig")
         .env("KCONFIG_ALLCONFIG", &options);
     work.log
-        .run("configuring the kernel", configure, &silent, work.tell)?;
+        .run("configuring the kernel", configure, &SILENT, work.tell)?;
     let config = tree.join(".config");
     let effective = fs::read_to_string(&config).map_err(|e| fault("read", &config, &e))?;
     let lost = without_effect(OPTIONS, &effective);
@@ -108,7 +98,7 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
     work.log.run(
         "taking the kernel's symbols away",
         strip,
-        &silent,
+        &SILENT,
         work.tell,
     )?;
     let bytes = fs::read(&kernel).map_err(|e| fault("read", &kernel, &e))?;
@@ -129,6 +119,38 @@ pub(super) fn make(work: &mut Work<'_>) -> Result<Made, Failure> {
         inputs,
     };
     Ok(Made { kernel, parts })
+}
+
+/// The source with our patch. One that it does not fit ends the build: without it files are lost.
+fn unpack(work: &mut Work<'_>, archive: &Path) -> Result<PathBuf, Failure> {
+    (work.tell)(Progress::Step("unpacking the kernel's source"));
+    let tree = work.scratch.join("kernel");
+    fs::create_dir_all(&tree).map_err(|e| fault("made", &tree, &e))?;
+    let mut tar = Command::new("tar");
+    tar.args([
+        "--extract",
+        "--strip-components=1",
+        "--no-same-owner",
+        "--file",
+    ])
+    .arg(archive)
+    .arg("--directory")
+    .arg(&tree)
+    .env("PATH", PATH);
+    work.log
+        .run("unpacking the kernel's source", tar, &SILENT, work.tell)?;
+
+    let file = work.scratch.join("kernel.patch");
+    fs::write(&file, PATCH).map_err(|e| fault("written", &file, &e))?;
+    let mut patch = Command::new("patch");
+    patch
+        .args(["--batch", "--forward", "--strip=1", "--input"])
+        .arg(&file)
+        .current_dir(&tree)
+        .env("PATH", PATH);
+    let what = "applying images/kernel.patch to the kernel's source";
+    work.log.run(what, patch, &SILENT, work.tell)?;
+    Ok(tree)
 }
 
 /// The archive of the source: the one that is installed here, or the distribution's.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What must be there, and the Debian package that has it.
-const NEEDED: [(Need, &str); 12] = [
+const NEEDED: [(Need, &str); 13] = [
     (Need::Program("mmdebstrap"), "mmdebstrap"),
     (Need::Program("mkfs.erofs"), "erofs-utils"),
     (Need::Program("make"), "make"),
@@ -17,6 +17,7 @@ const NEEDED: [(Need, &str); 12] = [
     (Need::Program("flex"), "flex"),
     (Need::Program("bison"), "bison"),
     (Need::Program("bc"), "bc"),
+    (Need::Program("patch"), "patch"),
     (Need::Program("xz"), "xz-utils"),
     (Need::File("/usr/include/libelf.h"), "libelf-dev"),
     (Need::File("/usr/include/stdio.h"), "libc6-dev"),
