@@ -2,6 +2,7 @@
 //! channel yet the console is, and the machine ends.
 
 use crate::agent::Agent;
+use crate::jobs;
 use crate::network::Network;
 use crate::power;
 use crate::reached::Log;
@@ -62,6 +63,7 @@ fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static s
     stages.mark("root");
     let network = Network::new().step("the network")?;
     stages.mark("network");
+    jobs::give_up().step("the capabilities of commands")?;
     let line = Line::new(channel, Role::Guest).step("the channel")?;
     let agent = Agent::new(network, log, stages, &line).step("the agent")?;
     match Pump::new(line, agent).run() {

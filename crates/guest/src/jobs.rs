@@ -32,6 +32,9 @@ const KILLED: u8 = 128 + 9;
 /// or kernel, raise its limits, or look into this process.
 const KEPT: [u32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 14, 15, 18, 23, 28, 31];
 
+/// The last capability that there is (CAP_CHECKPOINT_RESTORE).
+const LAST: u32 = 40;
+
 /// A command that runs.
 #[derive(Debug)]
 struct Job {
@@ -375,19 +378,20 @@ fn become_ready(
         rustix::stdio::dup2_stderr(stderr)?;
     }
     rustix::process::umask(umask);
-    held.enter()?;
-    give_up()
+    held.enter()
 }
 
-/// Gives up the capabilities that no program needs, for good.
-fn give_up() -> Result<(), Errno> {
-    for capability in 0..=40_u32 {
-        if !KEPT.contains(&capability) {
-            // SAFETY: PR_CAPBSET_DROP takes a number.
-            let done = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
-            if done != 0 {
-                return Err(Errno::PERM);
-            }
+/// Gives up the capabilities that no program needs, for good: for all that is executed from here on, and
+/// not for this process, which executes nothing.
+///
+/// # Errors
+/// What the kernel says where it has no such capability, or this process may not.
+pub(crate) fn give_up() -> Result<(), Errno> {
+    for capability in (0..=LAST).filter(|capability| !KEPT.contains(capability)) {
+        // SAFETY: PR_CAPBSET_DROP takes a number.
+        if unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) } != 0 {
+            let error = io::Error::last_os_error();
+            return Err(Errno::from_io_error(&error).unwrap_or(Errno::PERM));
         }
     }
     Ok(())

@@ -144,7 +144,7 @@ fn unpack(work: &mut Work<'_>, archive: &Path) -> Result<PathBuf, Failure> {
     fs::write(&file, PATCH).map_err(|e| fault("written", &file, &e))?;
     let mut patch = Command::new("patch");
     patch
-        .args(["--batch", "--forward", "--strip=1", "--input"])
+        .args(["--batch", "--forward", "--fuzz=0", "--strip=1", "--input"])
         .arg(&file)
         .current_dir(&tree)
         .env("PATH", PATH);

@@ -13,7 +13,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// The version of what stands in a manifest. An image of another is made again.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// What an image is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
