@@ -65,9 +65,9 @@ fn clock() -> Option<u64> {
 
 /// The kernel's own words.
 pub(crate) fn append(accelerator: Accelerator) -> String {
-    // Each command enters its control group, for which the kernel waits until every processor has been
-    // seen to do something else: by its own measure until the next ticks, 50 ms in all; when it is asked to
-    // hurry, some microseconds.
+    // Where mounts and control groups change, the kernel waits until every processor has been seen to do
+    // something else: by its own measure until the next ticks, some 50 ms; when it is asked to hurry, some
+    // microseconds.
     let mut words = "console=ttyS0 quiet loglevel=3 reboot=t panic=-1 random.trust_cpu=on \
                      rcupdate.rcu_expedited=1"
         .to_owned();
