@@ -179,6 +179,7 @@ global_asm!(
 mod tests {
     use std::ffi::c_void;
 
+    // SAFETY: the assembler above defines both, by the C calling convention and with the C library's arguments.
     unsafe extern "C" {
         fn bailiwick_memcpy(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;
         fn bailiwick_memmove(to: *mut c_void, from: *const c_void, bytes: usize) -> *mut c_void;

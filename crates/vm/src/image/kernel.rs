@@ -1,11 +1,11 @@
-//! The guest's kernel, from the distribution's source with our options.
+//! The guest's kernel, from the distribution's source with our patch and options.
 //!
 //! Decision: an option that did not take effect ends the build. What the fragment says is a promise
 //! about what a guest can and cannot ask of its kernel, and configuration drops silently what lacks
 //! a dependency.
 //!
-//! Nothing in it tells where, when or by whom it was built: the same source, options and compiler
-//! make the same file.
+//! Nothing in it tells where, when or by whom it was built: the same source, patch, options
+//! and compiler make the same file.
 
 use super::build::Work;
 use super::cache::fault;

@@ -12,7 +12,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// The version of what stands in a manifest. An image of another is made again.
+/// The version of what stands in a manifest, and of what no image may lack any more (2: a kernel with our
+/// patch). An image of another is made again.
 pub(super) const FORMAT: u32 = 2;
 
 /// What an image is.
