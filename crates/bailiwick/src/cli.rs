@@ -194,6 +194,8 @@ pub(crate) struct ExecArguments {
 pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) source: PolicySource,
+    #[command(flatten)]
+    pub(crate) machine: MachineArguments,
     /// How many sandboxes wait at a time
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) keep: u16,

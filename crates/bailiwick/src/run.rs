@@ -58,6 +58,15 @@ pub(crate) fn serve(arguments: ServeArguments, line: Vec<OsString>) -> Done {
     let mut spare = line;
     spare.drain(..1);
     spare.push("--spare".into());
+    let backend = match arguments.machine.backend {
+        Kind::Process | Kind::Vm => arguments.machine.backend(false, None)?,
+        Kind::Capos => {
+            return Err(Failure::usage(
+                "a machine of the capability kernel is made for its program, and cannot wait for one\n\
+                 help: --backend process, or vm",
+            ));
+        }
+    };
     let request = ServeRequest {
         policy,
         best_effort: arguments.best_effort,
@@ -65,9 +74,9 @@ pub(crate) fn serve(arguments: ServeArguments, line: Vec<OsString>) -> Done {
         spare,
     };
     if arguments.spare {
-        return bailiwick_sandbox::spare(&PROCESS, &request);
+        return bailiwick_sandbox::spare(&*backend, &request);
     }
-    bailiwick_sandbox::serve(&request)
+    bailiwick_sandbox::serve(&*backend, &request)
 }
 
 /// The command: a line of shell, or words.
@@ -101,7 +110,6 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
     let mut policy = Request::from_environment(common.policy, workspace);
     policy.allow_wide_workspace = common.allow_wide_workspace;
     let backend = common.machine.backend(common.cold, common.disk)?;
-    let vm = common.machine.backend == Kind::Vm;
     let finished = bailiwick_sandbox::run(
         &*backend,
         RunRequest {
@@ -111,7 +119,7 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
             monitor: common.monitor,
             json: common.json,
             best_effort: common.best_effort,
-            warm: !common.cold && !common.trace_startup && !vm,
+            warm: !common.cold && !common.trace_startup && common.disk.is_none(),
             early,
             goes_on: None,
             announce: None,

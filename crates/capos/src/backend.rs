@@ -133,6 +133,7 @@ impl Prepared for Waiting {
             monitor: Some(Monitor {
                 share: Path::new("/share"),
                 own: &own,
+                waits: false,
             }),
         })?;
         Ok(Box::new(Pending {

@@ -269,7 +269,10 @@ impl Prepared for Waiting {
         descriptors.extend(idmaps.namespaces());
         descriptors.extend(launch.streams.into_iter().flatten());
         // What is replaced from here on is noticed: it is another file than these.
-        let waits = set_up.command.is_none() && launch.monitor.is_none();
+        let waits = match &launch.monitor {
+            None => set_up.command.is_none(),
+            Some(monitor) => monitor.waits,
+        };
         let files = waits.then(|| made::files(&set_up));
         match send(&running.control, &Order::SetUp, &descriptors) {
             // It is gone already; its last report says why.

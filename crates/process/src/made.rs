@@ -39,7 +39,11 @@ impl Made {
     pub(crate) fn new(identity: Identity, set_up: SetUp, files: Files) -> Self {
         Self {
             identity,
-            set_up,
+            // A monitor's is what shows the files, and the same whoever's command comes.
+            set_up: SetUp {
+                command: None,
+                ..set_up
+            },
             files,
         }
     }
@@ -72,12 +76,13 @@ pub(crate) fn files(set_up: &SetUp) -> Files {
 fn numbers(set_up: &SetUp) -> Vec<Option<(u64, u64)>> {
     let plan = &set_up.plan;
     let kept = plan.pinned.iter().chain(&plan.protected);
-    let masked = plan.masked.iter().map(|mask| mask.at.as_path());
+    let masked = plan.masked.iter().map(|mask| &mask.at);
+    let at = kept.chain(masked).map(|at| plan.on_host(at));
     sources(set_up)
-        .chain(kept.map(AsRef::<Path>::as_ref))
-        .chain(masked)
+        .map(Path::to_path_buf)
+        .chain(at)
         .map(|path| {
-            let stat = rustix::fs::lstat(path).ok()?;
+            let stat = rustix::fs::lstat(&path).ok()?;
             Some((stat.st_dev, stat.st_ino))
         })
         .collect()

@@ -111,6 +111,13 @@ impl Plan {
         }
     }
 
+    /// Where on the host a path of this root is.
+    pub(crate) fn on_host(&self, at: &Path) -> PathBuf {
+        let share = self.shown.as_ref().map(|shown| shown.share.as_path());
+        let below = share.and_then(|share| at.strip_prefix(share).ok());
+        below.map_or_else(|| at.to_path_buf(), |below| Path::new("/").join(below))
+    }
+
     /// Every mount of the host's files.
     pub(crate) fn mounts(&self) -> impl Iterator<Item = &Bind> {
         let own = self.shown.iter().flat_map(|shown| &shown.own);

@@ -76,6 +76,8 @@ pub struct Monitor<'a> {
     pub share: &'a Path,
     /// What the program itself needs, outside of that folder; later entries may lie in earlier ones.
     pub own: &'a [Own],
+    /// Whether it is made before the launch that it is for: [`Running::fits`] is asked then.
+    pub waits: bool,
 }
 
 /// A file or folder of the host that a [`Monitor`] needs for itself.
@@ -134,6 +136,11 @@ pub struct TerminalShape {
 pub trait Backend {
     /// Its name: `process`, `vm`, `capos`.
     fn name(&self) -> &'static str;
+
+    /// What tells its sandboxes apart, beside their policy, from those of another of this name.
+    fn kind(&self) -> String {
+        self.name().to_owned()
+    }
 
     /// Begins with what does not depend on the policy and returns while that goes on, so that
     /// the policy can be read meanwhile. The calling process has one thread. Dropping what is

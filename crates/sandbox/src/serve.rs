@@ -4,6 +4,7 @@
 //! takes it. This process only starts them: it holds no sandbox, reads nothing that a client
 //! says, and may end while their runs go on.
 
+use crate::backend::Backend;
 use crate::place::{Place, pass};
 use crate::protocol::open_door;
 use crate::ready::ready;
@@ -69,11 +70,12 @@ enum State {
 /// # Errors
 /// A [`Failure`] where the policy has mistakes, no sandbox can be had, or others are kept
 /// waiting for the same already.
-pub fn serve(request: &ServeRequest) -> Result<u8, Failure> {
+pub fn serve(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failure> {
     let loaded = bailiwick_policy::load(&request.policy)?;
     loaded.notices.iter().for_each(|notice| say(notice));
     let state = StateDir::from_environment()?;
-    let door = Kept::open(&state, &warm::name(&request.policy, request.best_effort))?;
+    let name = warm::name(&backend.kind(), &request.policy, request.best_effort);
+    let door = Kept::open(&state, &name)?;
     pass(Place::Opened);
     let mut signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let mut spares: Vec<Spare> = Vec::new();

@@ -76,7 +76,7 @@ pub(crate) fn say(line: &str) {
 /// # Errors
 /// A [`Failure`] where it was not started, or where its end could not be recorded.
 pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, Failure> {
-    if let Some(finished) = warm::run(&request)? {
+    if let Some(finished) = warm::run(backend, &request)? {
         return Ok(finished);
     }
     let early = request.early.take();

@@ -2,6 +2,7 @@
 //! by what the run asks for; whether it fits is decided by the process that holds it, by making
 //! everything again in thought. Where none does, the run makes its own as if there were no other.
 
+use crate::backend::Backend;
 use crate::place::{Place, pass};
 use crate::protocol::{Wanted, WantedRun, knock_in_passing};
 use crate::session::{Finished, RunRequest};
@@ -21,14 +22,18 @@ pub(crate) fn anything_waits() -> bool {
 }
 
 /// Runs the command in a sandbox that waits; none where no such sandbox does.
-pub(crate) fn run(request: &RunRequest) -> Result<Option<Finished>, Failure> {
+pub(crate) fn run(
+    backend: &dyn Backend,
+    request: &RunRequest,
+) -> Result<Option<Finished>, Failure> {
     if !request.warm || request.early.is_some() {
         return Ok(None);
     }
     let Some(folder) = StateDir::location().map(|state| doors(&state)) else {
         return Ok(None);
     };
-    let door = folder.join(name(&request.policy, request.best_effort));
+    let name = name(&backend.kind(), &request.policy, request.best_effort);
+    let door = folder.join(name);
     let Some(socket) = knock_in_passing(&door, PATIENCE) else {
         return Ok(None);
     };
@@ -52,7 +57,7 @@ pub(crate) fn doors(state: &Path) -> PathBuf {
 }
 
 /// The name of the door for runs that ask for this.
-pub(crate) fn name(request: &Request, best_effort: bool) -> String {
+pub(crate) fn name(kind: &str, request: &Request, best_effort: bool) -> String {
     let whole = |path: &Path| {
         let path = request.cwd.join(path);
         path.canonicalize().unwrap_or(path)
@@ -62,6 +67,7 @@ pub(crate) fn name(request: &Request, best_effort: bool) -> String {
         hash.update(&(bytes.len() as u64).to_le_bytes());
         hash.update(bytes);
     };
+    add(kind.as_bytes());
     add(whole(&request.workspace).as_os_str().as_encoded_bytes());
     add(&[
         u8::from(request.allow_wide_workspace),

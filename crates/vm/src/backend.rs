@@ -13,6 +13,7 @@ use crate::saved::Saved;
 use crate::setting::{self, Place};
 use crate::shape::MachineShape;
 use crate::source::{STARTED_ANEW, Source};
+use crate::spare::{Spare, asked};
 use crate::start::{Behind, Start, Wires};
 use crate::stdio::{Between, Streams};
 use crate::warm::Warm;
@@ -21,7 +22,6 @@ use bailiwick_channel::schema::{Exec, Modes, Setting, Share};
 use bailiwick_event::Failure;
 use bailiwick_gate::Sockets;
 use bailiwick_process::ProcessBackend;
-use bailiwick_process::guest::granted;
 use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
 use rustix::fs::Mode;
 use std::io;
@@ -73,6 +73,10 @@ impl Backend for VmBackend {
         "vm"
     }
 
+    fn kind(&self) -> String {
+        format!("{}, {}", self.name(), self.shape.kind())
+    }
+
     fn prepare(&self, terminal: Option<TerminalShape>) -> Result<Box<dyn Prepared>, Failure> {
         Ok(Box::new(Waiting {
             monitor: sandbox()?,
@@ -101,19 +105,15 @@ impl Prepared for Waiting {
             Some(_) => jail::closed(launch.policy),
             None => jail::policy(launch.policy),
         };
-        let mut granted = granted(&policy, launch.private)?;
-        if own.is_some() {
-            granted.paths = vec![(launch.policy.workspace.clone(), true)];
-        }
         let limits = &launch.policy.limits;
         if let (Some(disk), Some(limit)) = (&mut self.shape.disk, &limits.disk) {
             *disk = limit.value.clamp(disk::LEAST, (*disk).max(disk::LEAST));
         }
-        let memory = limits.memory.as_ref().map(|limit| limit.value);
-        let private = launch.private.to_path_buf();
-        let start = self
-            .shape
-            .start(policy, memory, private, launch.best_effort)?;
+        let (mut start, mut granted) = asked(&self.shape, launch, policy)?;
+        start.waits = launch.command.is_none();
+        if own.is_some() {
+            granted.paths = vec![(launch.policy.workspace.clone(), true)];
+        }
         let source = self.source(own.as_ref(), &start, &mut notices)?;
         let place = match (&own, &source) {
             (None, _) => Place::Shared,
@@ -144,6 +144,7 @@ impl Prepared for Waiting {
             start,
             notices,
             own,
+            shape: self.shape,
             session: Session {
                 setting,
                 wall: limits.wall.as_ref().map(|limit| limit.value),
@@ -206,6 +207,7 @@ struct Pending {
     start: Start,
     notices: Vec<String>,
     own: Option<OwnDisk>,
+    shape: MachineShape,
     session: Session,
 }
 
@@ -243,9 +245,15 @@ impl Begun for Pending {
             mut session,
             start,
             mut own,
+            shape,
             ..
         } = *self;
-        let started = self.monitor.ready()?;
+        let mut monitor = self.monitor;
+        if start.waits {
+            // Where it is gone already, `ready` knows why.
+            let _ = monitor.go();
+        }
+        let started = monitor.ready()?;
         let mut wires = self.wires;
         // Not before, while the monitor looks for its files.
         own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
@@ -258,6 +266,7 @@ impl Begun for Pending {
         let restored = source.restore(&mut wires.control);
         // What was told of a machine that is not used is of nobody's interest.
         let came = restored.and_then(|()| session.come(started, wires, &start));
+        let is_anew = came.is_err();
         let there = match came {
             Err(failure) if !matches!(source, Source::Nothing) => {
                 source.discard();
@@ -282,7 +291,13 @@ impl Begun for Pending {
         if let (Source::Saved(_), Some(own)) = (&source, &own) {
             own.kept.forget_saved()?;
         }
-        session.begin(there, &start, own, hold)
+        let waits = start.waits && !session.setting.again;
+        let made_of = if is_anew { Source::Nothing } else { source };
+        let spare = waits.then(|| {
+            let setting = session.setting.clone();
+            Spare::new(shape, &start, made_of, setting, session.wall.take())
+        });
+        session.begin(there, &start, own, hold, spare.transpose()?)
     }
 }
 
@@ -334,6 +349,7 @@ impl Session {
         start: &Start,
         own: Option<OwnDisk>,
         hold: Hold,
+        spare: Option<Spare>,
     ) -> Result<Started, Failure> {
         let again = self.setting.again;
         let There {
@@ -384,6 +400,10 @@ impl Session {
         };
         if let Some(order) = order {
             vm.desk.order(order).map_err(fault("the channel"))?;
+        }
+        if let Some(spare) = spare {
+            spare.warm(&mut vm)?;
+            vm.spare = Some(spare);
         }
         let inside = into_guest(&vm.desk);
         Ok(Started {

@@ -36,6 +36,7 @@ mod saved;
 mod setting;
 mod shape;
 mod source;
+mod spare;
 mod start;
 mod stdio;
 mod template;

@@ -22,8 +22,8 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-/// Lines of shell that run before the machine is kept: what they read is in its memory then, and no run
-/// reads it again. They are what every session starts with.
+/// Lines of shell that run before the machine is kept, or waits: what they read is in its memory then, and
+/// no run reads it again. They are what every session starts with.
 const WARM: [&str; 4] = [
     "true; cat /dev/null; ls / >/dev/null; echo",
     "git --version",
@@ -92,6 +92,20 @@ fn keep(start: &Start, template: &Template, state: &File) -> Result<(), Failure>
     };
     let mut vm = alone(start, behind)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;
+    warm_up(&mut vm)?;
+    vm.desk
+        .order(Order::Send(ToGuest::Quiesce))
+        .map_err(channel)?;
+    booted::wait(&mut vm, |told| matches!(told, Told::Quiet))?;
+    vm.control.open()?;
+    vm.control.run("stop", json!({}))?;
+    vm.control.save(state.as_fd())?;
+    vm.kill();
+    Ok(())
+}
+
+/// Has a machine run what every session starts with.
+pub(crate) fn warm_up(vm: &mut Vm) -> Result<(), Failure> {
     for (job, line) in (1..).zip(WARM) {
         let environment = [("PATH".into(), PATH.into())];
         let command = Invocation {
@@ -106,15 +120,7 @@ fn keep(start: &Start, template: &Template, state: &File) -> Result<(), Failure>
         };
         vm.desk.order(order).map_err(channel)?;
         // A program that the image does not have is not missed.
-        booted::wait(&mut vm, |told| matches!(told, Told::Ended { .. }))?;
+        booted::wait(vm, |told| matches!(told, Told::Ended { .. }))?;
     }
-    vm.desk
-        .order(Order::Send(ToGuest::Quiesce))
-        .map_err(channel)?;
-    booted::wait(&mut vm, |told| matches!(told, Told::Quiet))?;
-    vm.control.open()?;
-    vm.control.run("stop", json!({}))?;
-    vm.control.save(state.as_fd())?;
-    vm.kill();
     Ok(())
 }

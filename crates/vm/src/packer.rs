@@ -92,6 +92,7 @@ impl Boxed {
             monitor: Some(Monitor {
                 share: Path::new(SHARE),
                 own: &own,
+                waits: false,
             }),
         })?;
         // Where it is gone already, its end says why.

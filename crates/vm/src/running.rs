@@ -6,6 +6,7 @@ use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
 use crate::save::Savable;
+use crate::spare::Spare;
 use crate::stdio::{Streams, make_plain, modes_given, size_of};
 use bailiwick_channel::Ends;
 use bailiwick_channel::schema::{Exec, Executed, Modes, Program, Stream, ToGuest};
@@ -55,6 +56,8 @@ pub(crate) struct Vm {
     pub(crate) savable: Option<Savable>,
     /// Keeps the image's parts where they are; none while no session has begun.
     pub(crate) hold: Option<Hold>,
+    /// What it was made from, where it waits for its own command.
+    pub(crate) spare: Option<Spare>,
 }
 
 /// How long the monitor's end may come after that of the channel.
@@ -159,6 +162,7 @@ impl Vm {
             unheard: VecDeque::new(),
             savable: None,
             hold: None,
+            spare: None,
         };
         Ok((vm, counter))
     }
@@ -328,6 +332,13 @@ impl Running for Vm {
     }
 
     fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
+        if let Some(spare) = self.spare.take_if(|_| entry.job == OWN) {
+            if let Some(wall) = spare.wall() {
+                self.monitor.end_after(wall)?;
+            }
+            // A host that slept has counted on, and the machine has not.
+            self.desk.order(Order::GoOn)?;
+        }
         let mut told = exec(entry.job, &entry.command, entry.umask);
         let mut streams = Streams::of(entry.streams.map(Some));
         let mut terminal = None;
@@ -356,8 +367,11 @@ impl Running for Vm {
         })
     }
 
-    fn fits(&self, _: &Launch<'_>) -> Result<bool, Failure> {
-        Ok(false)
+    fn fits(&self, launch: &Launch<'_>) -> Result<bool, Failure> {
+        match &self.spare {
+            Some(spare) => spare.is_still(launch, &*self.monitor, self.both.as_fd()),
+            None => Ok(false),
+        }
     }
 
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {

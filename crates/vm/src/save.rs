@@ -102,7 +102,7 @@ impl Vm {
     }
 
     /// Waits for the guest's word; what it says before is kept.
-    fn wait_until_held(&mut self) -> Result<(), Failure> {
+    pub(crate) fn wait_until_held(&mut self) -> Result<(), Failure> {
         let began = Instant::now();
         let mut weight = 0;
         loop {

@@ -54,12 +54,43 @@ pub(crate) enum Place {
 pub(crate) fn of(launch: &Launch<'_>, granted: &Granted, place: Place) -> Result<Setting, Failure> {
     let machine: [u8; 16] = random()?;
     let entropy: [u8; ENTROPY] = random()?;
-    let hostname = format!("bailiwick-{}", &hex(&machine)[..8]);
+    let machine = format!("{}\n", hex(&machine)).into_bytes();
+    Ok(as_machine(
+        launch,
+        granted,
+        place,
+        machine,
+        entropy.to_vec(),
+    ))
+}
+
+/// The setting of one session, in the machine that another one is for.
+pub(crate) fn same_machine(launch: &Launch<'_>, granted: &Granted, other: &Setting) -> Setting {
+    let (machine, entropy) = (other.machine.clone(), other.entropy.clone());
+    let place = match other.share {
+        Share::Disk => Place::Disk,
+        _ => Place::Shared,
+    };
+    Setting {
+        now: other.now,
+        ..as_machine(launch, granted, place, machine, entropy)
+    }
+}
+
+fn as_machine(
+    launch: &Launch<'_>,
+    granted: &Granted,
+    place: Place,
+    machine: Vec<u8>,
+    entropy: Vec<u8>,
+) -> Setting {
+    let id = String::from_utf8_lossy(&machine);
+    let hostname = format!("bailiwick-{}", id.get(..8).unwrap_or_default());
     let limits = &launch.policy.limits;
-    Ok(Setting {
+    Setting {
         now: now(),
-        entropy: entropy.to_vec(),
-        machine: format!("{}\n", hex(&machine)).into_bytes(),
+        entropy,
+        machine,
         shown: granted
             .paths
             .iter()
@@ -87,7 +118,7 @@ pub(crate) fn of(launch: &Launch<'_>, granted: &Granted, place: Place) -> Result
             file_size: limits.file_size.as_ref().map(|limit| limit.value),
             open_files: limits.open_files.as_ref().map(|limit| limit.value),
         },
-    })
+    }
 }
 
 /// Nanoseconds since 1970. What is told is true when it is sent, not when it is made.

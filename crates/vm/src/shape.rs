@@ -75,7 +75,20 @@ impl MachineShape {
             policy,
             private,
             best_effort,
+            waits: false,
         })
+    }
+
+    /// What tells its machines apart from others of the same policy.
+    pub(crate) fn kind(&self) -> String {
+        let (image, cpus) = (&self.image, self.cpus);
+        let memory = self.memory.unwrap_or_default();
+        format!("{cpus} processors, {memory} bytes, {image}")
+    }
+
+    /// Whether the image is there.
+    pub(crate) fn has_image(&self) -> bool {
+        image::cache_folder().is_ok_and(|cache| image::open(&cache, &self.image).is_ok())
     }
 
     /// The image, built where it is not there yet: that takes minutes, and is shown.

@@ -8,8 +8,8 @@ use crate::machine::{DISK, Machine, RAM, Ram, SHARE};
 use crate::template::mark;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
-use bailiwick_sandbox::{Begun, Invocation, Launch, Monitor, Own, OwnAccess, Prepared};
-use rustix::fd::{AsFd as _, OwnedFd};
+use bailiwick_sandbox::{Begun, Invocation, Launch, Monitor, Own, OwnAccess, Prepared, Running};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::ffi::OsString;
@@ -27,6 +27,8 @@ pub(crate) struct Start {
     /// The folder of the host behind the policy's private paths.
     pub(crate) private: PathBuf,
     pub(crate) best_effort: bool,
+    /// Whether the machine is made before the launch that it is for.
+    pub(crate) waits: bool,
 }
 
 /// The files of the host behind a machine's memory and disk.
@@ -84,6 +86,30 @@ impl Start {
         prepared: Box<dyn Prepared>,
         behind: Behind<'_>,
     ) -> Result<(Box<dyn Begun>, Wires), Failure> {
+        let (wires, inside) =
+            wires().map_err(|e| Failure::fault(format!("the monitor's streams: {e}")))?;
+        let streams = inside.each_ref().map(AsFd::as_fd);
+        let begun = self.launched(behind, streams, |launch| prepared.begin(launch))?;
+        Ok((begun, wires))
+    }
+
+    /// Whether a monitor that is set up is what one of this machine would be; `any` is any descriptor.
+    pub(crate) fn fits(
+        &self,
+        monitor: &dyn Running,
+        behind: Behind<'_>,
+        any: BorrowedFd<'_>,
+    ) -> Result<bool, Failure> {
+        self.launched(behind, [any; 3], |launch| monitor.fits(launch))
+    }
+
+    /// What the monitor is launched with.
+    fn launched<T>(
+        &self,
+        behind: Behind<'_>,
+        streams: [BorrowedFd<'_>; 3],
+        act: impl FnOnce(&Launch<'_>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let ram = behind.ram;
         let machine = Machine {
             ram,
@@ -104,14 +130,12 @@ impl Start {
             file(memory, RAM, access)
         }));
         own.extend(behind.disk.map(|disk| file(disk, DISK, OwnAccess::Write)));
-        let (wires, inside) =
-            wires().map_err(|e| Failure::fault(format!("the monitor's streams: {e}")))?;
         let words = machine.words(&self.qemu);
         let environment: [(OsString, OsString); 2] = [
             ("PATH".into(), "/usr/bin:/bin".into()),
             ("LANG".into(), "C.UTF-8".into()),
         ];
-        let begun = prepared.begin(&Launch {
+        act(&Launch {
             policy: &self.policy,
             command: Some(Invocation {
                 argv: &words,
@@ -122,12 +146,12 @@ impl Start {
             private: &self.private,
             best_effort: self.best_effort,
             trust: None,
-            streams: inside.each_ref().map(|end| Some(end.as_fd())),
+            streams: streams.map(Some),
             monitor: Some(Monitor {
                 share: Path::new(SHARE),
                 own: &own,
+                waits: self.waits,
             }),
-        })?;
-        Ok((begun, wires))
+        })
     }
 }

@@ -49,6 +49,7 @@ mod rules_held;
 mod rules_live;
 mod secrets;
 mod setup;
+mod spares;
 mod stages;
 mod stages_entering;
 mod stages_waiting;

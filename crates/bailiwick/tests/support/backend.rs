@@ -53,11 +53,11 @@ pub(crate) const fn gap(reasons: &[&'static str]) -> Option<&'static str> {
     }
 }
 
-/// What `bailiwick` is called as where runs are virtual machines: every `run` is one, however a test
-/// comes to write it, and everything else is as it is.
+/// What `bailiwick` is called as where runs are virtual machines: every `run` is one, and every
+/// `serve` is for them, however a test comes to write it, and everything else is as it is.
 const ON_VM: &str = "#!/bin/sh
 case $1 in
-run) shift; exec \"$BAILIWICK\" run --backend vm \"$@\" ;;
+run|serve) word=$1; shift; exec \"$BAILIWICK\" $word --backend vm \"$@\" ;;
 *) exec \"$BAILIWICK\" \"$@\" ;;
 esac
 ";

@@ -63,6 +63,8 @@ mod rules_held;
 mod rules_live;
 #[path = "../run/secrets.rs"]
 mod secrets;
+#[path = "../run/spares.rs"]
+mod spares;
 #[path = "../run/terminal.rs"]
 mod terminal;
 #[path = "../run/within_tls.rs"]
@@ -73,7 +75,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 24] = [
+const ALL: [(&str, &[Shared]); 25] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
@@ -82,6 +84,7 @@ const ALL: [(&str, &[Shared]); 24] = [
     ("repositories", repositories::SHARED),
     ("apt", apt::SHARED),
     ("git", git::SHARED),
+    ("spares", spares::SHARED),
     ("installing", installing::SHARED),
     ("bodies", bodies::SHARED),
     ("coherent", coherent::SHARED),

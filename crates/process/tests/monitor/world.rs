@@ -168,6 +168,7 @@ impl World {
             monitor: Some(Monitor {
                 share,
                 own: &self.own,
+                waits: false,
             }),
         })?;
         // Of a sandbox that could not be had, it is told when it is ready.

@@ -1,0 +1,108 @@
+//! A machine that waits for its command (`bailiwick serve`): complete, and warm. What a translated
+//! processor pays for the first of everything was paid before anybody asked.
+
+use crate::jail;
+use crate::making::warm_up;
+use crate::orders::Order;
+use crate::running::Vm;
+use crate::setting::same_machine;
+use crate::shape::MachineShape;
+use crate::source::Source;
+use crate::start::Start;
+use bailiwick_channel::schema::Setting;
+use bailiwick_event::Failure;
+use bailiwick_policy::Effective;
+use bailiwick_process::guest::{Granted, granted};
+use bailiwick_sandbox::{Launch, Running};
+use rustix::fd::BorrowedFd;
+use std::time::Duration;
+
+/// A machine with room for fewer processes is not warmed: what is told once, that there are too many, is
+/// its session's.
+const PROCESSES: u64 = 64;
+
+/// What it was made from.
+pub(crate) struct Spare {
+    shape: MachineShape,
+    mark: String,
+    source: Source,
+    setting: Setting,
+    /// How long its command may take.
+    wall: Option<Duration>,
+}
+
+/// What a launch asks of a machine of this shape, whose monitor is held to a policy.
+pub(crate) fn asked(
+    shape: &MachineShape,
+    launch: &Launch<'_>,
+    policy: Effective,
+) -> Result<(Start, Granted), Failure> {
+    let granted = granted(&policy, launch.private)?;
+    let memory = launch.policy.limits.memory.as_ref();
+    let memory = memory.map(|limit| limit.value);
+    let private = launch.private.to_path_buf();
+    let start = shape.start(policy, memory, private, launch.best_effort)?;
+    Ok((start, granted))
+}
+
+impl Spare {
+    /// Of a machine that has come with this setting.
+    pub(crate) fn new(
+        shape: MachineShape,
+        start: &Start,
+        source: Source,
+        setting: Setting,
+        wall: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            shape,
+            mark: start.mark()?,
+            source,
+            setting,
+            wall,
+        })
+    }
+
+    /// Whether a machine that is made for this launch now would be the same.
+    pub(crate) fn is_still(
+        &self,
+        launch: &Launch<'_>,
+        monitor: &dyn Running,
+        any: BorrowedFd<'_>,
+    ) -> Result<bool, Failure> {
+        // A run would build an image that is gone, and show that.
+        if !self.shape.has_image() {
+            return Ok(false);
+        }
+        let (mut start, granted) = asked(&self.shape, launch, jail::policy(launch.policy))?;
+        start.waits = true;
+        Ok(start.mark()? == self.mark
+            && same_machine(launch, &granted, &self.setting) == self.setting
+            && start.fits(monitor, self.source.behind(), any)?)
+    }
+
+    /// Has the machine run what every session starts with; nothing of that is the session's to hear.
+    pub(crate) fn warm(&self, vm: &mut Vm) -> Result<(), Failure> {
+        if self
+            .setting
+            .bounds
+            .processes
+            .is_some_and(|most| most < PROCESSES)
+        {
+            return Ok(());
+        }
+        warm_up(vm)?;
+        let channel = |error| Failure::fault(format!("the channel: {error}"));
+        vm.desk
+            .order(Order::Hold { sync: false })
+            .map_err(channel)?;
+        vm.wait_until_held()?;
+        vm.unheard.clear();
+        vm.desk.order(Order::GoOn).map_err(channel)
+    }
+
+    /// How long the command may take that enters.
+    pub(crate) fn wall(&self) -> Option<Duration> {
+        self.wall
+    }
+}
