@@ -38,6 +38,11 @@ impl Companion {
         Ok(companion)
     }
 
+    /// The process's number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     fn wait_until_ready(&mut self) -> Result<(), String> {
         let mut stdout = self.0.stdout.take().ok_or("it has no output")?;
         let limit = Timespec::try_from(TIMEOUT).ok();

@@ -13,7 +13,7 @@ use crate::saved::Saved;
 use crate::setting::{self, Place};
 use crate::shape::MachineShape;
 use crate::source::{STARTED_ANEW, Source};
-use crate::spare::{Spare, asked};
+use crate::spare::{Spare, asked, begin_warm};
 use crate::start::{Behind, Start, Wires};
 use crate::stdio::{Between, Streams};
 use crate::warm::Warm;
@@ -332,9 +332,12 @@ impl Session {
         let memory = start.machine.memory;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         vm.processes = self.setting.bounds.processes.unwrap_or_default();
-        host::serve(wires.channel, counter, inside, Some(self.setting.clone()))
-            .map_err(fault("the channel"))?;
-        booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
+        let setting = (!start.waits).then(|| self.setting.clone());
+        host::serve(wires.channel, counter, inside, setting).map_err(fault("the channel"))?;
+        match start.waits {
+            true => begin_warm(&mut vm, &self.setting)?,
+            false => booted::wait(&mut vm, |told| matches!(told, Told::Ready(_))).map(drop)?,
+        }
         Ok(There {
             vm,
             sockets,
@@ -401,10 +404,7 @@ impl Session {
         if let Some(order) = order {
             vm.desk.order(order).map_err(fault("the channel"))?;
         }
-        if let Some(spare) = spare {
-            spare.warm(&mut vm)?;
-            vm.spare = Some(spare);
-        }
+        vm.spare = spare;
         let inside = into_guest(&vm.desk);
         Ok(Started {
             running: Box::new(vm),

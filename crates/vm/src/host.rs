@@ -85,7 +85,7 @@ impl Host {
             inside,
             datagrams: Datagrams::new(DATAGRAMS),
             pace,
-            awaited: [true, setting.is_some(), true, true],
+            awaited: [true, false, true, true],
             setting: setting.map(Box::new),
             holding: false,
             streams: HashMap::new(),
@@ -100,6 +100,14 @@ impl Host {
         self.counter.tell(Told::Over(why));
     }
 
+    /// Tells the guest of its session.
+    fn begin(&mut self, mut setting: Box<Setting>, line: &mut Line) {
+        // A machine that starts takes a second to get here.
+        setting.now = now();
+        self.awaited[1] = true;
+        line.send(&ToGuest::Begin(setting));
+    }
+
     fn obey(&mut self, line: &mut Line) {
         loop {
             match self.counter.orders.try_recv() {
@@ -109,6 +117,7 @@ impl Host {
                     terminal,
                 }) => self.start(*exec, streams, terminal, line),
                 Ok(Order::Attach { streams, terminal }) => self.attach(streams, terminal, line),
+                Ok(Order::Begin(setting)) => self.begin(setting, line),
                 Ok(Order::Send(message)) => line.send(&message),
                 Ok(Order::Hold { sync }) => {
                     self.holding = true;
@@ -270,10 +279,8 @@ fn cut(executed: &mut Executed) {
 
 impl Handler for Host {
     fn hello(&mut self, line: &mut Line) -> Result<(), Fault> {
-        if let Some(mut setting) = self.setting.take() {
-            // A machine that starts takes a second to get here.
-            setting.now = now();
-            line.send(&ToGuest::Begin(setting));
+        if let Some(setting) = self.setting.take() {
+            self.begin(setting, line);
         }
         Ok(())
     }

@@ -3,7 +3,7 @@
 
 use crate::stdio::Streams;
 use bailiwick_channel::Ends;
-use bailiwick_channel::schema::{Exec, Executed, Program, Size, Stage, ToGuest};
+use bailiwick_channel::schema::{Exec, Executed, Program, Setting, Size, Stage, ToGuest};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 use std::io;
@@ -27,6 +27,8 @@ pub(crate) enum Order {
         /// The command's terminal outside, and which of the streams it is.
         terminal: Option<(Ends, [bool; 3])>,
     },
+    /// Give a guest that waits its session; once.
+    Begin(Box<Setting>),
     /// Tell the guest.
     Send(ToGuest),
     /// Have the streams of the session's own command, which runs, lead here.

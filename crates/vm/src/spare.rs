@@ -1,9 +1,10 @@
 //! A machine that waits for its command (`bailiwick serve`): complete, and warm. What a translated
 //! processor pays for the first of everything was paid before anybody asked.
 
+use crate::booted;
 use crate::jail;
 use crate::making::warm_up;
-use crate::orders::Order;
+use crate::orders::{Order, Told};
 use crate::running::Vm;
 use crate::setting::same_machine;
 use crate::shape::MachineShape;
@@ -16,10 +17,6 @@ use bailiwick_process::guest::{Granted, granted};
 use bailiwick_sandbox::{Launch, Running};
 use rustix::fd::BorrowedFd;
 use std::time::Duration;
-
-/// A machine with room for fewer processes is not warmed: what is told once, that there are too many, is
-/// its session's.
-const PROCESSES: u64 = 64;
 
 /// What it was made from.
 pub(crate) struct Spare {
@@ -43,6 +40,23 @@ pub(crate) fn asked(
     let private = launch.private.to_path_buf();
     let start = shape.start(policy, memory, private, launch.best_effort)?;
     Ok((start, granted))
+}
+
+/// Has a machine run what every session starts with, and only then gives it its session: nothing of the
+/// user's is there before, and nothing of what ran is the session's to hear.
+pub(crate) fn begin_warm(vm: &mut Vm, setting: &Setting) -> Result<(), Failure> {
+    let order = |vm: &Vm, order| {
+        let given = vm.desk.order(order);
+        given.map_err(|error| Failure::fault(format!("the channel: {error}")))
+    };
+    booted::wait(vm, |told| matches!(told, Told::Waiting(_)))?;
+    warm_up(vm)?;
+    order(vm, Order::Begin(Box::new(setting.clone())))?;
+    booted::wait(vm, |told| matches!(told, Told::Ready(_)))?;
+    order(vm, Order::Hold { sync: false })?;
+    vm.wait_until_held()?;
+    vm.unheard.clear();
+    order(vm, Order::GoOn)
 }
 
 impl Spare {
@@ -79,26 +93,6 @@ impl Spare {
         Ok(start.mark()? == self.mark
             && same_machine(launch, &granted, &self.setting) == self.setting
             && start.fits(monitor, self.source.behind(), any)?)
-    }
-
-    /// Has the machine run what every session starts with; nothing of that is the session's to hear.
-    pub(crate) fn warm(&self, vm: &mut Vm) -> Result<(), Failure> {
-        if self
-            .setting
-            .bounds
-            .processes
-            .is_some_and(|most| most < PROCESSES)
-        {
-            return Ok(());
-        }
-        warm_up(vm)?;
-        let channel = |error| Failure::fault(format!("the channel: {error}"));
-        vm.desk
-            .order(Order::Hold { sync: false })
-            .map_err(channel)?;
-        vm.wait_until_held()?;
-        vm.unheard.clear();
-        vm.desk.order(Order::GoOn).map_err(channel)
     }
 
     /// How long the command may take that enters.

@@ -13,7 +13,14 @@ on_every_backend!(
 );
 
 fn serve(sandbox: &Sandbox) -> Background {
-    Background::start(sandbox, ["serve", "--keep", "1"], "1 sandbox waits")
+    Background::start(sandbox, ["serve"], "2 sandboxes wait")
+}
+
+/// Has the user's policy add this.
+fn user_policy(sandbox: &Sandbox, text: &str) {
+    let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(&policy, text).unwrap();
 }
 
 /// Whether somebody else watches over a run than the process that was called.
@@ -76,28 +83,23 @@ fn what_changed_meanwhile_is_in_force(on: Backend) {
         .file(".mcp.json", "{}\n")
         .file("secret", "s\n");
     let _serve = serve(&sandbox);
-    assert_eq!(found(&sandbox, "cat secret"), 0);
     // The mount that protects it lies on the old one.
     sandbox.host("echo new > t && mv t .mcp.json");
     let write = "echo x > .mcp.json";
     sandbox.bailiwick(["run", "-c", write]).failure();
-    assert_ne!(found(&sandbox, write), 0);
     assert_eq!(sandbox.host("cat .mcp.json"), "new\n");
-    let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
-    fs::create_dir_all(policy.parent().unwrap()).unwrap();
-    fs::write(&policy, "[filesystem]\ndeny = [\"./secret\"]\n").unwrap();
+    user_policy(&sandbox, "[filesystem]\ndeny = [\"./secret\"]\n");
     let outcome = sandbox.bailiwick(["run", "-c", "cat secret"]);
     outcome.failure().stdout_is("");
+    // Both were thrown away, and the next are made with it.
     assert_ne!(found(&sandbox, "cat secret"), 0);
 }
 
 fn a_limit_of_time_begins_with_the_command(on: Backend) {
     let sandbox = Sandbox::on(on);
-    let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
-    fs::create_dir_all(policy.parent().unwrap()).unwrap();
-    fs::write(&policy, "[limits]\nwall = \"4s\"\n").unwrap();
+    user_policy(&sandbox, "[limits]\nwall = \"3s\"\n");
     let _serve = serve(&sandbox);
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(4));
     assert_eq!(found(&sandbox, "sleep 1; exit 3"), 3);
     assert_eq!(found(&sandbox, "sleep 60"), 137);
 }

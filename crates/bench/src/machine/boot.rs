@@ -25,7 +25,7 @@ const NATIVE_RUN: &str = "true (native)";
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
-    vec![cold(), warm()]
+    vec![cold(), warm(), super::waiting::row()]
 }
 
 /// What `bailiwick boot --json` says.

@@ -3,6 +3,7 @@
 //! it is what it is called: that it holds, and on whose kernel it runs.
 
 use super::worker::Worker;
+use crate::companion::Companion;
 use crate::evidence::Authority;
 use crate::fixture::Fixture;
 use crate::in_force::{InForce, Yard};
@@ -218,6 +219,17 @@ impl<'a> Ground<'a> {
         let mut argv: Vec<OsString> = vec![self.binary.clone().into()];
         argv.extend(words.iter().map(OsString::from));
         self.complete(&argv)
+    }
+
+    /// `bailiwick serve`, with one machine that waits for a run.
+    pub(crate) fn serve(&self) -> Result<Companion, Verdict> {
+        let mut argv: Vec<OsString> = vec![self.binary.clone().into(), "serve".into()];
+        argv.extend(["--keep", "1", "--backend", "vm"].map(OsString::from));
+        argv.extend(["--policy".into(), policy(self.fixture).into()]);
+        argv.extend(["--workspace".into(), self.fixture.workspace().into()]);
+        argv.extend(self.machine(None));
+        let serve = Companion::start(&argv, &self.fixture.workspace(), &self.variables);
+        serve.map_err(Verdict::DoesNotStart)
     }
 
     /// The guest's binary, waiting for work in this way.

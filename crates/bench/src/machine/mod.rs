@@ -25,6 +25,7 @@ mod row;
 mod startup;
 mod suite;
 mod throughput;
+mod waiting;
 mod worker;
 
 pub use channel::channel;
