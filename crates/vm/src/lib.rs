@@ -15,6 +15,7 @@ mod boot;
 mod booted;
 mod channel_load;
 mod control;
+mod counter;
 mod disk;
 mod disk_machine;
 mod host;

@@ -1,7 +1,8 @@
 //! The machine that is asked of QEMU: `microvm`, virtio devices and nothing else. No network card, no
 //! display, no disk that can be written unless the session has one, no firmware but what finds the kernel.
 
-use crate::accelerator::{Accelerator, of_processor};
+use crate::accelerator::Accelerator;
+use crate::counter;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -54,15 +55,6 @@ pub(crate) struct Machine {
     pub(crate) disk: Option<u64>,
 }
 
-/// How often the processor's clock ticks, in kHz; a translated machine without a timer to compare with
-/// would measure it for a second, or for ever.
-fn clock() -> Option<u64> {
-    let line = of_processor("cpu MHz")?;
-    let value: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
-    // Far below 2^53.
-    Some((value * 1000.0) as u64)
-}
-
 /// The kernel's own words.
 pub(crate) fn append(accelerator: Accelerator) -> String {
     // Where mounts and control groups change, the kernel waits until every processor has been seen to do
@@ -75,9 +67,13 @@ pub(crate) fn append(accelerator: Accelerator) -> String {
         // A translation is found by its address: where each process has its programs elsewhere,
         // every one of them is translated anew, which takes six times as long as running it.
         words.push_str(" norandmaps");
-        if let Some(clock) = clock() {
-            // Else the kernel compares it with its own ticks, of which a translated machine misses
-            // some, takes the ticks for right, and is seconds late after a minute of work.
+        // With one processor the kernel would take the locks out of its own code, one by one, in another
+        // address space for each: a tenth of its start.
+        words.push_str(" noreplace-smp");
+        if let Some(clock) = counter::kilohertz() {
+            // Else the kernel measures it for a second, or for ever; and compares it with its own ticks, of
+            // which a translated machine misses some, takes the ticks for right, and is seconds late after
+            // a minute of work.
             words.push_str(&format!(" tsc_early_khz={clock} tsc=reliable"));
         }
     }
@@ -161,8 +157,6 @@ impl Machine {
             &format!("id=root,file={ROOT},format=raw,if=none,readonly=on,file.locking=off"),
             "-device",
             "virtio-blk-device,drive=root",
-            "-device",
-            "virtio-rng-device",
             "-fsdev",
             &format!("local,id=share,path={SHARE},security_model=none,multidevs=remap"),
             "-device",
