@@ -3,7 +3,7 @@
 
 use crate::booted;
 use crate::jail;
-use crate::making::warm_up;
+use crate::making::{QUICK, warm_up};
 use crate::orders::{Order, Told};
 use crate::running::Vm;
 use crate::setting::same_machine;
@@ -50,7 +50,7 @@ pub(crate) fn begin_warm(vm: &mut Vm, setting: &Setting) -> Result<(), Failure> 
         given.map_err(|error| Failure::fault(format!("the channel: {error}")))
     };
     booted::wait(vm, |told| matches!(told, Told::Waiting(_)))?;
-    warm_up(vm)?;
+    warm_up(vm, QUICK)?;
     order(vm, Order::Begin(Box::new(setting.clone())))?;
     booted::wait(vm, |told| matches!(told, Told::Ready(_)))?;
     order(vm, Order::Hold { sync: false })?;

@@ -74,7 +74,7 @@ fn a_run_that_finds_a_sandbox_is_like_any_other(on: Backend) {
     let log = log.success().stdout();
     assert!(log.contains("cat data"), "{log}");
     // What made it warm is on nobody's record.
-    assert!(!log.contains("node"), "{log}");
+    assert!(!log.contains("python"), "{log}");
     sandbox.bailiwick(["log", "verify"]).success();
 }
 
