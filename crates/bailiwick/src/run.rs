@@ -67,6 +67,10 @@ pub(crate) fn serve(arguments: ServeArguments, line: Vec<OsString>) -> Done {
             ));
         }
     };
+    if arguments.machine.backend == Kind::Vm && !arguments.spare {
+        // Built once, where it is not there, and not by each of those that wait.
+        arguments.machine.shape(false).found()?;
+    }
     let request = ServeRequest {
         policy,
         best_effort: arguments.best_effort,

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often to ask the file system how much is free, which costs nothing.
@@ -27,9 +27,9 @@ const SHARE: u32 = 10;
 pub(crate) struct Disk {
     folders: Vec<PathBuf>,
     limit: u64,
-    before: u64,
+    before: AtomicU64,
     /// What was free before.
-    room: u64,
+    room: AtomicU64,
     /// Whether the limit was reached, which is told once.
     told: AtomicBool,
 }
@@ -37,22 +37,27 @@ pub(crate) struct Disk {
 impl Disk {
     /// A limit on the growth of these folders, from now on.
     pub(crate) fn new(folders: Vec<PathBuf>, limit: u64) -> Self {
-        let mut disk = Self {
+        let disk = Self {
             folders,
             limit,
-            before: 0,
-            room: 0,
+            before: AtomicU64::new(0),
+            room: AtomicU64::new(0),
             told: AtomicBool::new(false),
         };
-        disk.before = disk.used();
-        disk.room = disk.free();
+        disk.begins();
         disk
+    }
+
+    /// Counts from now on.
+    pub(crate) fn begins(&self) {
+        self.before.store(self.used(), Ordering::Relaxed);
+        self.room.store(self.free(), Ordering::Relaxed);
     }
 
     /// Watches until the limit is reached, which is then reported, and ends the sandbox.
     pub(crate) fn keep(&self, control: &OwnedFd, end: fn()) {
         let mut looked = Instant::now();
-        let mut free = self.room;
+        let mut free = self.room.load(Ordering::Relaxed);
         let mut pause = LOOK;
         loop {
             std::thread::sleep(GLANCE);
@@ -75,13 +80,18 @@ impl Disk {
 
     /// What was written when nothing runs any more, where that is over the limit and was not told.
     pub(crate) fn last_look(&self) -> Option<u64> {
-        let lost = self.room.saturating_sub(self.free());
+        let lost = self
+            .room
+            .load(Ordering::Relaxed)
+            .saturating_sub(self.free());
         (lost > self.limit / 2).then(|| self.look()).flatten()
     }
 
     /// What was written, where that is over the limit and was not told.
     fn look(&self) -> Option<u64> {
-        let grown = self.used().saturating_sub(self.before);
+        let grown = self
+            .used()
+            .saturating_sub(self.before.load(Ordering::Relaxed));
         (grown > self.limit && !self.told.swap(true, Ordering::Relaxed)).then_some(grown)
     }
 
@@ -125,7 +135,7 @@ mod tests {
         let at = |name: &str| folder.path().join(name);
         fs::write(at("old"), vec![1; 100_000]).unwrap();
         let disk = Disk::new(vec![folder.path().into()], 0);
-        let grown = || disk.used() - disk.before;
+        let grown = || disk.used() - disk.before.load(Ordering::Relaxed);
         assert_eq!(grown(), 0);
         fs::create_dir(at("d")).unwrap();
         fs::write(at("d/new"), vec![1; 100_000]).unwrap();
@@ -139,5 +149,7 @@ mod tests {
             fs::write(at(&number.to_string()), "").unwrap();
         }
         assert!(grown() >= before + 100 * FILE, "{}", grown());
+        disk.begins();
+        assert_eq!(grown(), 0);
     }
 }

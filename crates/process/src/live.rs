@@ -441,6 +441,9 @@ impl Live {
                 descriptors,
             ))) => {
                 let umask = Mode::from_raw_mode(umask & 0o777);
+                if job == OWN {
+                    self.begins();
+                }
                 if self.enter(job, terminal, umask, descriptors).is_none() {
                     let errno = libc::EPROTO;
                     let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
@@ -448,6 +451,7 @@ impl Live {
             }
             Ok(Some((Order::End, _))) => self.end(128 + 9),
             Ok(Some((Order::EndAfter(wall), _))) => self.deadline = Some(Instant::now() + wall),
+            Ok(Some((Order::Begins, _))) => self.begins(),
             Ok(Some(_)) => {}
             // The supervisor is gone: so is the sandbox.
             _ => {
@@ -457,6 +461,13 @@ impl Live {
                 self.clear();
                 kernel::exit_now(125)
             }
+        }
+    }
+
+    /// The own command begins, which may have been waited for: what others did meanwhile does not count.
+    fn begins(&self) {
+        if let Some(disk) = &self.disk {
+            disk.begins();
         }
     }
 

@@ -141,6 +141,8 @@ pub(crate) enum Order {
     },
     /// End everything when this much time has passed from now on.
     EndAfter(Duration),
+    /// Count disk space from now on.
+    Begins,
 }
 
 #[cfg(test)]

@@ -195,6 +195,10 @@ impl Running for ProcessSandbox {
         tell(&self.control, &Order::Signal { job, signal })
     }
 
+    fn begins(&mut self) -> io::Result<()> {
+        tell(&self.control, &Order::Begins)
+    }
+
     fn end_after(&mut self, wall: Duration) -> io::Result<()> {
         tell(&self.control, &Order::EndAfter(wall))
     }

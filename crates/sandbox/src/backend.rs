@@ -292,6 +292,15 @@ pub trait Running {
         ))
     }
 
+    /// What is counted from a command's beginning, as disk space, is counted from now on: for a
+    /// [`Monitor`] that has waited for whose command it shows files to.
+    ///
+    /// # Errors
+    /// The sandbox is gone.
+    fn begins(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Has everything in the sandbox end when this much time has passed from now on, also where this
     /// process is stopped by then: for a [`Monitor`], whose time is that of what it shows files to.
     ///

@@ -291,7 +291,11 @@ impl Begun for Pending {
         if let (Source::Saved(_), Some(own)) = (&source, &own) {
             own.kept.forget_saved()?;
         }
+        let mut there = there;
         let waits = start.waits && !session.setting.again;
+        if waits {
+            begin_warm(&mut there.vm, &session.setting)?;
+        }
         let made_of = if is_anew { Source::Nothing } else { source };
         let spare = waits.then(|| {
             let setting = session.setting.clone();
@@ -334,10 +338,10 @@ impl Session {
         vm.processes = self.setting.bounds.processes.unwrap_or_default();
         let setting = (!start.waits).then(|| self.setting.clone());
         host::serve(wires.channel, counter, inside, setting).map_err(fault("the channel"))?;
-        match start.waits {
-            true => begin_warm(&mut vm, &self.setting)?,
-            false => booted::wait(&mut vm, |told| matches!(told, Told::Ready(_))).map(drop)?,
-        }
+        booted::wait(&mut vm, |told| match told {
+            Told::Waiting(_) => start.waits,
+            told => matches!(told, Told::Ready(_)),
+        })?;
         Ok(There {
             vm,
             sockets,

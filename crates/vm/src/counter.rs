@@ -1,51 +1,74 @@
 //! How often the processor's own counter counts: a translated guest reads it as its own, and has no other
 //! timer to compare it with.
 
-use crate::accelerator::{of_processor, processor};
+use crate::accelerator::of_processor;
 use crate::image;
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long it is counted: some parts in a million come of it.
+/// How long it is counted: a millionth or two is what is missed then.
 const COUNTED: Duration = Duration::from_millis(50);
+/// Rates that processors have, in kHz.
+const RATES: RangeInclusive<u64> = 100_000..=20_000_000;
+/// How the files are called in which it is remembered.
+const FILE: &str = "counter-";
 
 /// Its rate in kHz, the same each time; none where it cannot be known.
 pub(crate) fn kilohertz() -> Option<u64> {
-    // With this the kernel knows how fast the processor goes right now, and says that instead.
-    match of_processor("flags")?
-        .split(' ')
-        .any(|flag| flag == "aperfmperf")
-    {
-        false => said(&of_processor("cpu MHz")?),
-        true => remembered(&place()?),
-    }
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let folder = image::cache_folder().ok()?.join("accelerator");
+    remembered(&folder, boot.trim_end(), said())
 }
 
-/// What the kernel says of a processor, in kHz.
-fn said(line: &str) -> Option<u64> {
+/// What the kernel says of a processor's speed, in kHz: often the same, or how fast it goes right now.
+fn said() -> Option<u64> {
+    read_from(&of_processor("cpu MHz")?)
+}
+
+fn read_from(line: &str) -> Option<u64> {
     let value: f64 = line.split(':').nth(1)?.trim().parse().ok()?;
     // Far below 2^53.
     Some((value * 1000.0) as u64)
 }
 
-/// Where it is remembered: counted anew it would be a little different, and every template useless.
-fn place() -> Option<PathBuf> {
-    let name = blake3::hash(&processor()).to_hex();
-    let folder = image::cache_folder().ok()?.join("accelerator");
-    Some(folder.join(format!("counter-{}", &name[..16])))
+/// The rate, counted once since the machine has started. What the kernel says, or what was found before, is
+/// taken where it is the same but for what counting misses: with another rate every template is useless.
+fn remembered(folder: &Path, boot: &str, said: Option<u64>) -> Option<u64> {
+    let place = folder.join(format!("{FILE}{boot}"));
+    if let Some(known) = known(&place) {
+        return Some(known);
+    }
+    let counted = count()?;
+    let before: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            name.starts_with(FILE.as_bytes()) && *path != place
+        })
+        .collect();
+    let found = before.iter().filter_map(|path| known(path));
+    let is_same = |rate: &u64| rate.abs_diff(counted) <= counted / 10_000;
+    let rate = said.into_iter().chain(found).find(is_same);
+    let rate = rate.unwrap_or(counted);
+    // Whoever is first has said it for all.
+    let own = folder.join(format!("{FILE}{}", std::process::id()));
+    let _ = fs::create_dir_all(folder);
+    let _ = fs::write(&own, format!("{rate}\n")).and_then(|()| fs::hard_link(&own, &place));
+    for old in before.iter().chain([&own]) {
+        let _ = fs::remove_file(old);
+    }
+    known(&place).or(Some(rate))
 }
 
-fn remembered(place: &Path) -> Option<u64> {
-    let before = fs::read_to_string(place).ok();
-    let before = before.and_then(|text| text.trim_end().parse().ok());
-    before.or_else(|| {
-        let counted = count()?;
-        let _ = fs::create_dir_all(place.parent()?);
-        let _ = fs::write(place, format!("{counted}\n"));
-        Some(counted)
-    })
+/// What a file says, where that is a rate.
+fn known(place: &Path) -> Option<u64> {
+    let rate = fs::read_to_string(place).ok()?.trim_end().parse().ok()?;
+    RATES.contains(&rate).then_some(rate)
 }
 
 /// Counts for a moment.

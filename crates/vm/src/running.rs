@@ -333,6 +333,7 @@ impl Running for Vm {
 
     fn enter(&mut self, entry: &Entry<'_>) -> io::Result<()> {
         if let Some(spare) = self.spare.take_if(|_| entry.job == OWN) {
+            self.monitor.begins()?;
             if let Some(wall) = spare.wall() {
                 self.monitor.end_after(wall)?;
             }

@@ -42,14 +42,13 @@ pub(crate) fn asked(
     Ok((start, granted))
 }
 
-/// Has a machine run what every session starts with, and only then gives it its session: nothing of the
-/// user's is there before, and nothing of what ran is the session's to hear.
+/// Has a machine that waits for its session run what every session starts with, and only then gives it that:
+/// nothing of the user's is there before, and nothing of what ran is the session's to hear.
 pub(crate) fn begin_warm(vm: &mut Vm, setting: &Setting) -> Result<(), Failure> {
     let order = |vm: &Vm, order| {
         let given = vm.desk.order(order);
         given.map_err(|error| Failure::fault(format!("the channel: {error}")))
     };
-    booted::wait(vm, |told| matches!(told, Told::Waiting(_)))?;
     warm_up(vm, QUICK)?;
     order(vm, Order::Begin(Box::new(setting.clone())))?;
     booted::wait(vm, |told| matches!(told, Told::Ready(_)))?;
@@ -88,9 +87,11 @@ impl Spare {
         if !self.shape.has_image() {
             return Ok(false);
         }
+        let wall = launch.policy.limits.wall.as_ref().map(|limit| limit.value);
         let (mut start, granted) = asked(&self.shape, launch, jail::policy(launch.policy))?;
         start.waits = true;
-        Ok(start.mark()? == self.mark
+        Ok(wall == self.wall
+            && start.mark()? == self.mark
             && same_machine(launch, &granted, &self.setting) == self.setting
             && start.fits(monitor, self.source.behind(), any)?)
     }

@@ -10,6 +10,7 @@ on_every_backend!(
     a_run_that_finds_a_sandbox_is_like_any_other,
     what_changed_meanwhile_is_in_force,
     a_limit_of_time_begins_with_the_command,
+    what_others_write_while_it_waits_does_not_count,
 );
 
 fn serve(sandbox: &Sandbox) -> Background {
@@ -97,9 +98,22 @@ fn what_changed_meanwhile_is_in_force(on: Backend) {
 
 fn a_limit_of_time_begins_with_the_command(on: Backend) {
     let sandbox = Sandbox::on(on);
-    user_policy(&sandbox, "[limits]\nwall = \"3s\"\n");
+    user_policy(&sandbox, "[limits]\nwall = \"2s\"\n");
     let _serve = serve(&sandbox);
-    std::thread::sleep(Duration::from_secs(4));
-    assert_eq!(found(&sandbox, "sleep 1; exit 3"), 3);
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(found(&sandbox, "exit 3"), 3);
     assert_eq!(found(&sandbox, "sleep 60"), 137);
+    user_policy(&sandbox, "");
+    sandbox.bailiwick(["run", "-c", "sleep 3; exit 6"]).code(6);
+}
+
+fn what_others_write_while_it_waits_does_not_count(on: Backend) {
+    let sandbox = Sandbox::on(on);
+    user_policy(&sandbox, "[limits]\ndisk = \"10MB\"\n");
+    let _serve = serve(&sandbox);
+    sandbox.host("head -c 8000000 /dev/zero > others");
+    let write = |bytes: u32| format!("head -c {bytes} /dev/zero > own; sync; sleep 1; exit 4");
+    assert_eq!(found(&sandbox, &write(5_000_000)), 4);
+    sandbox.host("rm own others");
+    assert_eq!(found(&sandbox, &write(12_000_000)), 137);
 }
