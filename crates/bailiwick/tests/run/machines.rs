@@ -15,6 +15,21 @@ fn a_boot_refuses_what_is_no_machine() {
 }
 
 #[test]
+fn what_cannot_wait_is_refused() {
+    for (words, says) in [
+        (&["serve", "--backend", "capos"][..], "cannot wait"),
+        (&["serve", "--image", "code"], "--backend vm"),
+        (&["serve", "--backend", "vm", "--memory", "1MiB"], "least"),
+        (
+            &["serve", "--backend", "vm", "--disk"],
+            "unexpected argument",
+        ),
+    ] {
+        Sandbox::new().bailiwick(words).code(2).stderr_has(says);
+    }
+}
+
+#[test]
 fn a_boot_without_an_image_says_how_to_get_one() {
     let sandbox = Sandbox::new();
     let cache = sandbox.scratch().root().join("no-cache");
