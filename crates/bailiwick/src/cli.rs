@@ -126,7 +126,8 @@ pub(crate) struct Common {
     /// A policy file, or the name of a template; may be given again [default: template `default`]
     #[arg(long, short, value_name = "FILE|TEMPLATE")]
     pub(crate) policy: Vec<String>,
-    /// The folder that the policy's relative paths mean [default: the current folder]
+    /// The workspace, where relative paths of templates and of the user's policy begin [default: the
+    /// current folder]
     #[arg(long, short, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
     /// A name for the session, by which `bailiwick exec` finds it

@@ -75,9 +75,12 @@ impl MachineArguments {
             ("--cpus", self.cpus.is_some() && !vm && !capos),
         ];
         if let Some((flag, _)) = strange.iter().find(|(_, is)| *is) {
+            let limits = match *flag {
+                "--memory" | "--cpus" => ", or set limits in the policy ([limits] memory, cpu)",
+                _ => "",
+            };
             return Err(Failure::usage(format!(
-                "{flag} is of virtual machines, and this run is none\nhelp: add --backend vm, or \
-                 set limits in the policy ([limits] memory, cpu)"
+                "{flag} is of virtual machines, and this is none\nhelp: add --backend vm{limits}"
             )));
         }
         if let Some(memory) = self.memory.filter(|memory| vm && *memory < LEAST) {

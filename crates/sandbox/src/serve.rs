@@ -36,6 +36,8 @@ pub(crate) const TAKEN: u8 = b'T';
 /// How long the place of one that was taken stays empty: a short command has the machine to
 /// itself.
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long after a mistake was found in the policy it is read again.
+const RETRY: Duration = Duration::from_millis(500);
 /// So many in a row that could not be made end it all.
 const FAILURES: u32 = 3;
 
@@ -79,15 +81,19 @@ pub fn serve(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     pass(Place::Opened);
     let mut signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let mut spares: Vec<Spare> = Vec::new();
+    let mut policy = Readable::new(&request.policy);
     let mut pause = Instant::now();
     let mut failures = 0;
     let mut announced = false;
     loop {
         let waiting = spares.iter().filter(|s| s.state != State::Taken).count();
         if waiting < request.keep && Instant::now() >= pause {
-            spares.push(door.start(&request.spare)?);
-            pass(Place::Spawned);
-            continue;
+            if policy.is_whole() {
+                spares.push(door.start(&request.spare)?);
+                pass(Place::Spawned);
+                continue;
+            }
+            pause = Instant::now() + RETRY;
         }
         let timeout =
             (waiting < request.keep).then(|| pause.saturating_duration_since(Instant::now()));
@@ -145,6 +151,34 @@ pub fn serve(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
             );
             let _ = out.flush();
         }
+    }
+}
+
+/// The policy, which somebody may be writing.
+struct Readable<'a> {
+    request: &'a Request,
+    /// What was said of it last.
+    mistake: Option<String>,
+}
+
+impl<'a> Readable<'a> {
+    fn new(request: &'a Request) -> Self {
+        let mistake = None;
+        Self { request, mistake }
+    }
+
+    /// Whether it has no mistake; says one once.
+    fn is_whole(&mut self) -> bool {
+        let found = bailiwick_policy::load(self.request).err();
+        let found = found.map(|failure| failure.to_string());
+        if let Some(mistake) = &found
+            && self.mistake != found
+        {
+            say(mistake);
+            say("no sandbox is made until the policy can be read again");
+        }
+        self.mistake = found;
+        self.mistake.is_none()
     }
 }
 

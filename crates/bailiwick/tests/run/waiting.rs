@@ -248,6 +248,24 @@ fn a_policy_that_changed_is_in_force_at_once() {
 }
 
 #[test]
+fn a_mistake_in_the_policy_does_not_end_serve() {
+    let sandbox = Sandbox::new();
+    let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
+    std::fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    std::fs::write(&policy, "").unwrap();
+    let mut kept = serve(&sandbox);
+    std::fs::write(&policy, "[filesystem").unwrap();
+    for _ in 0..4 {
+        run(&sandbox, "true").code(2).stderr_has("policy.toml:1:");
+    }
+    all_wait();
+    std::fs::write(&policy, "[limits]\nprocesses = 500\n").unwrap();
+    finds_one(&sandbox);
+    kept.terminate();
+    assert_eq!(kept.ends(), Some(0));
+}
+
+#[test]
 fn serve_ends_when_it_is_told_and_leaves_nothing() {
     let sandbox = Sandbox::new();
     let mut kept = serve(&sandbox);
