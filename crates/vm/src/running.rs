@@ -58,7 +58,13 @@ pub(crate) struct Vm {
     pub(crate) hold: Option<Hold>,
     /// What it was made from, where it waits for its own command.
     pub(crate) spare: Option<Spare>,
+    /// News that are told next.
+    next: VecDeque<News>,
 }
+
+/// So much of the monitor's news is told at most before a command's end: a program may be refused without
+/// end.
+const BEFORE_AN_END: usize = 64;
 
 /// How long the monitor's end may come after that of the channel.
 const LAST: Duration = Duration::from_millis(500);
@@ -163,6 +169,7 @@ impl Vm {
             savable: None,
             hold: None,
             spare: None,
+            next: VecDeque::new(),
         };
         Ok((vm, counter))
     }
@@ -200,6 +207,42 @@ impl Vm {
     fn limited(&mut self, kind: LimitKind, seen: u64) -> News {
         self.killed = true;
         News::Limit(kind, seen)
+    }
+
+    /// What was told next, if anything was.
+    fn next_told(&mut self) -> Option<Told> {
+        if let Some(told) = self.unheard.pop_front() {
+            self.desk.ring();
+            return Some(told);
+        }
+        self.desk.told().or_else(|| {
+            self.desk.hear();
+            let told = self.desk.told()?;
+            // What else was told is told when this was: the bell has been heard.
+            self.desk.ring();
+            Some(told)
+        })
+    }
+
+    /// The monitor's next news, as they are the machine's.
+    fn monitor_news(&mut self) -> io::Result<Option<News>> {
+        Ok(match self.monitor.news()? {
+            Some(News::Exited(code)) => Some(match self.code {
+                Some(code) => match self.unwritten {
+                    Some(errno) => unwritten(code, errno),
+                    None => News::Exited(code),
+                },
+                None if self.killed => News::Exited(code),
+                None => News::Failed(Box::new(Failure::fault(format!(
+                    "the virtual machine ended before its command: {}{}",
+                    ended_by(code),
+                    self.last_words()
+                )))),
+            }),
+            Some(News::Stopped { .. }) => Some(News::Quiet),
+            Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
+            other => other,
+        })
     }
 
     fn took(&mut self, told: Told) -> News {
@@ -292,39 +335,33 @@ impl Running for Vm {
     }
 
     fn news(&mut self) -> io::Result<Option<News>> {
-        if let Some(told) = self.unheard.pop_front() {
+        if let Some(news) = self.next.pop_front() {
             self.desk.ring();
-            return Ok(Some(self.took(told)));
+            return Ok(Some(news));
         }
-        if let Some(told) = self.desk.told() {
-            return Ok(Some(self.took(told)));
+        let Some(told) = self.next_told() else {
+            return match self.has_monitor_news(Duration::ZERO) {
+                true => self.monitor_news(),
+                false => Ok(Some(News::Quiet)),
+            };
+        };
+        // The monitor has said what was refused to a command before that knew of it; whoever waits for
+        // its end hears of it before.
+        let ends = matches!(told, Told::Ended { job, .. } if job != OWN);
+        for _ in 0..BEFORE_AN_END {
+            if !ends || !self.has_monitor_news(Duration::ZERO) {
+                break;
+            }
+            let news = self.monitor_news()?;
+            self.next.extend(news);
         }
-        self.desk.hear();
-        if let Some(told) = self.desk.told() {
-            // What else was told is told when this was: the bell has been heard.
+        let news = self.took(told);
+        self.next.push_back(news);
+        let first = self.next.pop_front();
+        if !self.next.is_empty() {
             self.desk.ring();
-            return Ok(Some(self.took(told)));
         }
-        if !self.has_monitor_news(Duration::ZERO) {
-            return Ok(Some(News::Quiet));
-        }
-        Ok(match self.monitor.news()? {
-            Some(News::Exited(code)) => Some(match self.code {
-                Some(code) => match self.unwritten {
-                    Some(errno) => unwritten(code, errno),
-                    None => News::Exited(code),
-                },
-                None if self.killed => News::Exited(code),
-                None => News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine ended before its command: {}{}",
-                    ended_by(code),
-                    self.last_words()
-                )))),
-            }),
-            Some(News::Stopped { .. }) => Some(News::Quiet),
-            Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
-            other => other,
-        })
+        Ok(first)
     }
 
     fn open_terminal(&mut self) -> io::Result<OwnedFd> {
