@@ -20,7 +20,7 @@ const FILE: &str = "counter-";
 pub(crate) fn kilohertz() -> Option<u64> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let folder = image::cache_folder().ok()?.join("accelerator");
-    remembered(&folder, boot.trim_end(), said())
+    remembered(&folder, boot.trim_end(), said)
 }
 
 /// What the kernel says of a processor's speed, in kHz: often the same, or how fast it goes right now.
@@ -36,7 +36,7 @@ fn read_from(line: &str) -> Option<u64> {
 
 /// The rate, counted once since the machine has started. What the kernel says, or what was found before, is
 /// taken where it is the same but for what counting misses: with another rate every template is useless.
-fn remembered(folder: &Path, boot: &str, said: Option<u64>) -> Option<u64> {
+fn remembered(folder: &Path, boot: &str, said: impl FnOnce() -> Option<u64>) -> Option<u64> {
     let place = folder.join(format!("{FILE}{boot}"));
     if let Some(known) = known(&place) {
         return Some(known);
@@ -53,7 +53,7 @@ fn remembered(folder: &Path, boot: &str, said: Option<u64>) -> Option<u64> {
         .collect();
     let found = before.iter().filter_map(|path| known(path));
     let is_same = |rate: &u64| rate.abs_diff(counted) <= counted / 10_000;
-    let rate = said.into_iter().chain(found).find(is_same);
+    let rate = said().into_iter().chain(found).find(is_same);
     let rate = rate.unwrap_or(counted);
     // Whoever is first has said it for all.
     let own = folder.join(format!("{FILE}{}", std::process::id()));

@@ -24,9 +24,9 @@ fn what_the_kernel_says_is_taken_where_it_is_the_counters_rate() {
     let folder = tempfile::tempdir().unwrap();
     let counted = count().unwrap();
     let near = counted + counted / 50_000;
-    assert_eq!(remembered(folder.path(), "near", Some(near)), Some(near));
+    assert_eq!(remembered(folder.path(), "near", || Some(near)), Some(near));
     let folder = tempfile::tempdir().unwrap();
-    let slow = remembered(folder.path(), "slow", Some(counted / 3)).unwrap();
+    let slow = remembered(folder.path(), "slow", || Some(counted / 3)).unwrap();
     assert!(slow.abs_diff(counted) <= counted / 10_000, "{slow}");
 }
 
@@ -34,17 +34,17 @@ fn what_the_kernel_says_is_taken_where_it_is_the_counters_rate() {
 fn it_is_counted_once_in_the_life_of_a_machine() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("below");
-    let counted = remembered(&folder, "first", None).unwrap();
-    assert_eq!(remembered(&folder, "first", Some(1)), Some(counted));
+    let counted = remembered(&folder, "first", || None).unwrap();
+    assert_eq!(remembered(&folder, "first", || Some(1)), Some(counted));
     // With another start of the machine it is looked at again, and what was near enough stays.
     let near = counted + counted / 50_000;
     fs::write(folder.join("counter-first"), format!("{near}\n")).unwrap();
-    assert_eq!(remembered(&folder, "second", None), Some(near));
+    assert_eq!(remembered(&folder, "second", || None), Some(near));
     assert_eq!(files(&folder), ["counter-second"]);
     // What is no rate, or was another machine's, is none.
     for wrong in ["nothing\n", "1\n", &format!("{}\n", counted / 2)] {
         fs::write(folder.join("counter-second"), wrong).unwrap();
-        let again = remembered(&folder, "third", None).unwrap();
+        let again = remembered(&folder, "third", || None).unwrap();
         assert!(again.abs_diff(counted) <= counted / 10_000, "{again}");
         fs::rename(folder.join("counter-third"), folder.join("counter-second")).unwrap();
     }
