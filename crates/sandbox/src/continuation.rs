@@ -3,7 +3,7 @@
 use crate::backend::{Running, Save};
 use crate::door::OwnCommand;
 use crate::ending::LAST;
-use crate::exec::Connection;
+use crate::exec::{Connection, ended};
 use crate::packet::{raw, receive, send};
 use crate::protocol::{Ask, Say};
 use crate::supervisor::happened;
@@ -106,7 +106,10 @@ pub struct SaveRequest<'a> {
 /// then.
 pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
     let connection = Connection::open(request.session)?;
-    let lost = |error: io::Error| Failure::fault(format!("the session does not answer: {error}"));
+    let lost = |error: io::Error| match error.kind() {
+        io::ErrorKind::BrokenPipe => ended(request.session),
+        _ => Failure::fault(format!("the session does not answer: {error}")),
+    };
     let given = [request.known, request.state]
         .into_iter()
         .chain(request.disk);
@@ -120,7 +123,8 @@ pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
         },
         Some((Say::Saved(Err((2, why))), _)) => Err(Failure::usage(why)),
         Some((Say::Saved(Err((_, why))), _)) => Err(Failure::fault(why)),
-        _ => Err(lost(io::ErrorKind::UnexpectedEof.into())),
+        // It came to its end before it heard of this.
+        _ => Err(ended(request.session)),
     }
 }
 

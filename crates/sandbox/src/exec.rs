@@ -10,6 +10,7 @@ use bailiwick_ledger::{SessionState, Sessions, StateDir};
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::Mode;
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A command that is to enter a run.
@@ -34,11 +35,16 @@ impl Connection {
     pub fn open(session: &str) -> Result<Self, Failure> {
         let state = StateDir::from_environment()?;
         let door = find(&state, session)?;
-        let socket = knock(&door).map_err(|_| {
-            Failure::usage(format!(
+        let socket = knock(&door).map_err(|error| match error.kind() {
+            // Nobody is behind it.
+            ErrorKind::ConnectionRefused => Failure::usage(format!(
+                "the run {session} has just ended, or has not begun; `bailiwick sessions list` shows \
+                 which go on"
+            )),
+            _ => Failure::usage(format!(
                 "the run {session} cannot be entered: it was started without a name; start it with \
                  `bailiwick run --name NAME`"
-            ))
+            )),
         })?;
         Ok(Self(socket))
     }
@@ -84,9 +90,14 @@ fn find(state: &StateDir, session: &str) -> Result<PathBuf, Failure> {
     if found.state == SessionState::Live {
         return Ok(door_of(&found.directory));
     }
-    Err(Failure::usage(format!(
+    Err(ended(session))
+}
+
+/// A session that does not go on, or not any more.
+pub(crate) fn ended(session: &str) -> Failure {
+    Failure::usage(format!(
         "the run {session} has ended, or is suspended; `bailiwick sessions list` shows which go on"
-    )))
+    ))
 }
 
 impl Wanted {

@@ -40,7 +40,9 @@ fn full() -> Failure {
 }
 
 fn gone() -> Failure {
-    Failure::fault("the sandbox ended without a word; it was killed from outside")
+    Failure::fault(
+        "the sandbox ended without a word: it was at its end already, or was killed from outside",
+    )
 }
 
 /// Sends a command in and waits for its end; none where the sandbox is not the one that is wanted.

@@ -68,7 +68,7 @@ fn copies_go_on_from_one_moment_and_know_nothing_of_each_other() {
 #[test]
 fn a_session_is_copied_while_it_talks() {
     let sandbox = sandbox();
-    let script = "echo up; yes 0123456789abcdef | head -c 60M";
+    let script = "echo up; until [ -e go ]; do sleep 0.05; done; yes 0123456789abcdef | head -c 60M";
     let mut run = Quiet::start(
         &sandbox,
         [
@@ -81,7 +81,7 @@ fn a_session_is_copied_while_it_talks() {
             script,
         ],
     );
-    wait_until(|| exec(&sandbox, "box", "true").exit_code() == Some(0));
+    wait_until(|| exec(&sandbox, "box", "touch go").exit_code() == Some(0));
     for round in 0..3 {
         let name = format!("copy{round}");
         let forked = sandbox.bailiwick(["fork", "box", "--name", &name]);
@@ -102,6 +102,27 @@ fn a_session_is_copied_while_it_talks() {
     for round in 0..3 {
         sandbox.bailiwick(["rm", "--force", &format!("copy{round}")]);
     }
+}
+
+#[test]
+fn a_session_that_ends_while_it_is_asked_for_a_copy_has_ended() {
+    let sandbox = sandbox();
+    let run = counting(&sandbox, "box");
+    let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
+    let signal = |signal| rustix::process::kill_process(supervisor, signal).unwrap();
+    signal(rustix::process::Signal::STOP);
+    let mut fork = sandbox.command();
+    fork.args(["fork", "box", "--name", "twin"]);
+    fork.stderr(std::process::Stdio::piped());
+    let fork = fork.spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    signal(rustix::process::Signal::KILL);
+    let forked = fork.wait_with_output().unwrap();
+    let said = String::from_utf8(forked.stderr).unwrap();
+    assert_eq!(forked.status.code(), Some(2), "{said}");
+    assert!(said.contains("the run box has ended"), "{said}");
+    let left = sandbox.scratch().state().join("bailiwick/machines");
+    assert_eq!(std::fs::read_dir(left).unwrap().count(), 0);
 }
 
 #[test]
