@@ -78,12 +78,12 @@ impl Disk {
         }
     }
 
-    /// What was written when nothing runs any more, where that is over the limit and was not told.
+    /// What was written when nothing runs any more, and all that ran has been waited for, where that is
+    /// over the limit and was not told.
     pub(crate) fn last_look(&self) -> Option<u64> {
-        let lost = self
-            .room
-            .load(Ordering::Relaxed)
-            .saturating_sub(self.free());
+        let room = self.room.load(Ordering::Relaxed);
+        // Others may have freed meanwhile what was lost here.
+        let lost = room.saturating_sub(self.free()).max(written());
         (lost > self.limit / 2).then(|| self.look()).flatten()
     }
 
@@ -125,6 +125,19 @@ impl Disk {
     }
 }
 
+/// Bytes that processes wrote which were waited for, and theirs; none where files are in memory
+/// (`ru_oublock` of getrusage(2), which counts pages of files that become dirty, in units of 512 bytes).
+fn written() -> u64 {
+    // SAFETY: all-zero is a valid `rusage`, which the call below overwrites.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: it writes to `usage` alone, which lives through the call.
+    let asked = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    match asked {
+        0 => u64::try_from(usage.ru_oublock).unwrap_or(0) * 512,
+        _ => u64::MAX,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,5 +164,21 @@ mod tests {
         assert!(grown() >= before + 100 * FILE, "{}", grown());
         disk.begins();
         assert_eq!(grown(), 0);
+    }
+    #[test]
+    fn what_others_free_meanwhile_hides_nothing_that_was_written() {
+        // Beside the test's own file, which is not in memory.
+        let own = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(own.parent().unwrap()).unwrap();
+        let disk = Disk::new(vec![folder.path().into()], 1 << 20);
+        let write = "head -c 3000000 /dev/zero > new; sync";
+        let mut shell = std::process::Command::new("sh");
+        let wrote = shell.args(["-c", write]).current_dir(&folder).status();
+        assert!(wrote.unwrap().success());
+        // As if there were more room than before.
+        disk.room.store(0, Ordering::Relaxed);
+        assert!(disk.last_look().unwrap() >= 3_000_000);
+        // It is told once.
+        assert_eq!(disk.last_look(), None);
     }
 }

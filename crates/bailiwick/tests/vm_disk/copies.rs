@@ -68,7 +68,8 @@ fn copies_go_on_from_one_moment_and_know_nothing_of_each_other() {
 #[test]
 fn a_session_is_copied_while_it_talks() {
     let sandbox = sandbox();
-    let script = "echo up; until [ -e go ]; do sleep 0.05; done; yes 0123456789abcdef | head -c 60M";
+    let script =
+        "echo up; until [ -e go ]; do sleep 0.05; done; yes 0123456789abcdef | head -c 60M";
     let mut run = Quiet::start(
         &sandbox,
         [
@@ -131,7 +132,7 @@ fn nothing_runs_in_a_copy_before_it_is_itself() {
     let script = "echo up; exec bash -c 'while :; do read -r id < /etc/machine-id;
         echo $EPOCHREALTIME $id; done > ids'";
     let _run = crate::start(&sandbox, "box", script);
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    wait_until(|| exec(&sandbox, "box", "[ $(wc -l < ids) -gt 20 ]").exit_code() == Some(0));
     sandbox.bailiwick(["fork", "box", "--name", "twin"]).code(0);
     let own = asked(&sandbox, "twin", "cat /etc/machine-id");
     let all = asked(&sandbox, "twin", "cat ids");
