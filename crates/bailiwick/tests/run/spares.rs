@@ -112,8 +112,11 @@ fn what_others_write_while_it_waits_does_not_count(on: Backend) {
     user_policy(&sandbox, "[limits]\ndisk = \"10MB\"\n");
     let _serve = serve(&sandbox);
     sandbox.host("head -c 8000000 /dev/zero > others");
-    let write = |bytes: u32| format!("head -c {bytes} /dev/zero > own; sync; sleep 1; exit 4");
+    // Another file each time: what one run has left is not what the next one writes.
+    let write = |bytes: u32| {
+        format!("head -c {bytes} /dev/zero > $(mktemp own.XXXXXX); sync; sleep 1; exit 4")
+    };
     assert_eq!(found(&sandbox, &write(5_000_000)), 4);
-    sandbox.host("rm own others");
+    sandbox.host("rm own.* others");
     assert_eq!(found(&sandbox, &write(12_000_000)), 137);
 }

@@ -179,14 +179,16 @@ static void attributes(long n) {
     setxattr("bailiwick.toml", "user.won", "won", 3, 0);
 }
 
-enum { DEPTH = 1000 };
 static int deepest = -1, top = -1;
+
+// To dig takes the square of the depth where a path is walked for each call: not for a few rounds.
+static int depth(void) { return rounds < 100 ? 200 : 1000; }
 
 static void dig(void) {
     mkdir("deep", 0777);
     mkdir("other", 0777);
     int fd = open("deep", O_PATH | O_DIRECTORY);
-    for (int i = 0; i < DEPTH; i++) {
+    for (int i = 0; i < depth(); i++) {
         mkdirat(fd, "d", 0777);
         int next = openat(fd, "d", O_PATH | O_DIRECTORY);
         if (next < 0) break;
@@ -211,10 +213,11 @@ static void *shakes(void *unused) {
 static void upwards(long n) {
     static char up[4096];
     if (!up[0]) for (int i = 0; i < 1024; i++) strcat(up, "../");
-    // One step too many in some rounds, in others as many as fit.
-    up[n % 5 ? 3066 : 3000] = 0;
+    // Some steps too many in most rounds, in others as many as fit.
+    int end = 3 * (n % 5 ? depth() + 22 : depth());
+    up[end] = 0;
     int fd = openat(deepest, up, O_PATH | O_DIRECTORY);
-    up[3000] = up[3066] = '.';
+    up[end] = '.';
     if (fd >= 0) {
         put(openat(fd, "planted", O_WRONLY | O_CREAT, 0666));
         look(openat(fd, "canary", O_RDONLY));
