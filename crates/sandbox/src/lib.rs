@@ -16,6 +16,7 @@ mod front;
 mod input;
 mod job;
 mod output;
+mod own_text;
 pub mod packet;
 pub mod place;
 mod protocol;

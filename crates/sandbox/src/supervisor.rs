@@ -7,6 +7,7 @@ use crate::backend::{News, OWN, Running, Started};
 use crate::door::Door;
 use crate::front::Front;
 use crate::output::Output;
+use crate::own_text;
 use crate::ready::ready;
 use crate::record::Record;
 use crate::session::Finished;
@@ -25,6 +26,9 @@ use std::time::{Duration, Instant};
 
 /// How long a run may last before its rows are moved to the database while it goes on.
 const SHORT: Duration = Duration::from_millis(200);
+
+/// How long a run may last before what only its start has needed is let go.
+const SETTLED: Duration = Duration::from_millis(500);
 
 /// How long a run that was ended waits for a reader of its output.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -51,7 +55,9 @@ pub(crate) struct Supervisor {
     settings: Settings,
     gate: Option<Gate>,
     started: Instant,
+    /// Whether rows are moved to the database.
     writing: bool,
+    settled: bool,
 }
 
 /// How a run ended.
@@ -87,6 +93,7 @@ impl Supervisor {
             gate: None,
             started: Instant::now(),
             writing: false,
+            settled: false,
         }
     }
 
@@ -100,15 +107,20 @@ impl Supervisor {
                 self.writing = true;
                 self.guard.ledger().start_writer()?;
             }
-            let next = match (self.writing, wall) {
-                (false, Some(wall)) => Some(wall.min(SHORT).saturating_sub(elapsed)),
-                (false, None) => Some(SHORT.saturating_sub(elapsed)),
-                (true, Some(wall)) if !self.reached => Some(wall.saturating_sub(elapsed)),
-                _ => None,
-            };
+            if !self.settled && elapsed >= SETTLED {
+                self.settled = true;
+                own_text::let_go();
+            }
+            let ages = [
+                (!self.writing).then_some(SHORT),
+                (!self.settled).then_some(SETTLED),
+                wall.filter(|_| !self.reached),
+            ];
+            let ages = ages.into_iter().flatten();
             let patience = self.front.as_ref().and_then(Front::patience);
             let asking = self.asks.as_ref().and_then(Asks::patience);
-            let next = next.into_iter().chain(patience).chain(asking).min();
+            let left = ages.map(|age| age.saturating_sub(elapsed));
+            let next = left.chain(patience).chain(asking).min();
             let ready = self.wait(next)?;
             // Before the news: whoever keeps the time for a supervisor that was stopped has ended the run.
             let elapsed = self.started.elapsed();

@@ -25,6 +25,8 @@ const COMMANDS: u32 = 5;
 const CLONES: usize = 4;
 /// The memory of each, in bytes.
 const CLONE: u64 = 512 << 20;
+/// How long a session has been there whose memory is counted, at the least.
+const WAITING: Duration = Duration::from_secs(1);
 /// What is left of a session has to be gone after this.
 const LAST: Duration = Duration::from_secs(10);
 
@@ -228,7 +230,8 @@ fn memory() -> Row {
     Row {
         description: Description {
             name: "host memory".to_owned(),
-            workload: "a session whose program waits for work, after `exec -- true`".to_owned(),
+            workload: "a session whose program waits for work, a second after `exec -- true`"
+                .to_owned(),
             includes: "shares (Pss) of the mappings of the run's processes: `run`, pid 1 of the \
                        monitor's sandbox, QEMU; the guest's own memory, as far as it is used, and \
                        QEMU's translations apart; how large these may become stands below the table",
@@ -246,6 +249,8 @@ fn memory() -> Row {
                     let mut worker = ground.worker(way, &["--name", &name])?;
                     worker.ask(&["about"])?;
                     exec(ground, &name, &["true"], "")?;
+                    // Until then it has what it started with.
+                    std::thread::sleep(WAITING);
                     let memory = HostMemory::of(worker.id(), bytes)
                         .map_err(|error| Verdict::Inconclusive(error.to_string()))?;
                     worker.end()?;
