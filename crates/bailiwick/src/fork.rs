@@ -7,11 +7,11 @@ use crate::machine::machines;
 use crate::output;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{SaveRequest, save};
-use bailiwick_vm::{BASE, DISK, SESSION, STATE, copy_disk};
+use bailiwick_vm::{BASE, DISK, RAM, SESSION, STATE, copy_disk};
 use clap::Args;
 use rustix::fd::AsFd as _;
 use std::fs::{self, DirBuilder, File};
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -72,6 +72,7 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
         disk: Some(disk.as_fd()),
     })?;
     files.keep()?;
+    share(&parent, &first.0, RAM)?;
     let base = fs::copy(parent.join(BASE), first.0.join(BASE));
     base.map_err(fault(&parent.join(BASE)))?;
     let mut folders = vec![first];
@@ -105,15 +106,22 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
 /// One more folder with the same contents.
 fn another(first: &Path) -> Result<Folder, Failure> {
     let folder = Folder::make()?;
-    // They are read once and then forgotten.
-    for name in [SESSION, STATE] {
-        let to = folder.0.join(name);
-        fs::hard_link(first.join(name), &to).map_err(fault(&to))?;
+    // They are read once and then forgotten, and what the memory began as nobody writes.
+    for name in [SESSION, STATE, RAM] {
+        share(first, &folder.0, name)?;
     }
     let base = folder.0.join(BASE);
     fs::copy(first.join(BASE), &base).map_err(fault(&base))?;
     copy_disk(&first.join(DISK), &folder.0.join(DISK))?;
     Ok(folder)
+}
+
+/// Has a file of one folder in another, where the first has it.
+fn share(from: &Path, to: &Path, name: &str) -> Result<(), Failure> {
+    match fs::hard_link(from.join(name), to.join(name)) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(fault(&to.join(name))(error)),
+        _ => Ok(()),
+    }
 }
 
 /// Starts the process of a copy.

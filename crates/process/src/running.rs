@@ -195,6 +195,10 @@ impl Running for ProcessSandbox {
         tell(&self.control, &Order::Signal { job, signal })
     }
 
+    fn process(&self) -> Option<i32> {
+        Some(self.pid)
+    }
+
     fn begins(&mut self) -> io::Result<()> {
         tell(&self.control, &Order::Begins)
     }

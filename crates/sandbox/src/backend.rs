@@ -292,6 +292,11 @@ pub trait Running {
         ))
     }
 
+    /// The process of the host below which all of the sandbox's are.
+    fn process(&self) -> Option<i32> {
+        None
+    }
+
     /// What is counted from a command's beginning, as disk space, is counted from now on: for a
     /// [`Monitor`] that has waited for whose command it shows files to.
     ///

@@ -12,7 +12,7 @@ use crate::running::{Vm, exec, into_guest};
 use crate::saved::Saved;
 use crate::setting::{self, Place};
 use crate::shape::MachineShape;
-use crate::source::{STARTED_ANEW, Source};
+use crate::source::{Files, STARTED_ANEW, Source};
 use crate::spare::{Spare, asked, begin_warm};
 use crate::start::{Behind, Start, Wires};
 use crate::stdio::{Between, Streams};
@@ -166,8 +166,10 @@ impl Waiting {
         notices: &mut Vec<String>,
     ) -> Result<Source, Failure> {
         if let (Some(Keep::Saved(_, saved)), Some(own)) = (&self.keep, own) {
-            if saved.mark == start.mark()? {
-                return Ok(Source::Saved(own.kept.state()));
+            if saved.mark == start.mark()?
+                && let Some(files) = Files::of(&own.kept, saved)
+            {
+                return Ok(Source::Saved(files));
             }
             notices.push(format!(
                 "the machine that was saved does not fit this one (another image, QEMU or version of \
@@ -258,12 +260,12 @@ impl Begun for Pending {
         // Not before, while the monitor looks for its files.
         own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
         // Where the folder is now.
-        let source = match (self.source, &own) {
-            (Source::Saved(_), Some(own)) => Source::Saved(own.kept.state()),
-            (source, _) => source,
-        };
+        let mut source = self.source;
+        if let Some(own) = &own {
+            source.moved(&own.kept);
+        }
         let hold = start.image.hold()?;
-        let restored = source.restore(&mut wires.control);
+        let restored = source.restore(&*started.running, &mut wires.control);
         // What was told of a machine that is not used is of nobody's interest.
         let came = restored.and_then(|()| session.come(started, wires, &start));
         let is_anew = came.is_err();

@@ -81,6 +81,17 @@ impl Control {
         self.wait_for_migration()
     }
 
+    /// Has a machine that was stopped write its devices' state, and nothing of its memory, to a file.
+    pub(crate) fn save_devices(&mut self, state: BorrowedFd<'_>) -> Result<(), Failure> {
+        let set = json!({ "fdset-id": 1 });
+        self.order("add-fd", set.clone(), Some(state))?;
+        // Its name is that of who asked for it; there is nothing of Xen in it.
+        let to = json!({ "filename": "/dev/fdset/1", "live": false });
+        let saved = self.run("xen-save-devices-state", to);
+        self.run("remove-fd", set)?;
+        saved.map(drop)
+    }
+
     /// Lets a machine go on that was saved. The end of a migration is told a moment before the monitor
     /// is done with it, of which there is no event.
     pub(crate) fn go_on(&mut self) -> Result<(), Failure> {

@@ -19,6 +19,8 @@ pub const MACHINE: &str = "machine";
 pub const SESSION: &str = "session";
 /// Its memory and devices, in that folder.
 pub const STATE: &str = "state";
+/// What its memory began as, in that folder.
+pub const RAM: &str = "ram";
 /// Its disk, in that folder.
 pub const DISK: &str = "disk";
 /// What the machine looks like, in that folder.
@@ -88,6 +90,17 @@ impl Kept {
     /// The machine, where it was saved.
     pub(crate) fn state(&self) -> PathBuf {
         self.folder.join(STATE)
+    }
+
+    /// What its memory began as, where it is a copy.
+    pub(crate) fn ram(&self) -> PathBuf {
+        self.folder.join(RAM)
+    }
+
+    /// Keeps what its memory begins as, also where nobody else does. Without it a copy of the session has
+    /// all of its memory with it.
+    pub(crate) fn keep_ram(&self, template: &Path) {
+        let _ = fs::hard_link(template, self.ram());
     }
 
     /// Takes the disk, which is there, for this process alone. Where its session's process was killed just

@@ -124,6 +124,9 @@ impl Machine {
             &backend,
             "-global",
             "virtio-mmio.force-legacy=false",
+            // What is saved of the devices alone does not say of which machine they are.
+            "-global",
+            "migration.send-configuration=off",
             "-accel",
             &accelerator,
             "-cpu",

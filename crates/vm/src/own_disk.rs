@@ -55,6 +55,9 @@ impl OwnDisk {
         if self.packer.is_some() {
             self.make(source, bytes)?;
         }
+        if let Source::Template(warm) = source {
+            self.kept.keep_ram(warm.ram());
+        }
         self.kept.lock()
     }
 
@@ -87,6 +90,7 @@ impl OwnDisk {
             cpus: machine.cpus,
             disk: machine.disk.unwrap_or_default(),
             terminal,
+            pages: None,
         };
         self.kept.keep_shape(&saved)?;
         Ok(Savable {

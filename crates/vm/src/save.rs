@@ -4,6 +4,7 @@
 use crate::disk;
 use crate::kept::Kept;
 use crate::orders::{MOST, Order, Told};
+use crate::pages::Memory;
 use crate::running::Vm;
 use crate::saved::Saved;
 use bailiwick_event::Failure;
@@ -12,7 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::json;
 use signal_hook::consts::signal::{SIGKILL, SIGTSTP};
 use std::fs::File;
-use std::path::PathBuf;
+use std::io::{self, Seek as _, Write as _};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How a run ends that is suspended: as a shell reports what was stopped.
@@ -42,8 +45,8 @@ impl Vm {
                  its workspace is a disk of its own",
             ));
         };
-        let saved = savable.saved.to_bytes();
-        let disk = savable.kept.disk();
+        let mut saved = savable.saved.clone();
+        let (disk, ram) = (savable.kept.disk(), savable.kept.ram());
         if self.code.is_some() || self.killed {
             return Err(Failure::fault("the session has just ended"));
         }
@@ -60,7 +63,7 @@ impl Vm {
             }
             self.control.open()?;
             self.control.run("stop", json!({}))?;
-            self.write(to, disk)
+            self.write(to, &disk, &ram)
         });
         // What was heard meanwhile is told now.
         self.desk.ring();
@@ -68,25 +71,56 @@ impl Vm {
             self.code = Some(SUSPENDED);
             self.killed = true;
             let _ = self.monitor.signal(OWN, SIGKILL);
-            return Ok(saved);
+            return Ok(saved.to_bytes());
         }
         // Where it was not stopped yet, this changes nothing.
         let gone_on = self.control.go_on();
         order(self, Order::GoOn)?;
-        written?;
+        saved.pages = written?;
         gone_on?;
-        Ok(saved)
+        Ok(saved.to_bytes())
     }
 
-    fn write(&mut self, to: &Save<'_>, disk: PathBuf) -> Result<(), Failure> {
-        self.control.save(to.state).map_err(|why| {
+    /// Writes memory and devices, and the disk; where the pages begin, if there are only those that it
+    /// has written.
+    fn write(&mut self, to: &Save<'_>, disk: &Path, ram: &Path) -> Result<Option<u64>, Failure> {
+        let no_room = |why: &dyn std::fmt::Display| {
             Failure::fault(format!(
                 "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
                  its memory beside its record"
             ))
-        })?;
+        };
+        // What is to go on later does not depend on what its memory began as.
+        let memory = match to.ends() {
+            true => None,
+            false => self.own_memory(ram),
+        };
+        let pages = match memory {
+            Some(memory) => {
+                let saved = self.control.save_devices(to.state);
+                saved.map_err(|why| no_room(&why))?;
+                let written = write_pages(&memory, to.state);
+                Some(written.map_err(|why| no_room(&why))?)
+            }
+            None => {
+                let saved = self.control.save(to.state);
+                saved.map_err(|why| no_room(&why))?;
+                None
+            }
+        };
+        self.write_disk(to, disk)?;
+        Ok(pages)
+    }
+
+    /// Its memory, where what it has written of it can be told from what it began as.
+    fn own_memory(&self, ram: &Path) -> Option<Memory> {
+        let monitor = self.monitor.process()?;
+        Memory::of_child(monitor, ram, self.memory).ok()
+    }
+
+    fn write_disk(&self, to: &Save<'_>, disk: &Path) -> Result<(), Failure> {
         let fault = |error| Failure::fault(format!("{}: {error}", disk.display()));
-        let file = File::open(&disk).map_err(fault)?;
+        let file = File::open(disk).map_err(fault)?;
         match to.disk {
             Some(copy) => {
                 let copy = File::from(copy.try_clone_to_owned().map_err(fault)?);
@@ -134,4 +168,17 @@ impl Vm {
             }
         }
     }
+}
+
+/// What stands behind the state of devices that does not describe itself: a description without words
+/// (migration/savevm.c of QEMU, `QEMU_VM_VMDESCRIPTION`), else its reader says that it is missed.
+const NO_DESCRIPTION: [u8; 5] = [6, 0, 0, 0, 0];
+
+/// Writes the pages behind what was written; where they begin.
+fn write_pages(memory: &Memory, to: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut file = File::from(to.try_clone_to_owned()?);
+    file.write_all(&NO_DESCRIPTION)?;
+    let at = file.stream_position()?;
+    memory.save(&mut file)?;
+    Ok(at)
 }

@@ -17,6 +17,10 @@ pub struct Saved {
     pub(crate) disk: u64,
     /// Which streams of the session's own command are its terminal, where it has one.
     pub(crate) terminal: Option<[bool; 3]>,
+    /// Where in the file of its state its pages begin, where only those are there that it has written
+    /// since it began as a copy of [`RAM`](crate::kept::RAM).
+    #[serde(default)]
+    pub(crate) pages: Option<u64>,
 }
 
 impl Saved {

@@ -1,10 +1,16 @@
 //! What a machine comes from: its kernel's start, a template, or what was saved of it.
 
 use crate::control::Control;
+use crate::kept::Kept;
 use crate::machine::Ram;
+use crate::pages::Memory;
+use crate::saved::Saved;
 use crate::start::Behind;
 use crate::warm::{Warm, restore};
 use bailiwick_event::Failure;
+use bailiwick_sandbox::Running;
+use std::fs::File;
+use std::io::{self, Seek as _, SeekFrom};
 use std::path::PathBuf;
 
 /// What is said of a machine that does not go on where it was.
@@ -16,8 +22,55 @@ pub(crate) enum Source {
     Nothing,
     /// It is a copy of a template.
     Template(Warm),
-    /// It goes on as it was saved in this file.
-    Saved(PathBuf),
+    /// It goes on as it was saved.
+    Saved(Files),
+}
+
+/// What was saved of a machine.
+pub(crate) struct Files {
+    state: PathBuf,
+    /// What its memory began as, the memory's bytes, and where in the state those of its pages begin that
+    /// it has written since; none where the state has all of its memory.
+    began: Option<(PathBuf, u64, u64)>,
+}
+
+impl Files {
+    /// Those in a folder; none where what the memory began as is not there any more.
+    pub(crate) fn of(kept: &Kept, saved: &Saved) -> Option<Self> {
+        let began = saved.pages.map(|at| (kept.ram(), saved.memory, at));
+        let is_there = began.as_ref().is_none_or(|(ram, ..)| ram.is_file());
+        is_there.then(|| Self {
+            state: kept.state(),
+            began,
+        })
+    }
+
+    /// The same in the folder's other place.
+    fn moved(&mut self, kept: &Kept) {
+        self.state = kept.state();
+        if let Some((ram, ..)) = &mut self.began {
+            *ram = kept.ram();
+        }
+    }
+
+    /// Has the monitor go on as it was, and lets the machine run.
+    fn restore(&self, monitor: &dyn Running, control: &mut Control) -> Result<(), Failure> {
+        let fault = |error: io::Error| Failure::fault(format!("{}: {error}", self.state.display()));
+        let mut state = File::open(&self.state).map_err(fault)?;
+        if let Some((ram, bytes, at)) = &self.began {
+            // Its memory is there when it greets.
+            control.open()?;
+            let monitor = monitor.process().ok_or(io::ErrorKind::NotFound.into());
+            let memory = monitor.and_then(|monitor| Memory::of_child(monitor, ram, *bytes));
+            let memory = memory.map_err(|error| {
+                Failure::fault(format!("the monitor's memory cannot be reached: {error}"))
+            })?;
+            state.seek(SeekFrom::Start(*at)).map_err(fault)?;
+            memory.load(&mut state).map_err(fault)?;
+            state.rewind().map_err(fault)?;
+        }
+        restore(&state, control)
+    }
 }
 
 impl Source {
@@ -26,19 +79,38 @@ impl Source {
         match self {
             Self::Nothing => Behind::NOTHING,
             Self::Template(warm) => warm.behind(),
-            Self::Saved(_) => Behind {
+            Self::Saved(Files { began: None, .. }) => Behind {
                 ram: Ram::Loaded,
                 ..Behind::NOTHING
+            },
+            Self::Saved(Files {
+                began: Some((ram, ..)),
+                ..
+            }) => Behind {
+                ram: Ram::Copied,
+                memory: Some(ram),
+                disk: None,
             },
         }
     }
 
+    /// What was saved lies where this is now.
+    pub(crate) fn moved(&mut self, kept: &Kept) {
+        if let Self::Saved(files) = self {
+            files.moved(kept);
+        }
+    }
+
     /// Has the monitor become it.
-    pub(crate) fn restore(&self, control: &mut Control) -> Result<(), Failure> {
+    pub(crate) fn restore(
+        &self,
+        monitor: &dyn Running,
+        control: &mut Control,
+    ) -> Result<(), Failure> {
         match self {
             Self::Nothing => Ok(()),
             Self::Template(warm) => warm.restore(control),
-            Self::Saved(state) => restore(state, control),
+            Self::Saved(files) => files.restore(monitor, control),
         }
     }
 

@@ -60,14 +60,19 @@ impl Warm {
 
     /// Has the monitor become a copy of it, and lets that run.
     pub(crate) fn restore(&self, control: &mut Control) -> Result<(), Failure> {
-        restore(&self.template.state, control)
+        let path = &self.template.state;
+        let fault = |error| Failure::fault(format!("{}: {error}", path.display()));
+        restore(&File::open(path).map_err(fault)?, control)
+    }
+
+    /// What the memory of such machines begins as.
+    pub(crate) fn ram(&self) -> &Path {
+        &self.template.ram
     }
 }
 
 /// Has the monitor take the state in a file for its own, and lets the machine run.
-pub(crate) fn restore(path: &Path, control: &mut Control) -> Result<(), Failure> {
-    let state =
-        File::open(path).map_err(|error| Failure::fault(format!("{}: {error}", path.display())))?;
+pub(crate) fn restore(state: &File, control: &mut Control) -> Result<(), Failure> {
     control.open()?;
     control.prepare_migration()?;
     control.give("state", state.as_fd())?;
