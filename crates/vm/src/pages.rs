@@ -82,9 +82,7 @@ impl Memory {
             let part = &mut buffer[..count as usize * 8];
             self.entries.read_exact_at(part, (first + at) * 8)?;
             for (page, entry) in (at..).zip(part.chunks_exact(8)) {
-                let entry = entry
-                    .try_into()
-                    .map_or(PRESENT, |bytes| u64::from_ne_bytes(bytes));
+                let entry = entry.try_into().map_or(PRESENT, u64::from_ne_bytes);
                 if entry & SHARED != 0 || entry & (PRESENT | SWAPPED) == 0 {
                     continue;
                 }

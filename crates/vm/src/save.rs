@@ -96,15 +96,14 @@ impl Vm {
             false => self.own_memory(ram),
         };
         let pages = match memory {
-            Some(memory) => {
-                let saved = self.control.save_devices(to.state);
-                saved.map_err(|why| no_room(&why))?;
+            // A monitor that does not know how writes all of it.
+            Some(memory) if self.control.save_devices(to.state).is_ok() => {
                 let written = write_pages(&memory, to.state);
                 Some(written.map_err(|why| no_room(&why))?)
             }
-            None => {
-                let saved = self.control.save(to.state);
-                saved.map_err(|why| no_room(&why))?;
+            _ => {
+                let saved = empty(to.state).map_err(|why| no_room(&why));
+                saved.and_then(|()| self.control.save(to.state).map_err(|why| no_room(&why)))?;
                 None
             }
         };
@@ -173,6 +172,13 @@ impl Vm {
 /// What stands behind the state of devices that does not describe itself: a description without words
 /// (migration/savevm.c of QEMU, `QEMU_VM_VMDESCRIPTION`), else its reader says that it is missed.
 const NO_DESCRIPTION: [u8; 5] = [6, 0, 0, 0, 0];
+
+/// Has a file have nothing.
+fn empty(file: BorrowedFd<'_>) -> io::Result<()> {
+    let mut file = File::from(file.try_clone_to_owned()?);
+    file.set_len(0)?;
+    file.rewind()
+}
 
 /// Writes the pages behind what was written; where they begin.
 fn write_pages(memory: &Memory, to: BorrowedFd<'_>) -> io::Result<u64> {
