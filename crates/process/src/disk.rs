@@ -10,7 +10,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often to ask the file system how much is free, which costs nothing.
@@ -30,8 +31,9 @@ pub(crate) struct Disk {
     before: AtomicU64,
     /// What was free before.
     room: AtomicU64,
-    /// Whether the limit was reached, which is told once.
-    told: AtomicBool,
+    /// Whether the limit was reached, which is told once; held while it is looked at and told, so that
+    /// nobody takes for told what somebody else is about to tell.
+    told: Mutex<bool>,
 }
 
 impl Disk {
@@ -42,7 +44,7 @@ impl Disk {
             limit,
             before: AtomicU64::new(0),
             room: AtomicU64::new(0),
-            told: AtomicBool::new(false),
+            told: Mutex::new(false),
         };
         disk.begins();
         disk
@@ -67,9 +69,7 @@ impl Disk {
                 continue;
             }
             looked = Instant::now();
-            if let Some(observed) = self.look() {
-                let kind = LimitKind::Disk;
-                let _ = tell(control, &Report::Limit { kind, observed });
+            if self.look(control) {
                 end();
                 return;
             }
@@ -78,21 +78,20 @@ impl Disk {
         }
     }
 
-    /// What was written when nothing runs any more, and all that ran has been waited for, where that is
-    /// over the limit and was not told.
-    pub(crate) fn last_look(&self) -> Option<u64> {
-        let room = self.room.load(Ordering::Relaxed);
-        // Others may have freed meanwhile what was lost here.
-        let lost = room.saturating_sub(self.free()).max(written());
-        (lost > self.limit / 2).then(|| self.look()).flatten()
-    }
-
-    /// What was written, where that is over the limit and was not told.
-    fn look(&self) -> Option<u64> {
-        let grown = self
-            .used()
-            .saturating_sub(self.before.load(Ordering::Relaxed));
-        (grown > self.limit && !self.told.swap(true, Ordering::Relaxed)).then_some(grown)
+    /// Adds up what was written, and reports it where that is over the limit and was not told. Also called
+    /// when nothing runs any more: what was lost of the file system's room says nothing then, because others
+    /// may have freed as much.
+    pub(crate) fn look(&self, control: &OwnedFd) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.before.load(Ordering::Relaxed);
+        let observed = self.used().saturating_sub(before);
+        if *told || observed <= self.limit {
+            return false;
+        }
+        *told = true;
+        let kind = LimitKind::Disk;
+        let _ = tell(control, &Report::Limit { kind, observed });
+        true
     }
 
     /// Free bytes, and room for files, of the file systems of the folders.
@@ -125,19 +124,6 @@ impl Disk {
     }
 }
 
-/// Bytes that processes wrote which were waited for, and theirs; none where files are in memory
-/// (`ru_oublock` of getrusage(2), which counts pages of files that become dirty, in units of 512 bytes).
-fn written() -> u64 {
-    // SAFETY: all-zero is a valid `rusage`, which the call below overwrites.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: it writes to `usage` alone, which lives through the call.
-    let asked = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
-    match asked {
-        0 => u64::try_from(usage.ru_oublock).unwrap_or(0) * 512,
-        _ => u64::MAX,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -164,21 +150,5 @@ mod tests {
         assert!(grown() >= before + 100 * FILE, "{}", grown());
         disk.begins();
         assert_eq!(grown(), 0);
-    }
-    #[test]
-    fn what_others_free_meanwhile_hides_nothing_that_was_written() {
-        // Beside the test's own file, which is not in memory.
-        let own = std::env::current_exe().unwrap();
-        let folder = tempfile::tempdir_in(own.parent().unwrap()).unwrap();
-        let disk = Disk::new(vec![folder.path().into()], 1 << 20);
-        let write = "head -c 3000000 /dev/zero > new; sync";
-        let mut shell = std::process::Command::new("sh");
-        let wrote = shell.args(["-c", write]).current_dir(&folder).status();
-        assert!(wrote.unwrap().success());
-        // As if there were more room than before.
-        disk.room.store(0, Ordering::Relaxed);
-        assert!(disk.last_look().unwrap() >= 3_000_000);
-        // It is told once.
-        assert_eq!(disk.last_look(), None);
     }
 }

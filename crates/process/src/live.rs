@@ -386,9 +386,8 @@ impl Live {
         // Nothing of the sandbox is left when the end is reported.
         self.end_all();
         while wait(WaitOptions::empty()).is_ok() {}
-        if let Some(observed) = self.disk.as_deref().and_then(Disk::last_look) {
-            let kind = LimitKind::Disk;
-            let _ = tell(&self.init.control, &Report::Limit { kind, observed });
+        if let Some(disk) = &self.disk {
+            disk.look(&self.init.control);
         }
         if let Some(broker) = &mut self.broker {
             broker.finish();

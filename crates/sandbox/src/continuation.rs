@@ -107,7 +107,8 @@ pub struct SaveRequest<'a> {
 pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
     let connection = Connection::open(request.session)?;
     let lost = |error: io::Error| match error.kind() {
-        io::ErrorKind::BrokenPipe => ended(request.session),
+        // The second where nobody had taken this in.
+        io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset => ended(request.session),
         _ => Failure::fault(format!("the session does not answer: {error}")),
     };
     let given = [request.known, request.state]
@@ -124,7 +125,10 @@ pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
         Some((Say::Saved(Err((2, why))), _)) => Err(Failure::usage(why)),
         Some((Say::Saved(Err((_, why))), _)) => Err(Failure::fault(why)),
         // It came to its end before it heard of this.
-        _ => Err(ended(request.session)),
+        None => Err(ended(request.session)),
+        Some((other, _)) => Err(Failure::fault(format!(
+            "the session cannot be saved now: {other:?}; try again"
+        ))),
     }
 }
 

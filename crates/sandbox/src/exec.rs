@@ -41,10 +41,11 @@ impl Connection {
                 "the run {session} has just ended, or has not begun; `bailiwick sessions list` shows \
                  which go on"
             )),
-            _ => Failure::usage(format!(
+            ErrorKind::NotFound => Failure::usage(format!(
                 "the run {session} cannot be entered: it was started without a name; start it with \
                  `bailiwick run --name NAME`"
             )),
+            _ => Failure::fault(format!("the run {session} cannot be entered: {error}")),
         })?;
         Ok(Self(socket))
     }

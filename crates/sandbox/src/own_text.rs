@@ -43,8 +43,9 @@ unsafe extern "C" fn segments(
         let (from, to) = (from.next_multiple_of(page), to / page * page);
         if from < to {
             // SAFETY: whole pages of a segment that is mapped privately from this program's file, without
-            // the right to write: none of them has been written, so that each is read again as it was.
-            // The file cannot be written while it runs (ETXTBSY of open(2)).
+            // the right to write: the program has written none of them. A private page that was not
+            // written is the file's own in any case, so that nothing changes for whoever reads or executes
+            // it now or later. (What a debugger has put there is lost.)
             unsafe {
                 libc::madvise(
                     std::ptr::with_exposed_provenance_mut(from),

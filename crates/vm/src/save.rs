@@ -21,6 +21,9 @@ use std::time::{Duration, Instant};
 /// How a run ends that is suspended: as a shell reports what was stopped.
 pub const SUSPENDED: u8 = 128 + SIGTSTP as u8;
 
+/// What is said of a session that is to be saved and comes to its end.
+const ENDED: &str = "the session has just ended; `bailiwick sessions list` shows which go on";
+
 /// How long a guest may take to fall silent.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -48,7 +51,7 @@ impl Vm {
         let mut saved = savable.saved.clone();
         let (disk, ram) = (savable.kept.disk(), savable.kept.ram());
         if self.code.is_some() || self.killed {
-            return Err(Failure::fault("the session has just ended"));
+            return Err(Failure::usage(ENDED));
         }
         let order = |vm: &Self, order| {
             let given = vm.desk.order(order);
@@ -59,7 +62,7 @@ impl Vm {
         let written = self.wait_until_held().and_then(|()| {
             let is_over = |told: &Told| matches!(told, Told::Ended { job: OWN, .. });
             if self.unheard.iter().any(is_over) {
-                return Err(Failure::fault("the session has just ended"));
+                return Err(Failure::usage(ENDED));
             }
             self.control.open()?;
             self.control.run("stop", json!({}))?;
@@ -71,6 +74,8 @@ impl Vm {
             self.code = Some(SUSPENDED);
             self.killed = true;
             let _ = self.monitor.signal(OWN, SIGKILL);
+            // All of its memory is saved.
+            let _ = std::fs::remove_file(ram);
             return Ok(saved.to_bytes());
         }
         // Where it was not stopped yet, this changes nothing.
@@ -153,7 +158,7 @@ impl Vm {
                 }
             }
             if self.has_monitor_news(Duration::ZERO) {
-                return Err(Failure::fault("the machine has ended"));
+                return Err(Failure::usage(ENDED));
             }
             let left = PATIENCE.saturating_sub(began.elapsed());
             if left.is_zero() {

@@ -1,6 +1,7 @@
 //! A limit holds, is an event, and is the last line.
 
-use crate::support::{Backend, Sandbox};
+use crate::support::{Backend, Background, Sandbox};
+use std::ffi::OsString;
 use std::time::Duration;
 
 on_every_backend! {
@@ -346,4 +347,20 @@ fn limits_that_end_a_run_end_it_without_namespaces() {
             sandbox.host("rm -f f");
         }
     }
+}
+
+#[test]
+fn what_others_free_meanwhile_hides_nothing_that_was_written() {
+    let policy = "extends = [\"default\"]\n[limits]\ndisk = \"10MB\"\n";
+    let sandbox = Sandbox::new().policy(policy);
+    let others = sandbox.scratch().root().join("others");
+    std::fs::write(&others, vec![1; 40_000_000]).unwrap();
+    let script = "echo up; read go; head -c 12000000 /dev/zero > own; exit 4";
+    let mut words: Vec<OsString> = vec!["run".into()];
+    words.extend(sandbox.options().iter().cloned());
+    words.extend(["-c", script].map(Into::into));
+    let mut run = Background::start(&sandbox, words, "up");
+    std::fs::remove_file(others).unwrap();
+    run.types("go\n");
+    assert_eq!(run.ends(), Some(137));
 }

@@ -213,7 +213,7 @@ static void *shakes(void *unused) {
 static void upwards(long n) {
     static char up[4096];
     if (!up[0]) for (int i = 0; i < 1024; i++) strcat(up, "../");
-    // Some steps too many in most rounds, in others as many as fit.
+    // Some steps too many in most rounds, in others as many as there are.
     int end = 3 * (n % 5 ? depth() + 22 : depth());
     up[end] = 0;
     int fd = openat(deepest, up, O_PATH | O_DIRECTORY);
