@@ -21,6 +21,7 @@ fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
         .code(0);
     assert!(monitors("size=496M") >= 1);
     run.kill();
+    run.ends();
     for _ in 0..50 {
         if monitors("size=496M") == 0 {
             break;
