@@ -29,8 +29,6 @@ pub(crate) struct Disk {
     folders: Vec<PathBuf>,
     limit: u64,
     before: AtomicU64,
-    /// What was free before.
-    room: AtomicU64,
     /// Whether the limit was reached, which is told once; held while it is looked at and told, so that
     /// nobody takes for told what somebody else is about to tell.
     told: Mutex<bool>,
@@ -43,7 +41,6 @@ impl Disk {
             folders,
             limit,
             before: AtomicU64::new(0),
-            room: AtomicU64::new(0),
             told: Mutex::new(false),
         };
         disk.begins();
@@ -53,13 +50,12 @@ impl Disk {
     /// Counts from now on.
     pub(crate) fn begins(&self) {
         self.before.store(self.used(), Ordering::Relaxed);
-        self.room.store(self.free(), Ordering::Relaxed);
     }
 
     /// Watches until the limit is reached, which is then reported, and ends the sandbox.
     pub(crate) fn keep(&self, control: &OwnedFd, end: fn()) {
         let mut looked = Instant::now();
-        let mut free = self.room.load(Ordering::Relaxed);
+        let mut free = self.free();
         let mut pause = LOOK;
         loop {
             std::thread::sleep(GLANCE);
@@ -83,9 +79,12 @@ impl Disk {
     /// may have freed as much.
     pub(crate) fn look(&self, control: &OwnedFd) -> bool {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if *told {
+            return false;
+        }
         let before = self.before.load(Ordering::Relaxed);
         let observed = self.used().saturating_sub(before);
-        if *told || observed <= self.limit {
+        if observed <= self.limit {
             return false;
         }
         *told = true;

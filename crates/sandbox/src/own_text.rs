@@ -13,11 +13,7 @@ pub(crate) fn let_go() {
 
 /// Called for the program itself, which comes first, and for no library: where it is linked with some,
 /// others have their pages as well.
-unsafe extern "C" fn segments(
-    object: *mut libc::dl_phdr_info,
-    _: usize,
-    _: *mut libc::c_void,
-) -> c_int {
+extern "C" fn segments(object: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> c_int {
     // SAFETY: dl_iterate_phdr(3) passes an object that lives through this call.
     let object = unsafe { &*object };
     let headers = object.dlpi_phdr;
