@@ -89,31 +89,31 @@ impl Vm {
     /// Writes memory and devices, and the disk; where the pages begin, if there are only those that it
     /// has written.
     fn write(&mut self, to: &Save<'_>, disk: &Path, ram: &Path) -> Result<Option<u64>, Failure> {
-        let no_room = |why: &dyn std::fmt::Display| {
+        let pages = self.write_memory(to, ram).map_err(|why| {
             Failure::fault(format!(
                 "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
                  its memory beside its record"
             ))
-        };
+        })?;
+        self.write_disk(to, disk)?;
+        Ok(pages)
+    }
+
+    fn write_memory(&mut self, to: &Save<'_>, ram: &Path) -> Result<Option<u64>, Failure> {
+        let fault = |error: io::Error| Failure::fault(error.to_string());
         // What is to go on later does not depend on what its memory began as.
         let memory = match to.ends() {
             true => None,
             false => self.own_memory(ram),
         };
-        let pages = match memory {
-            // A monitor that does not know how writes all of it.
-            Some(memory) if self.control.save_devices(to.state).is_ok() => {
-                let written = write_pages(&memory, to.state);
-                Some(written.map_err(|why| no_room(&why))?)
-            }
-            _ => {
-                let saved = empty(to.state).map_err(|why| no_room(&why));
-                saved.and_then(|()| self.control.save(to.state).map_err(|why| no_room(&why)))?;
-                None
-            }
-        };
-        self.write_disk(to, disk)?;
-        Ok(pages)
+        // A monitor that does not know how to save its devices alone writes all of it.
+        if let Some(memory) = memory
+            && self.control.save_devices(to.state).is_ok()
+        {
+            return write_pages(&memory, to.state).map(Some).map_err(fault);
+        }
+        empty(to.state).map_err(fault)?;
+        self.control.save(to.state).map(|()| None)
     }
 
     /// Its memory, where what it has written of it can be told from what it began as.
