@@ -2,25 +2,21 @@
 //! for an ordinary user, so a thread of pid 1 looks from time to time; what is written between two
 //! looks is over the limit, as the documentation says.
 
+mod usage;
+
 use crate::message::{Report, tell};
 use bailiwick_event::LimitKind;
 use rustix::fd::OwnedFd;
 use rustix::fs::statvfs;
-use std::collections::HashSet;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use usage::{FILE, Usage};
 
 /// How often to ask the file system how much is free, which costs nothing.
 const GLANCE: Duration = Duration::from_millis(10);
 /// How often to add up the files at the least.
 const LOOK: Duration = Duration::from_millis(250);
-/// What a file takes at least, its name and its entry in the file system's table: else files without
-/// content would be free.
-const FILE: u64 = 1024;
 /// Adding up takes at most this part of the time.
 const SHARE: u32 = 10;
 
@@ -28,7 +24,7 @@ const SHARE: u32 = 10;
 pub(crate) struct Disk {
     folders: Vec<PathBuf>,
     limit: u64,
-    before: AtomicU64,
+    before: Mutex<Usage>,
     /// Whether the limit was reached, which is told once; held while it is looked at and told, so that
     /// nobody takes for told what somebody else is about to tell.
     told: Mutex<bool>,
@@ -40,7 +36,7 @@ impl Disk {
         let disk = Self {
             folders,
             limit,
-            before: AtomicU64::new(0),
+            before: Mutex::default(),
             told: Mutex::new(false),
         };
         disk.begins();
@@ -49,7 +45,8 @@ impl Disk {
 
     /// Counts from now on.
     pub(crate) fn begins(&self) {
-        self.before.store(self.used(), Ordering::Relaxed);
+        let used = Usage::of(&self.folders);
+        *self.before.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }
 
     /// Watches until the limit is reached, which is then reported, and ends the sandbox.
@@ -82,11 +79,11 @@ impl Disk {
         if *told {
             return false;
         }
-        let before = self.before.load(Ordering::Relaxed);
-        let observed = self.used().saturating_sub(before);
-        if observed <= self.limit {
+        let used = Usage::of(&self.folders);
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(observed) = used.over(self.limit, &before) else {
             return false;
-        }
+        };
         *told = true;
         let kind = LimitKind::Disk;
         let _ = tell(control, &Report::Limit { kind, observed });
@@ -101,53 +98,5 @@ impl Disk {
             })
         };
         self.folders.iter().map(free).fold(0, u64::saturating_add)
-    }
-
-    /// Bytes on disk of all files, each once.
-    fn used(&self) -> u64 {
-        let mut counted = HashSet::new();
-        let mut sum = 0;
-        let mut folders = self.folders.clone();
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-                let Ok(meta) = entry.metadata() else { continue };
-                if meta.is_dir() {
-                    folders.push(entry.path());
-                }
-                if meta.nlink() == 1 || counted.insert((meta.dev(), meta.ino())) {
-                    sum += (meta.blocks() * 512).max(FILE);
-                }
-            }
-        }
-        sum
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn growth_is_counted_once_per_file_and_links_are_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        fs::write(at("old"), vec![1; 100_000]).unwrap();
-        let disk = Disk::new(vec![folder.path().into()], 0);
-        let grown = || disk.used() - disk.before.load(Ordering::Relaxed);
-        assert_eq!(grown(), 0);
-        fs::create_dir(at("d")).unwrap();
-        fs::write(at("d/new"), vec![1; 100_000]).unwrap();
-        let once = grown();
-        assert!((100_000..130_000).contains(&once), "{once}");
-        fs::hard_link(at("d/new"), at("second")).unwrap();
-        std::os::unix::fs::symlink("/usr", at("link")).unwrap();
-        assert!(grown() < once + 9_000, "{}", grown());
-        let before = grown();
-        for number in 0..100 {
-            fs::write(at(&number.to_string()), "").unwrap();
-        }
-        assert!(grown() >= before + 100 * FILE, "{}", grown());
-        disk.begins();
-        assert_eq!(grown(), 0);
     }
 }

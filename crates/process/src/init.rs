@@ -181,7 +181,11 @@ impl Init {
         close_to_others().stage("supervision")?;
         let pty = self.open_terminal()?;
         no_new_privileges().stage("no_new_privs")?;
-        kernel::drop_capabilities(set_up.rules.is_some()).stage("capabilities")?;
+        let kept = kernel::Kept {
+            looks: set_up.rules.is_some(),
+            reads: false,
+        };
+        kernel::drop_capabilities(kept).stage("capabilities")?;
         match bare::enforce(&set_up.plan, bare) {
             Ok(true) => {}
             _ => return Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)).stage("landlock"),
@@ -322,7 +326,11 @@ impl Init {
         close_to_others().stage("supervision")?;
         let pty = self.open_terminal()?;
         no_new_privileges().stage("no_new_privs")?;
-        kernel::drop_capabilities(set_up.rules.is_some()).stage("capabilities")?;
+        let kept = kernel::Kept {
+            looks: set_up.rules.is_some(),
+            reads: set_up.bounds.disk.is_some(),
+        };
+        kernel::drop_capabilities(kept).stage("capabilities")?;
         startup::mark(Mark::Identity);
         self.landlock(&set_up)?;
         startup::mark(Mark::Landlock);

@@ -188,16 +188,63 @@ pub(crate) fn landlock_abi() -> i64 {
 /// `CAP_SYS_PTRACE`: in a user namespace of the sandbox's own, the right to look at its programs.
 const SYS_PTRACE: u32 = 1 << 19;
 
-/// Gives up every capability of this thread: permitted, effective, inheritable and, as far as it
-/// still may, the bounding set. With `looks` the right to look at other programs is kept, if it is
-/// there; what is executed does not have it.
-pub(crate) fn drop_capabilities(looks: bool) -> io::Result<()> {
+/// `CAP_DAC_READ_SEARCH`: in a user namespace of the sandbox's own, the right to read whatever belongs to
+/// one of its users.
+const DAC_READ_SEARCH: u32 = 1 << 2;
+
+/// What pid 1 keeps of its capabilities, where it has them; what is executed has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Kept {
+    /// The right to look at other programs.
+    pub(crate) looks: bool,
+    /// The right to read every folder, which is used by [`reading_everything`] alone.
+    pub(crate) reads: bool,
+}
+
+/// Gives up every capability of this thread but these: permitted, effective, inheritable and, as far as
+/// it still may, the bounding set.
+pub(crate) fn drop_capabilities(kept: Kept) -> io::Result<()> {
     if without(Layer::Capabilities) {
         return keep_capabilities();
     }
     drop_bounding_set()?;
-    let kept = if looks && has_ptrace() { SYS_PTRACE } else { 0 };
-    Ok(raw::set_capabilities([kept, kept, 0, 0, 0, 0])?)
+    let may = capabilities().map_or(0, |[_, permitted, ..]| permitted);
+    let effective = if kept.looks { may & SYS_PTRACE } else { 0 };
+    let held = if kept.reads { may & DAC_READ_SEARCH } else { 0 };
+    Ok(raw::set_capabilities([
+        effective,
+        effective | held,
+        0,
+        0,
+        0,
+        0,
+    ])?)
+}
+
+/// This thread reads every folder until this is dropped, where pid 1 has kept that right.
+#[must_use]
+pub(crate) struct Reading(Option<[u32; 6]>);
+
+/// See [`Reading`].
+pub(crate) fn reading_everything() -> Reading {
+    let had = capabilities().ok().filter(|&had| {
+        let [effective, permitted, ..] = had;
+        let mut sets = had;
+        sets[0] |= permitted & DAC_READ_SEARCH;
+        sets[0] != effective && raw::set_capabilities(sets).is_ok()
+    });
+    Reading(had)
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        if let Some(had) = self.0 {
+            // Fewer than now is always allowed; with more than it should have pid 1 does not go on.
+            if raw::set_capabilities(had).is_err() {
+                exit_now(125)
+            }
+        }
+    }
 }
 
 /// Keeps every capability that this thread may have, over an exec as well.
@@ -217,11 +264,6 @@ fn keep_capabilities() -> io::Result<()> {
         };
     }
     Ok(())
-}
-
-/// Whether this thread may have the right to look at other programs.
-fn has_ptrace() -> bool {
-    capabilities().is_ok_and(|sets| sets[1] & SYS_PTRACE != 0)
 }
 
 /// Effective, permitted and inheritable capabilities of this thread, the low words first.

@@ -61,7 +61,7 @@ fn begin(
     if let Some(keeper) = surroundings.keeper {
         die_with(keeper)?;
     }
-    kernel::drop_capabilities(false)?;
+    kernel::drop_capabilities(kernel::Kept::default())?;
     setsid()?;
     ioctl_tiocsctty(terminal)?;
     // Until pid 1 knows the command, what its client sends comes to this process alone.

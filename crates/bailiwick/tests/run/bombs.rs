@@ -238,14 +238,24 @@ fn a_disk_bomb_of_files_without_content_ends() {
 
 #[test]
 fn disk_space_cannot_be_taken_at_once_under_a_limit() {
-    let take = "import ctypes, os
+    let take = "import ctypes, os, struct
 c = ctypes.CDLL(None, use_errno=True)
 f = os.open('big', os.O_CREAT | os.O_WRONLY)
 print(c.fallocate(f, 0, ctypes.c_long(0), ctypes.c_long(1 << 28)), ctypes.get_errno())
+os.ftruncate(f, 0)
+# struct space_resv of falloc.h; FS_IOC_RESVSP64 from the file's start.
+room = struct.pack('hhqqii16x', 0, 0, 0, 1 << 28, 0, 0)
+c.ioctl.argtypes = [ctypes.c_int, ctypes.c_ulong, ctypes.c_char_p]
+print(c.ioctl(f, 0x4030582a, room), ctypes.get_errno())
 os.ftruncate(f, 0)";
     let sandbox = |policy: &str| Sandbox::new().policy(policy).file("take.py", take);
     let run = |policy: &str| sandbox(policy).exec(["python3", "take.py"]);
-    run("extends = [\"default\"]").success().stdout_is("0 0\n");
+    run("extends = [\"default\"]")
+        .success()
+        .stdout_is("0 0\n0 0\n");
     let limited = run("extends = [\"default\"]\n[limits]\ndisk = \"16MiB\"");
-    limited.success().stdout_is("-1 95\n").nothing_refused();
+    limited
+        .success()
+        .stdout_is("-1 95\n-1 1\n")
+        .nothing_refused();
 }

@@ -364,3 +364,45 @@ fn what_others_free_meanwhile_hides_nothing_that_was_written() {
     run.types("go\n");
     assert_eq!(run.ends(), Some(137));
 }
+
+/// Three megabytes where a look that goes by paths, or by what the command's user may read, sees nothing.
+#[test]
+fn what_a_command_hides_from_itself_is_counted() {
+    let policy = "extends = [\"default\"]\n[limits]\ndisk = \"1MiB\"\n";
+    let big = "head -c 3M /dev/zero > big";
+    // Two folders, each as deep as a path can be long, one in the other.
+    let deep = "import os
+below = lambda name: '/'.join([name * 200] * 15)
+for name in 'de': os.makedirs(below(name))
+open(below('d') + '/big', 'wb').write(b'x' * (3 << 20))
+os.rename('d' * 200, below('e') + '/d')";
+    for (hidden, command) in [
+        ("not readable", format!("mkdir d; cd d; {big}; chmod 000 .")),
+        (
+            "not searchable",
+            format!("mkdir d; cd d; {big}; chmod 444 ."),
+        ),
+        ("not listed", format!("mkdir d; cd d; {big}; chmod 333 .")),
+        ("deep", format!("python3 -c \"{deep}\"")),
+    ] {
+        println!("{hidden}");
+        let sandbox = Sandbox::new().policy(policy);
+        let outcome = sandbox.run(&command);
+        let _ = std::fs::set_permissions(
+            sandbox.workspace().join("d"),
+            std::os::unix::fs::PermissionsExt::from_mode(0o700),
+        );
+        outcome.code(137).refused_by("limits.disk");
+    }
+}
+
+/// As programs' own tests do: nothing is written in it.
+#[test]
+fn a_folder_that_a_command_closes_to_itself_takes_no_more_than_it_has() {
+    let policy = "extends = [\"default\"]\n[limits]\ndisk = \"1MiB\"\n";
+    Sandbox::new()
+        .policy(policy)
+        .run("mkdir d; chmod 000 d; sleep 0.6; ls d 2>/dev/null && exit 3; chmod 700 d; rmdir d; exit 5")
+        .code(5)
+        .nothing_refused();
+}

@@ -125,10 +125,24 @@ const TERMINAL_TRICKS: [u32; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
 /// `BTRFS_IOC_SNAP_CREATE`, `BTRFS_IOC_SUBVOL_CREATE` and their second versions: folders that no
 /// mkdir makes.
 const SUBVOLUMES: [u32; 4] = [0x5000_9401, 0x5000_940e, 0x5000_9417, 0x5000_9418];
-const IOCTLS: [u32; 8] = {
+/// What takes any amount of disk space at once besides fallocate: `XFS_IOC_ALLOCSP`, `XFS_IOC_FREESP`
+/// and their second versions, which older kernels have, and `FS_IOC_RESVSP`, `FS_IOC_RESVSP64`,
+/// `FS_IOC_ZERO_RANGE` (falloc.h), which take room on every file system.
+const RESERVING: [u32; 7] = [
+    0x4030_580a,
+    0x4030_580b,
+    0x4030_5824,
+    0x4030_5825,
+    0x4030_5828,
+    0x4030_582a,
+    0x4030_5839,
+];
+/// [`RESERVING`] comes last.
+const IOCTLS: [u32; 15] = {
     let [a, b, c, d] = TERMINAL_TRICKS;
     let [e, f, g, h] = SUBVOLUMES;
-    [a, b, c, d, e, f, g, h]
+    let [i, j, k, l, m, n, o] = RESERVING;
+    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o]
 };
 /// `PTRACE_ATTACH`, `PTRACE_SEIZE`: tracing what is not one's own child.
 const ATTACH: &[u32] = &[16, 0x4206];
@@ -296,7 +310,10 @@ pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
             libc::SYS_ioctl,
             Verdict::FailIfOneOf {
                 index: 1,
-                values: &IOCTLS,
+                values: match filter.disk_limited {
+                    true => &IOCTLS,
+                    false => IOCTLS.split_at(IOCTLS.len() - RESERVING.len()).0,
+                },
                 errno: EPERM,
             },
         ),
