@@ -11,11 +11,11 @@ use bailiwick_vm::{BASE, DISK, RAM, SESSION, STATE, copy_disk};
 use clap::Args;
 use rustix::fd::AsFd as _;
 use std::fs::{self, DirBuilder, File};
-use std::io::{ErrorKind, Read as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 #[derive(Args)]
 pub(crate) struct ForkArguments {
@@ -58,46 +58,48 @@ impl Drop for Folder {
     }
 }
 
-/// Copies a session.
+/// Copies a session. The first copy begins while the session is still written: most of a start needs nothing
+/// of that.
 pub(crate) fn fork(arguments: &ForkArguments) -> Done {
     let session = &arguments.session;
+    let name = |number: u16| match arguments.copies {
+        1 => arguments.name.clone(),
+        _ => format!("{}-{number}", arguments.name),
+    };
     let parent = machine_of(&live(session)?)?;
-    let first = Folder::make()?;
-    let files = Files::make(&first.0)?;
-    let disk = create(&first.0.join(DISK))?;
-    save(&SaveRequest {
+    let folder = Folder::make()?;
+    let path = folder.0.clone();
+    let files = Files::make(&path)?;
+    let disk = create(&path.join(DISK))?;
+    share(&parent, &path, RAM)?;
+    let base = fs::copy(parent.join(BASE), path.join(BASE));
+    base.map_err(fault(&parent.join(BASE)))?;
+    // A monitor asks for its disk's size when it starts.
+    let size = fs::metadata(parent.join(DISK)).and_then(|parent| disk.set_len(parent.len()));
+    size.map_err(fault(&path.join(DISK)))?;
+    let request = SaveRequest {
         session,
         known: files.known.as_fd(),
         state: files.state.as_fd(),
         disk: Some(disk.as_fd()),
+    };
+    let mut copies = Vec::new();
+    save(&request, || {
+        files.keep(SESSION)?;
+        copies.push(Copy::begin(name(1), folder)?);
+        Ok(())
     })?;
-    files.keep()?;
-    share(&parent, &first.0, RAM)?;
-    let base = fs::copy(parent.join(BASE), first.0.join(BASE));
-    base.map_err(fault(&parent.join(BASE)))?;
-    let mut folders = vec![first];
-    for _ in 1..arguments.copies {
-        folders.push(another(&folders[0].0)?);
+    files.keep(STATE)?;
+    for number in 2..=arguments.copies {
+        copies.push(Copy::begin(name(number), another(&path)?)?);
     }
-    let many = arguments.copies > 1;
-    let named = (1..).zip(folders).map(|(number, folder)| {
-        let name = match many {
-            true => format!("{}-{number}", arguments.name),
-            false => arguments.name.clone(),
-        };
-        (name, folder)
-    });
-    // All begin before one is waited for.
-    let begun: Result<Vec<_>, Failure> = named.map(|(name, folder)| begin(name, folder)).collect();
+    // All go on before one is waited for.
+    copies.iter_mut().for_each(Copy::go);
     let mut failed = None;
-    for (name, mut said, folder) in begun? {
-        let mut word = [0];
-        match said.read(&mut word) {
-            Ok(1) => output::print(&format!("{name} runs, a copy of {session}\n"))?,
-            _ => {
-                let output = fs::read_to_string(folder.0.join(OUTPUT)).unwrap_or_default();
-                failed = Some(format!("{name} could not go on: {}", output.trim()));
-            }
+    for copy in &mut copies {
+        match copy.runs() {
+            true => output::print(&format!("{} runs, a copy of {session}\n", copy.name))?,
+            false => failed = Some(copy.why()),
         }
     }
     failed.map_or(Ok(0), |why| Err(Failure::fault(why)))
@@ -124,20 +126,72 @@ fn share(from: &Path, to: &Path, name: &str) -> Result<(), Failure> {
     }
 }
 
-/// Starts the process of a copy.
-fn begin(name: String, folder: Folder) -> Result<(String, UnixStream, Folder), Failure> {
-    let cannot =
-        |error: std::io::Error| Failure::fault(format!("{name} cannot be started: {error}"));
-    let (said, theirs) = UnixStream::pair().map_err(cannot)?;
-    let output: File = create(&folder.0.join(OUTPUT))?;
-    let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["resume", "--copy", "--name", &name])
-        .arg(&folder.0)
-        .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
-        .stdout(output.try_clone().map_err(cannot)?)
-        .stderr(output);
-    command.spawn().map_err(cannot)?;
-    drop(command);
-    Ok((name, said, folder))
+/// A copy, whose process goes on when this one has ended, once it runs.
+struct Copy {
+    name: String,
+    /// It is told when its folder is complete, and says when it runs.
+    wire: Option<UnixStream>,
+    process: Child,
+    runs: bool,
+    /// Last: it goes when the process has ended.
+    folder: Folder,
+}
+
+impl Copy {
+    /// Starts its process.
+    fn begin(name: String, folder: Folder) -> Result<Self, Failure> {
+        let cannot =
+            |error: std::io::Error| Failure::fault(format!("{name} cannot be started: {error}"));
+        let (wire, theirs) = UnixStream::pair().map_err(cannot)?;
+        let output: File = create(&folder.0.join(OUTPUT))?;
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .args(["resume", "--copy", "--name", &name])
+            .arg(&folder.0)
+            .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
+            .stdout(output.try_clone().map_err(cannot)?)
+            .stderr(output);
+        let process = command.spawn().map_err(cannot)?;
+        Ok(Self {
+            name,
+            wire: Some(wire),
+            process,
+            runs: false,
+            folder,
+        })
+    }
+
+    /// Tells it that its folder is complete.
+    fn go(&mut self) {
+        // Where it has ended, [`Self::runs`] sees that.
+        let _ = self.wire.as_mut().map(|wire| wire.write_all(b"G"));
+    }
+
+    /// Waits until it runs; whether it does.
+    fn runs(&mut self) -> bool {
+        let read = self.wire.as_mut().map(|wire| wire.read(&mut [0]));
+        self.runs = matches!(read, Some(Ok(1)));
+        self.runs
+    }
+
+    /// Why it does not run.
+    fn why(&mut self) -> String {
+        self.end();
+        let said = fs::read_to_string(self.folder.0.join(OUTPUT)).unwrap_or_default();
+        format!("{} could not go on: {}", self.name, said.trim())
+    }
+
+    /// Waits until its process has ended, which it does when nobody tells it to go on.
+    fn end(&mut self) {
+        self.wire = None;
+        let _ = self.process.wait();
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        if !self.runs {
+            self.end();
+        }
+    }
 }

@@ -40,7 +40,7 @@ pub(crate) struct ResumeArguments {
     /// Print the last line of the run as JSON (on stderr)
     #[arg(long)]
     pub(crate) json: bool,
-    /// The session is a folder, and stdin hears when it runs
+    /// The session is a folder; stdin tells when it is complete, and hears when it runs
     #[arg(long, hide = true)]
     pub(crate) copy: bool,
 }
@@ -108,9 +108,6 @@ pub(crate) struct Files {
     _lock: File,
 }
 
-/// The last first: a session is there when that is.
-const FILES: [&str; 2] = [STATE, SESSION];
-
 impl Files {
     pub(crate) fn make(folder: &Path) -> Result<Self, Failure> {
         let fault = |error: io::Error| Failure::fault(format!("{}: {error}", folder.display()));
@@ -138,20 +135,18 @@ impl Files {
         folder.join(format!("{name}.new"))
     }
 
-    /// All is in them.
-    pub(crate) fn keep(self) -> Result<(), Failure> {
-        FILES.iter().try_for_each(|name| {
-            let to = self.folder.join(name);
-            std::fs::rename(Self::unnamed(&self.folder, name), &to)
-                .map_err(|error| Failure::fault(format!("{}: {error}", to.display())))
-        })
+    /// All is in the one of this name.
+    pub(crate) fn keep(&self, name: &str) -> Result<(), Failure> {
+        let to = self.folder.join(name);
+        std::fs::rename(Self::unnamed(&self.folder, name), &to)
+            .map_err(|error| Failure::fault(format!("{}: {error}", to.display())))
     }
 }
 
 impl Drop for Files {
     fn drop(&mut self) {
         // Those that were kept have other names.
-        for name in FILES {
+        for name in [STATE, SESSION] {
             let _ = std::fs::remove_file(Self::unnamed(&self.folder, name));
         }
     }
@@ -172,13 +167,17 @@ pub(crate) fn suspend(arguments: &SuspendArguments) -> Done {
     let info = live(session)?;
     let files = Files::make(&machine_of(&info)?)?;
     be_patient()?;
-    save(&SaveRequest {
+    let request = SaveRequest {
         session,
         known: files.known.as_fd(),
         state: files.state.as_fd(),
         disk: None,
-    })?;
-    files.keep()?;
+    };
+    save(&request, || Ok(()))?;
+    // The last first: a session is there when that is.
+    [STATE, SESSION]
+        .iter()
+        .try_for_each(|name| files.keep(name))?;
     output::print(&format!(
         "{session} is suspended; `bailiwick resume {session}` lets it go on\n"
     ))?;
@@ -231,7 +230,15 @@ pub(crate) fn resume(arguments: ResumeArguments) -> Done {
         false => None,
     };
     let without_terminal = !saved.has_terminal();
-    let backend = VmBackend::with_disk(saved.shape(), Keep::Saved(folder, saved));
+    let shape = saved.shape();
+    let complete = announce.as_ref().map(OwnedFd::try_clone).transpose();
+    let complete = complete.map_err(|error| Failure::fault(format!("stdin: {error}")))?;
+    let keep = Keep::Saved {
+        folder,
+        saved,
+        complete: complete.map(Arc::new),
+    };
+    let backend = VmBackend::with_disk(shape, keep);
     let policy = session.policy()?;
     let request = Request::from_environment(Vec::new(), policy.workspace);
     let finished = bailiwick_sandbox::run(

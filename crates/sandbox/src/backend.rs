@@ -280,16 +280,24 @@ pub trait Running {
     /// The sandbox is gone.
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()>;
 
-    /// Writes all that the sandbox is to files, from which another process can let it go on; returns what
-    /// has to be known of it besides. It stands still meanwhile.
+    /// What has to be known of the sandbox besides what [`Running::save`] writes.
     ///
     /// # Errors
-    /// A [`Failure`] where it cannot be saved; it goes on then.
-    fn save(&mut self, _to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+    /// A [`Failure`] where it is none that can be saved.
+    fn known(&self, _to: &Save<'_>) -> Result<Vec<u8>, Failure> {
         Err(Failure::usage(
             "only a session in a machine with a disk of its own can be saved or forked\nhelp: start it \
              with `bailiwick run --backend vm --disk`",
         ))
+    }
+
+    /// Writes all that the sandbox is to files, from which another process can let it go on. It stands still
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// A [`Failure`] where it cannot be saved; it goes on then.
+    fn save(&mut self, to: &Save<'_>) -> Result<(), Failure> {
+        self.known(to).map(drop)
     }
 
     /// The process of the host below which all of the sandbox's are.

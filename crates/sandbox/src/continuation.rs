@@ -99,12 +99,16 @@ pub struct SaveRequest<'a> {
     pub disk: Option<BorrowedFd<'a>>,
 }
 
-/// Saves a session that runs.
+/// Saves a session that runs. `once_known` is called where it goes on, as soon as what has to be known of it
+/// is written: a copy can begin then.
 ///
 /// # Errors
 /// A [`Failure`] where there is no such session, it cannot be entered, or it cannot be saved; it goes on
 /// then.
-pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
+pub fn save(
+    request: &SaveRequest<'_>,
+    once_known: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let connection = Connection::open(request.session)?;
     let lost = |error: io::Error| match error.kind() {
         // The second where nobody had taken this in.
@@ -116,7 +120,12 @@ pub fn save(request: &SaveRequest<'_>) -> Result<(), Failure> {
         .chain(request.disk);
     let given: Vec<BorrowedFd<'_>> = given.collect();
     send(&connection.0, &Ask::Save, &given).map_err(lost)?;
-    match receive::<Say>(&connection.0).map_err(lost)? {
+    let mut said = receive::<Say>(&connection.0).map_err(lost)?;
+    if matches!(said, Some((Say::Known, _))) {
+        once_known()?;
+        said = receive::<Say>(&connection.0).map_err(lost)?;
+    }
+    match said {
         // Who ends lets go of the disk before it is gone.
         Some((Say::Saved(Ok(())), _)) => match request.disk {
             Some(_) => Ok(()),
@@ -139,6 +148,7 @@ pub(crate) fn serve(
     given: &[(OsString, OsString)],
     running: &mut dyn Running,
     guard: &Guard,
+    say: impl FnOnce(&Say),
 ) -> Result<(), (u8, String)> {
     let told = |failure: Failure| (failure.exit_code(), failure.to_string());
     let mut descriptors = descriptors.into_iter();
@@ -150,18 +160,22 @@ pub(crate) fn serve(
         state: state.as_fd(),
         disk: disk.as_ref().map(OwnedFd::as_fd),
     };
-    let sandbox = running.save(&to).map_err(told)?;
-    guard.note(Act::Saved { ended: to.ends() }, happened());
     let continuation = Continuation {
         argv: own.argv.clone(),
         cwd: own.cwd.clone(),
         session: guard.ledger().id().to_string(),
         policy: guard.policy().to_lock(),
         given: given.to_vec(),
-        sandbox,
+        sandbox: running.known(&to).map_err(told)?,
     };
     let fault = |why: &dyn std::fmt::Display| (125, format!("the session was not saved: {why}"));
     let bytes = serde_json::to_vec(&continuation).map_err(|error| fault(&error))?;
     let mut file = File::from(known);
-    file.write_all(&bytes).map_err(|error| fault(&error))
+    file.write_all(&bytes).map_err(|error| fault(&error))?;
+    if !to.ends() {
+        say(&Say::Known);
+    }
+    running.save(&to).map_err(told)?;
+    guard.note(Act::Saved { ended: to.ends() }, happened());
+    Ok(())
 }

@@ -233,7 +233,9 @@ impl Guest {
             Ok(Some((Ask::Rules, descriptors))) => rules::serve(socket, descriptors, guard),
             Ok(Some((Ask::SignalOwn(signal), _))) => drop(running.signal(OWN, signal)),
             Ok(Some((Ask::Save, descriptors))) => {
-                let saved = continuation::serve(descriptors, own, &next.secrets, running, guard);
+                let say = |say: &Say| _ = self.say(say);
+                let saved =
+                    continuation::serve(descriptors, own, &next.secrets, running, guard, say);
                 self.say(&Say::Saved(saved));
             }
             Ok(Some((Ask::Enter, descriptors))) if self.visit.is_none() => {

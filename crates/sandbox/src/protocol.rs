@@ -61,6 +61,8 @@ pub(crate) enum Say {
     Full,
     /// What became of the rules is in the descriptor that comes along.
     Rules,
+    /// What has to be known of the session is written, and it is about to be saved.
+    Known,
     /// The session was saved, or why it was not: the exit code for the caller, and a text.
     Saved(Result<(), (u8, String)>),
 }

@@ -89,7 +89,7 @@ pub(crate) fn attend(
             Some((Say::Stopped, _)) => tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?,
             Some((Say::Unfit, _)) => return Err(not_taken()),
             Some((Say::Full, _)) => return Err(full()),
-            Some((Say::Terminal | Say::Here | Say::Rules | Say::Saved(_), _)) => {}
+            Some((Say::Terminal | Say::Here | Say::Rules | Say::Known | Say::Saved(_), _)) => {}
             None => return Err(gone()),
         }
     }
@@ -166,7 +166,7 @@ fn wait(socket: &OwnedFd, front: &mut Front) -> Result<Option<Finished>, Failure
                 front.stop();
                 tell(socket, &Ask::Signal(SIGCONT)).map_err(lost)?;
             }
-            Some((Say::Terminal | Say::Here | Say::Rules | Say::Saved(_), _)) => {}
+            Some((Say::Terminal | Say::Here | Say::Rules | Say::Known | Say::Saved(_), _)) => {}
             None => return Err(gone()),
         }
     }

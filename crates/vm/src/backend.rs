@@ -23,9 +23,11 @@ use bailiwick_event::Failure;
 use bailiwick_gate::Sockets;
 use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
+use rustix::fd::OwnedFd;
 use rustix::fs::Mode;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Machines with a kernel of their own.
@@ -41,7 +43,14 @@ pub enum Keep {
     /// It is made below this one.
     Below(PathBuf),
     /// It is this one, and a machine that was saved goes on.
-    Saved(PathBuf, Saved),
+    Saved {
+        /// The folder.
+        folder: PathBuf,
+        /// What is known of the machine.
+        saved: Saved,
+        /// Hears a byte when all of it is saved; none where it is.
+        complete: Option<Arc<OwnedFd>>,
+    },
 }
 
 fn fault(what: &'static str) -> impl Fn(io::Error) -> Failure {
@@ -165,7 +174,7 @@ impl Waiting {
         start: &Start,
         notices: &mut Vec<String>,
     ) -> Result<Source, Failure> {
-        if let (Some(Keep::Saved(_, saved)), Some(own)) = (&self.keep, own) {
+        if let (Some(Keep::Saved { saved, .. }), Some(own)) = (&self.keep, own) {
             if saved.mark == start.mark()?
                 && let Some(files) = Files::of(&own.kept, saved)
             {
@@ -257,6 +266,7 @@ impl Begun for Pending {
         }
         let started = monitor.ready()?;
         let mut wires = self.wires;
+        own.as_ref().map_or(Ok(()), OwnDisk::wait)?;
         // Not before, while the monitor looks for its files.
         own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
         // Where the folder is now.

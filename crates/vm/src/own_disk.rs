@@ -12,6 +12,9 @@ use crate::source::Source;
 use crate::start::Start;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::Launch;
+use rustix::fd::OwnedFd;
+use rustix::io::{read, retry_on_intr};
+use std::sync::Arc;
 
 /// The disk.
 pub(crate) struct OwnDisk {
@@ -20,6 +23,8 @@ pub(crate) struct OwnDisk {
     packer: Option<Packer>,
     /// Which streams were the command's terminal when it was saved.
     pub(crate) saved_terminal: Option<[bool; 3]>,
+    /// Hears a byte when the folder is complete; none where it is.
+    complete: Option<Arc<OwnedFd>>,
 }
 
 impl OwnDisk {
@@ -40,13 +45,35 @@ impl OwnDisk {
                     kept,
                     packer: Some(packer),
                     saved_terminal: None,
+                    complete: None,
                 })
             }
-            Keep::Saved(folder, saved) => Ok(Self {
+            Keep::Saved {
+                folder,
+                saved,
+                complete,
+            } => Ok(Self {
                 kept: Kept::open(folder.clone()),
                 packer: None,
                 saved_terminal: saved.terminal,
+                complete: complete.clone(),
             }),
+        }
+    }
+
+    /// Waits until the folder is complete.
+    ///
+    /// # Errors
+    /// It will not be: whoever saves the machine has given up or is gone.
+    pub(crate) fn wait(&self) -> Result<(), Failure> {
+        let Some(complete) = &self.complete else {
+            return Ok(());
+        };
+        match retry_on_intr(|| read(&**complete, &mut [0; 1])) {
+            Ok(1) => Ok(()),
+            _ => Err(Failure::fault(
+                "the session that this one is a copy of was not saved",
+            )),
         }
     }
 
@@ -90,7 +117,7 @@ impl OwnDisk {
             cpus: machine.cpus,
             disk: machine.disk.unwrap_or_default(),
             terminal,
-            pages: None,
+            copied: false,
         };
         self.kept.keep_shape(&saved)?;
         Ok(Savable {

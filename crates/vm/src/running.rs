@@ -426,7 +426,13 @@ impl Running for Vm {
             .order(Order::Send(ToGuest::Signal { job, signal }))
     }
 
-    fn save(&mut self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+    fn known(&self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
+        let mut saved = self.savable()?.saved.clone();
+        saved.copied = self.copied(to);
+        Ok(saved.to_bytes())
+    }
+
+    fn save(&mut self, to: &Save<'_>) -> Result<(), Failure> {
         self.save_to(to)
     }
 

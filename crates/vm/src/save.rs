@@ -6,7 +6,7 @@ use crate::kept::Kept;
 use crate::orders::{MOST, Order, Told};
 use crate::pages::Memory;
 use crate::running::Vm;
-use crate::saved::Saved;
+use crate::saved::{self, Saved};
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{OWN, Save};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,7 +14,6 @@ use serde_json::json;
 use signal_hook::consts::signal::{SIGKILL, SIGTSTP};
 use std::fs::File;
 use std::io::{self, Seek as _, Write as _};
-use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,16 +38,26 @@ pub(crate) struct Savable {
 }
 
 impl Vm {
-    /// Saves the session; it goes on, unless it is to end.
-    pub(crate) fn save_to(&mut self, to: &Save<'_>) -> Result<Vec<u8>, Failure> {
-        let Some(savable) = &self.savable else {
-            return Err(Failure::usage(
+    /// What it can be saved with.
+    pub(crate) fn savable(&self) -> Result<&Savable, Failure> {
+        self.savable.as_ref().ok_or_else(|| {
+            Failure::usage(
                 "a session that shares folders with this machine cannot be saved or forked: a copy would \
                  write to the same files\nhelp: start it with `bailiwick run --backend vm --disk`, so that \
                  its workspace is a disk of its own",
-            ));
-        };
-        let mut saved = savable.saved.clone();
+            )
+        })
+    }
+
+    /// Whether what it is saved to begins as a copy of what its own memory began as. What is to go on later
+    /// does not depend on that.
+    pub(crate) fn copied(&self, to: &Save<'_>) -> bool {
+        !to.ends() && self.savable().is_ok_and(|own| own.kept.ram().is_file())
+    }
+
+    /// Saves the session; it goes on, unless it is to end.
+    pub(crate) fn save_to(&mut self, to: &Save<'_>) -> Result<(), Failure> {
+        let savable = self.savable()?;
         let (disk, ram) = (savable.kept.disk(), savable.kept.ram());
         if self.code.is_some() || self.killed {
             return Err(Failure::usage(ENDED));
@@ -66,7 +75,13 @@ impl Vm {
             }
             self.control.open()?;
             self.control.run("stop", json!({}))?;
-            self.write(to, &disk, &ram)
+            self.write_memory(to, &ram).map_err(|why| {
+                Failure::fault(format!(
+                    "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
+                     its memory beside its record"
+                ))
+            })?;
+            self.write_disk(to, &disk)
         });
         // What was heard meanwhile is told now.
         self.desk.ring();
@@ -76,44 +91,32 @@ impl Vm {
             let _ = self.monitor.signal(OWN, SIGKILL);
             // All of its memory is saved.
             let _ = std::fs::remove_file(ram);
-            return Ok(saved.to_bytes());
+            return Ok(());
         }
         // Where it was not stopped yet, this changes nothing.
         let gone_on = self.control.go_on();
         order(self, Order::GoOn)?;
-        saved.pages = written?;
-        gone_on?;
-        Ok(saved.to_bytes())
+        written.and(gone_on)
     }
 
-    /// Writes memory and devices, and the disk; where the pages begin, if there are only those that it
-    /// has written.
-    fn write(&mut self, to: &Save<'_>, disk: &Path, ram: &Path) -> Result<Option<u64>, Failure> {
-        let pages = self.write_memory(to, ram).map_err(|why| {
-            Failure::fault(format!(
-                "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
-                 its memory beside its record"
-            ))
-        })?;
-        self.write_disk(to, disk)?;
-        Ok(pages)
-    }
-
-    fn write_memory(&mut self, to: &Save<'_>, ram: &Path) -> Result<Option<u64>, Failure> {
+    fn write_memory(&mut self, to: &Save<'_>, ram: &Path) -> Result<(), Failure> {
         let fault = |error: io::Error| Failure::fault(error.to_string());
-        // What is to go on later does not depend on what its memory began as.
-        let memory = match to.ends() {
-            true => None,
-            false => self.own_memory(ram),
-        };
-        // A monitor that does not know how to save its devices alone writes all of it.
-        if let Some(memory) = memory
-            && self.control.save_devices(to.state).is_ok()
-        {
-            return write_pages(&memory, to.state).map(Some).map_err(fault);
+        if !self.copied(to) {
+            return self.control.save(to.state);
         }
-        empty(to.state).map_err(fault)?;
-        self.control.save(to.state).map(|()| None)
+        let mut file = File::from(to.state.try_clone_to_owned().map_err(fault)?);
+        let pages = match self.own_memory(ram) {
+            // A monitor that does not know how to save its devices alone writes all of it.
+            Some(memory) if self.control.save_devices(to.state).is_ok() => {
+                Some(write_pages(&memory, &mut file).map_err(fault)?)
+            }
+            _ => {
+                empty(&mut file).map_err(fault)?;
+                self.control.save(to.state)?;
+                None
+            }
+        };
+        saved::end_with(pages, &mut file).map_err(fault)
     }
 
     /// Its memory, where what it has written of it can be told from what it began as.
@@ -179,17 +182,15 @@ impl Vm {
 const NO_DESCRIPTION: [u8; 5] = [6, 0, 0, 0, 0];
 
 /// Has a file have nothing.
-fn empty(file: BorrowedFd<'_>) -> io::Result<()> {
-    let mut file = File::from(file.try_clone_to_owned()?);
+fn empty(file: &mut File) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()
 }
 
 /// Writes the pages behind what was written; where they begin.
-fn write_pages(memory: &Memory, to: BorrowedFd<'_>) -> io::Result<u64> {
-    let mut file = File::from(to.try_clone_to_owned()?);
-    file.write_all(&NO_DESCRIPTION)?;
-    let at = file.stream_position()?;
-    memory.save(&mut file)?;
+fn write_pages(memory: &Memory, to: &mut File) -> io::Result<u64> {
+    to.write_all(&NO_DESCRIPTION)?;
+    let at = to.stream_position()?;
+    memory.save(to)?;
     Ok(at)
 }

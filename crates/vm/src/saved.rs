@@ -3,6 +3,8 @@
 use crate::shape::MachineShape;
 use bailiwick_event::Failure;
 use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 
 /// A machine that was saved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +19,10 @@ pub struct Saved {
     pub(crate) disk: u64,
     /// Which streams of the session's own command are its terminal, where it has one.
     pub(crate) terminal: Option<[bool; 3]>,
-    /// Where in the file of its state its pages begin, where only those are there that it has written
-    /// since it began as a copy of [`RAM`](crate::kept::RAM).
+    /// Whether its memory begins as a copy of [`RAM`](crate::kept::RAM), and the file of its state ends with
+    /// where its pages begin.
     #[serde(default)]
-    pub(crate) pages: Option<u64>,
+    pub(crate) copied: bool,
 }
 
 impl Saved {
@@ -59,3 +61,22 @@ impl Saved {
         }
     }
 }
+
+/// Writes behind a machine's state where in the file the pages begin that it has written of its memory; none
+/// where the state has all of it. That is known last, when a copy may have begun already.
+pub(crate) fn end_with(pages: Option<u64>, state: &mut File) -> io::Result<()> {
+    state.write_all(&pages.unwrap_or(0).to_le_bytes())
+}
+
+/// What [`end_with`] wrote; the file is then at its beginning.
+pub(crate) fn read_end(state: &mut File) -> io::Result<Option<u64>> {
+    let mut at = [0; 8];
+    state.seek(SeekFrom::End(-8))?;
+    state.read_exact(&mut at)?;
+    state.rewind()?;
+    Ok(Some(u64::from_le_bytes(at)).filter(|at| *at != 0))
+}
+
+#[cfg(test)]
+#[path = "saved_tests.rs"]
+mod tests;

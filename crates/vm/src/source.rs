@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::kept::Kept;
 use crate::machine::Ram;
 use crate::pages::Memory;
-use crate::saved::Saved;
+use crate::saved::{Saved, read_end};
 use crate::start::Behind;
 use crate::warm::{Warm, restore};
 use bailiwick_event::Failure;
@@ -29,16 +29,24 @@ pub(crate) enum Source {
 /// What was saved of a machine.
 pub(crate) struct Files {
     state: PathBuf,
-    /// What its memory began as, the memory's bytes, and where in the state those of its pages begin that
-    /// it has written since; none where the state has all of its memory.
-    began: Option<(PathBuf, u64, u64)>,
+    /// What its memory began as; none where that was nothing.
+    began: Option<Began>,
+}
+
+/// A file that a machine's memory began as, and the memory's bytes.
+struct Began {
+    ram: PathBuf,
+    bytes: u64,
 }
 
 impl Files {
     /// Those in a folder; none where what the memory began as is not there any more.
     pub(crate) fn of(kept: &Kept, saved: &Saved) -> Option<Self> {
-        let began = saved.pages.map(|at| (kept.ram(), saved.memory, at));
-        let is_there = began.as_ref().is_none_or(|(ram, ..)| ram.is_file());
+        let began = saved.copied.then(|| Began {
+            ram: kept.ram(),
+            bytes: saved.memory,
+        });
+        let is_there = began.as_ref().is_none_or(|began| began.ram.is_file());
         is_there.then(|| Self {
             state: kept.state(),
             began,
@@ -48,8 +56,8 @@ impl Files {
     /// The same in the folder's other place.
     fn moved(&mut self, kept: &Kept) {
         self.state = kept.state();
-        if let Some((ram, ..)) = &mut self.began {
-            *ram = kept.ram();
+        if let Some(began) = &mut self.began {
+            began.ram = kept.ram();
         }
     }
 
@@ -57,7 +65,9 @@ impl Files {
     fn restore(&self, monitor: &dyn Running, control: &mut Control) -> Result<(), Failure> {
         let fault = |error: io::Error| Failure::fault(format!("{}: {error}", self.state.display()));
         let mut state = File::open(&self.state).map_err(fault)?;
-        if let Some((ram, bytes, at)) = &self.began {
+        if let Some(Began { ram, bytes }) = &self.began
+            && let Some(at) = read_end(&mut state).map_err(fault)?
+        {
             // Its memory is there when it greets.
             control.open()?;
             let monitor = monitor.process().ok_or(io::ErrorKind::NotFound.into());
@@ -65,7 +75,7 @@ impl Files {
             let memory = memory.map_err(|error| {
                 Failure::fault(format!("the monitor's memory cannot be reached: {error}"))
             })?;
-            state.seek(SeekFrom::Start(*at)).map_err(fault)?;
+            state.seek(SeekFrom::Start(at)).map_err(fault)?;
             memory.load(&mut state).map_err(fault)?;
             state.rewind().map_err(fault)?;
         }
@@ -84,7 +94,7 @@ impl Source {
                 ..Behind::NOTHING
             },
             Self::Saved(Files {
-                began: Some((ram, ..)),
+                began: Some(Began { ram, .. }),
                 ..
             }) => Behind {
                 ram: Ram::Copied,
