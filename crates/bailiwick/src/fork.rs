@@ -99,10 +99,10 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
     for copy in &mut copies {
         match copy.runs() {
             true => output::print(&format!("{} runs, a copy of {session}\n", copy.name))?,
-            false => failed = Some(copy.why()),
+            false => failed = failed.or(Some(copy.why())),
         }
     }
-    failed.map_or(Ok(0), |why| Err(Failure::fault(why)))
+    failed.map_or(Ok(0), Err)
 }
 
 /// One more folder with the same contents.
@@ -175,23 +175,29 @@ impl Copy {
     }
 
     /// Why it does not run.
-    fn why(&mut self) -> String {
-        self.end();
+    fn why(&mut self) -> Failure {
+        let code = self.end();
         let said = fs::read_to_string(self.folder.0.join(OUTPUT)).unwrap_or_default();
-        format!("{} could not go on: {}", self.name, said.trim())
+        let said = said.trim();
+        let said = said.strip_prefix("bailiwick: ").unwrap_or(said);
+        let why = format!("{} could not go on: {said}", self.name);
+        match code {
+            Some(2) => Failure::usage(why),
+            _ => Failure::fault(why),
+        }
     }
 
-    /// Waits until its process has ended, which it does when nobody tells it to go on.
-    fn end(&mut self) {
+    /// Waits until its process has ended, which it does when nobody tells it to go on; its exit code.
+    fn end(&mut self) -> Option<i32> {
         self.wire = None;
-        let _ = self.process.wait();
+        self.process.wait().ok()?.code()
     }
 }
 
 impl Drop for Copy {
     fn drop(&mut self) {
         if !self.runs {
-            self.end();
+            let _ = self.end();
         }
     }
 }

@@ -48,12 +48,14 @@ mkfifo in; exec 8<>in
 until grep -q up out; do sleep 0.1; done
 bw suspend box 2>&1
 bw fork box --name other 2>&1
+echo "left $(ls "$STATE/bailiwick/machines" | wc -l)"
 bw exec box -- echo alive 2>&1
 exec 8>&-
 wait $!; echo "ended $?"
 bw log verify box 2>&1"#,
         )
         .stdout();
+    assert!(text.contains("left 0\n"), "{text}");
     assert!(text.contains("alive\nexit 0\n"), "{text}");
     assert!(text.contains("ended 5\n"), "{text}");
     assert_eq!(text.matches("exit 125\n").count(), 2, "{text}");

@@ -129,6 +129,22 @@ fn a_session_that_ends_while_it_is_asked_for_a_copy_has_ended() {
 }
 
 #[test]
+fn a_copy_that_cannot_begin_says_why_and_leaves_nothing() {
+    let sandbox = sandbox();
+    let _run = counting(&sandbox, "box");
+    for (name, why) in [("box", "already called"), ("a/b", "cannot be the name")] {
+        let forked = sandbox.bailiwick(["fork", "box", "--name", name]);
+        forked
+            .code(2)
+            .stderr_has(&format!("{name} could not go on: "))
+            .stderr_has(why);
+    }
+    let left = sandbox.scratch().state().join("bailiwick/machines");
+    assert_eq!(std::fs::read_dir(left).unwrap().count(), 0);
+    assert_eq!(asked(&sandbox, "box", "sleep 0.2; echo on"), "on");
+}
+
+#[test]
 fn nothing_runs_in_a_copy_before_it_is_itself() {
     let sandbox = sandbox();
     let script = "echo up; exec bash -c 'while :; do read -r id < /etc/machine-id;
