@@ -145,6 +145,54 @@ fn a_copy_that_cannot_begin_says_why_and_leaves_nothing() {
 }
 
 #[test]
+fn a_copy_ends_whose_fork_was_killed_before_all_was_written() {
+    let sandbox = sandbox();
+    let run = counting(&sandbox, "box");
+    // What takes a while to write.
+    let much = "dd if=/dev/zero of=/dev/shm/much bs=1M count=200 2>/dev/null";
+    asked(&sandbox, "box", much);
+    let mut fork = sandbox.command();
+    let mut fork = fork
+        .args(["fork", "box", "--name", "twin"])
+        .spawn()
+        .unwrap();
+    let folders = sandbox.scratch().state().join("bailiwick/machines");
+    // It has this name when the copy begins.
+    let begun = || {
+        let all = std::fs::read_dir(&folders).into_iter().flatten().flatten();
+        all.map(|entry| entry.path())
+            .find(|folder| folder.join("session").is_file())
+    };
+    let folder = loop {
+        match begun() {
+            Some(folder) => break folder,
+            None => std::thread::sleep(std::time::Duration::from_millis(1)),
+        }
+        assert_eq!(fork.try_wait().unwrap(), None, "it is through already");
+    };
+    let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
+    let signal = |signal| rustix::process::kill_process(supervisor, signal).unwrap();
+    signal(rustix::process::Signal::STOP);
+    wait_until(|| processes_of(&folder) > 0);
+    fork.kill().unwrap();
+    fork.wait().unwrap();
+    wait_until(|| processes_of(&folder) == 0);
+    signal(rustix::process::Signal::CONT);
+    exec(&sandbox, "twin", "true").code(2);
+    assert_eq!(asked(&sandbox, "box", "sleep 0.2; echo on"), "on");
+}
+
+/// How many processes have this folder among their words.
+fn processes_of(folder: &std::path::Path) -> usize {
+    let folder = folder.to_str().unwrap();
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let words = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    words
+        .filter(|words| String::from_utf8_lossy(words).contains(folder))
+        .count()
+}
+
+#[test]
 fn nothing_runs_in_a_copy_before_it_is_itself() {
     let sandbox = sandbox();
     let script = "echo up; exec bash -c 'while :; do read -r id < /etc/machine-id;
