@@ -95,11 +95,12 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
     }
     // All go on before one is waited for.
     copies.iter_mut().for_each(Copy::go);
+    let ended: Vec<Result<String, Failure>> = copies.iter_mut().map(Copy::runs).collect();
     let mut failed = None;
-    for copy in &mut copies {
-        match copy.runs() {
-            true => output::print(&format!("{} runs, a copy of {session}\n", copy.name))?,
-            false => failed = failed.or(Some(copy.why())),
+    for copy in ended {
+        match copy {
+            Ok(name) => output::print(&format!("{name} runs, a copy of {session}\n"))?,
+            Err(why) => failed = failed.or(Some(why)),
         }
     }
     failed.map_or(Ok(0), Err)
@@ -132,7 +133,7 @@ struct Copy {
     /// It is told when its folder is complete, and says when it runs.
     wire: Option<UnixStream>,
     process: Child,
-    runs: bool,
+    told: bool,
     /// Last: it goes when the process has ended.
     folder: Folder,
 }
@@ -156,35 +157,35 @@ impl Copy {
             name,
             wire: Some(wire),
             process,
-            runs: false,
+            told: false,
             folder,
         })
     }
 
     /// Tells it that its folder is complete.
     fn go(&mut self) {
+        self.told = true;
         // Where it has ended, [`Self::runs`] sees that.
         let _ = self.wire.as_mut().map(|wire| wire.write_all(b"G"));
     }
 
-    /// Waits until it runs; whether it does.
-    fn runs(&mut self) -> bool {
+    /// Waits until it runs; its name, or why it does not.
+    fn runs(&mut self) -> Result<String, Failure> {
         let read = self.wire.as_mut().map(|wire| wire.read(&mut [0]));
-        self.runs = matches!(read, Some(Ok(1)));
-        self.runs
-    }
-
-    /// Why it does not run.
-    fn why(&mut self) -> Failure {
+        if let Some(Ok(1)) = read {
+            return Ok(self.name.clone());
+        }
         let code = self.end();
         let said = fs::read_to_string(self.folder.0.join(OUTPUT)).unwrap_or_default();
-        let said = said.trim();
-        let said = said.strip_prefix("bailiwick: ").unwrap_or(said);
+        let said = match said.trim() {
+            "" => "it was ended before it ran; `bailiwick fork` makes another one",
+            said => said.strip_prefix("bailiwick: ").unwrap_or(said),
+        };
         let why = format!("{} could not go on: {said}", self.name);
-        match code {
+        Err(match code {
             Some(2) => Failure::usage(why),
             _ => Failure::fault(why),
-        }
+        })
     }
 
     /// Waits until its process has ended, which it does when nobody tells it to go on; its exit code.
@@ -196,7 +197,8 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        if !self.runs {
+        // Else it goes on by itself.
+        if !self.told {
             let _ = self.end();
         }
     }

@@ -45,7 +45,7 @@ impl Disk {
 
     /// Counts from now on.
     pub(crate) fn begins(&self) {
-        let used = Usage::of(&self.folders);
+        let used = Usage::of(&self.folders, u64::MAX);
         *self.before.lock().unwrap_or_else(PoisonError::into_inner) = used;
     }
 
@@ -79,8 +79,8 @@ impl Disk {
         if *told {
             return false;
         }
-        let used = Usage::of(&self.folders);
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = Usage::of(&self.folders, before.bytes.saturating_add(self.limit));
         let Some(observed) = used.over(self.limit, &before) else {
             return false;
         };

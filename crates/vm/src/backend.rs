@@ -266,7 +266,7 @@ impl Begun for Pending {
         }
         let started = monitor.ready()?;
         let mut wires = self.wires;
-        own.as_ref().map_or(Ok(()), OwnDisk::wait)?;
+        own.as_mut().map_or(Ok(()), OwnDisk::wait)?;
         // Not before, while the monitor looks for its files.
         own.as_mut().map_or(Ok(()), |own| own.kept.move_in())?;
         // Where the folder is now.

@@ -139,6 +139,11 @@ impl Kept {
         disk::create(&self.base())
     }
 
+    /// Nothing becomes of it: it goes with this.
+    pub(crate) fn abandon(&mut self) {
+        self.passing = true;
+    }
+
     /// The session has a record, in which the folder is to lie.
     pub(crate) fn belong_to(&mut self, record: &Path) {
         self.place = Some(record.join(MACHINE));

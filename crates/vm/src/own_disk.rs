@@ -64,16 +64,19 @@ impl OwnDisk {
     /// Waits until the folder is complete.
     ///
     /// # Errors
-    /// It will not be: whoever saves the machine has given up or is gone.
-    pub(crate) fn wait(&self) -> Result<(), Failure> {
+    /// It will not be, and goes: whoever saves the machine has given up or is gone.
+    pub(crate) fn wait(&mut self) -> Result<(), Failure> {
         let Some(complete) = &self.complete else {
             return Ok(());
         };
         match retry_on_intr(|| read(&**complete, &mut [0; 1])) {
             Ok(1) => Ok(()),
-            _ => Err(Failure::fault(
-                "the session that this one is a copy of was not saved",
-            )),
+            _ => {
+                self.kept.abandon();
+                Err(Failure::fault(
+                    "the session that this one is a copy of was not saved",
+                ))
+            }
         }
     }
 

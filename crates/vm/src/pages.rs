@@ -146,7 +146,9 @@ impl Memory {
         for _ in 0..count {
             let (first, count) = (number()?, number()?);
             let end = first.checked_add(count).ok_or_else(invalid)?;
-            if end > self.length {
+            let least = all.last().map_or(0, |last: &Range| last.first + last.count);
+            // One behind the other, so that they are no more than its memory.
+            if first < least || end > self.length {
                 return Err(invalid());
             }
             all.push(Range { first, count });

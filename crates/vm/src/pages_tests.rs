@@ -115,7 +115,13 @@ proptest! {
         bytes.extend(vec![0xaa; content]);
         let loaded = mapped.memory().load(&mut &bytes[..]);
         let ranges: Vec<&[u64]> = words[1..].chunks_exact(2).take(words[0] as usize).collect();
-        let fits = ranges.iter().all(|r| r[0].checked_add(r[1]).is_some_and(|end| end <= PAGES as u64));
+        let mut least = 0;
+        let fits = ranges.iter().all(|range| {
+            let end = range[0].checked_add(range[1]).filter(|end| *end <= PAGES as u64);
+            let is_behind = range[0] >= least;
+            least = end.unwrap_or(least);
+            is_behind && end.is_some()
+        });
         if !fits {
             prop_assert!(loaded.is_err());
         }

@@ -26,6 +26,9 @@ const ENDED: &str = "the session has just ended; `bailiwick sessions list` shows
 /// How long a guest may take to fall silent.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// How long what is known of a monitor that has ended may take to be told.
+const NEWS: Duration = Duration::from_millis(100);
+
 /// What it may say until then: more than an honest one has under way, in parts of what is told.
 pub(crate) const UNHEARD: usize = 16 * MOST;
 
@@ -95,8 +98,15 @@ impl Vm {
         }
         // Where it was not stopped yet, this changes nothing.
         let gone_on = self.control.go_on();
-        order(self, Order::GoOn)?;
-        written.and(gone_on)
+        let heard = order(self, Order::GoOn);
+        let over = |vm: &Self| vm.has_monitor_news(NEWS);
+        written
+            .and(gone_on)
+            .and(heard)
+            .map_err(|why| match over(self) {
+                true => Failure::usage(ENDED),
+                false => why,
+            })
     }
 
     fn write_memory(&mut self, to: &Save<'_>, ram: &Path) -> Result<(), Failure> {
@@ -131,7 +141,12 @@ impl Vm {
         match to.disk {
             Some(copy) => {
                 let copy = File::from(copy.try_clone_to_owned().map_err(fault)?);
-                disk::copy(&file, &copy).map_err(fault)
+                disk::copy(&file, &copy).map_err(|error| {
+                    Failure::fault(format!(
+                        "the session's disk cannot be copied, and it goes on: {error}\n  remedy: see that \
+                         there is room for another one beside the records of sessions"
+                    ))
+                })
             }
             // What is to go on later outlives this machine's own end.
             None => {

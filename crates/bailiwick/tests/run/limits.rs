@@ -383,6 +383,10 @@ os.rename('d' * 200, below('e') + '/d')";
             format!("mkdir d; cd d; {big}; chmod 444 ."),
         ),
         ("not listed", format!("mkdir d; cd d; {big}; chmod 333 .")),
+        (
+            "gone through",
+            "mkdir -p d/s; chmod 111 d; head -c 3M /dev/zero > d/s/big".to_owned(),
+        ),
         ("deep", format!("python3 -c \"{deep}\"")),
     ] {
         println!("{hidden}");

@@ -145,6 +145,23 @@ fn a_copy_that_cannot_begin_says_why_and_leaves_nothing() {
 }
 
 #[test]
+fn who_cannot_say_that_a_copy_runs_does_not_wait_for_its_end() {
+    let sandbox = sandbox();
+    let _run = counting(&sandbox, "box");
+    let mut fork = sandbox.command();
+    fork.args(["fork", "box", "--name", "twin"]);
+    fork.stdout(
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap(),
+    );
+    assert_ne!(fork.status().unwrap().code(), Some(0));
+    assert_eq!(asked(&sandbox, "twin", "echo on"), "on");
+    sandbox.bailiwick(["rm", "--force", "twin"]).code(0);
+}
+
+#[test]
 fn a_copy_ends_whose_fork_was_killed_before_all_was_written() {
     let sandbox = sandbox();
     let run = counting(&sandbox, "box");
@@ -177,6 +194,7 @@ fn a_copy_ends_whose_fork_was_killed_before_all_was_written() {
     fork.kill().unwrap();
     fork.wait().unwrap();
     wait_until(|| processes_of(&folder) == 0);
+    assert_eq!(std::fs::read_dir(&folders).unwrap().count(), 0);
     signal(rustix::process::Signal::CONT);
     exec(&sandbox, "twin", "true").code(2);
     assert_eq!(asked(&sandbox, "box", "sleep 0.2; echo on"), "on");

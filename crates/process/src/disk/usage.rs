@@ -23,11 +23,14 @@ const LONG: usize = 2048;
 pub(super) struct Usage {
     /// Bytes on disk of all files, each once.
     pub(super) bytes: u64,
-    /// Folders that could not be read though the sandbox's own user could have changed that.
+    /// Folders that could neither be read nor gone through, which the sandbox's own user can have changed.
     hidden: HashSet<Hidden>,
+    /// Whether there is one that cannot be read and can be gone through: what is in it may change, and
+    /// nothing tells.
+    is_blind: bool,
 }
 
-/// A folder as it was when it could not be read. Whoever opens it to himself, or writes in it, changes the
+/// A folder as it was when nobody could read it or go through it. Whoever opens it to himself changes the
 /// time.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Hidden {
@@ -37,8 +40,8 @@ struct Hidden {
 }
 
 impl Usage {
-    /// What the files below these folders take now.
-    pub(super) fn of<F: AsRef<Path>>(folders: &[F]) -> Self {
+    /// What the files below these folders take now; once that is more than `most` nobody looks further.
+    pub(super) fn of<F: AsRef<Path>>(folders: &[F], most: u64) -> Self {
         // A folder that a command keeps from itself is counted as any other, where that can be had.
         let _reads = kernel::reading_everything();
         let mut walk = Walk::default();
@@ -46,14 +49,17 @@ impl Usage {
             let folder = folder.as_ref();
             match openat(CWD, folder, FOLDER, Mode::empty()) {
                 Ok(opened) => walk.entries(None, c"", opened),
-                Err(errno) => walk.unopened(errno, || stat(folder)),
+                Err(errno) => walk.unopened(errno, || stat(folder), || stat(folder.join("."))),
             }
         }
-        while let Some((base, name)) = walk.left.pop() {
+        while let Some((base, name)) = walk.left.pop()
+            && walk.usage.bytes <= most
+        {
+            let ask = |name: &CStr| statat(&*base, name, AtFlags::SYMLINK_NOFOLLOW);
             match openat(&*base, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(opened) => walk.entries(Some(&base), &name, opened),
                 Err(errno) => {
-                    walk.unopened(errno, || statat(&*base, &name, AtFlags::SYMLINK_NOFOLLOW))
+                    walk.unopened(errno, || ask(&name), || ask(&below(&name, c".")));
                 }
             }
         }
@@ -64,7 +70,7 @@ impl Usage {
     /// nobody knows how much it is: it counts as one byte too much.
     pub(super) fn over(&self, limit: u64, before: &Self) -> Option<u64> {
         let grown = self.bytes.saturating_sub(before.bytes);
-        let hides = !self.hidden.is_subset(&before.hidden);
+        let hides = self.is_blind || !self.hidden.is_subset(&before.hidden);
         (grown > limit || hides).then(|| grown.max(limit.saturating_add(1)))
     }
 }
@@ -120,16 +126,22 @@ impl Walk {
         }
     }
 
-    fn unopened(&mut self, errno: Errno, stat: impl FnOnce() -> rustix::io::Result<Stat>) {
+    /// A folder that cannot be opened to be read: `stat` asks about it, and `through` about what is in it.
+    fn unopened(
+        &mut self,
+        errno: Errno,
+        stat: impl FnOnce() -> rustix::io::Result<Stat>,
+        through: impl FnOnce() -> rustix::io::Result<Stat>,
+    ) {
         match errno {
             // It has gone meanwhile, or is none any more.
             Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {}
+            _ if through().is_ok() => self.usage.is_blind = true,
             _ => self.unread(stat()),
         }
     }
 
-    /// A folder that belongs to the sandbox's own user and cannot be read; what is somebody else's the
-    /// commands cannot open either.
+    /// A folder that can neither be read nor gone through. Somebody else's the commands cannot open either.
     fn unread(&mut self, stat: rustix::io::Result<Stat>) {
         let Ok(stat) = stat else { return };
         if stat.st_uid == rustix::process::geteuid().as_raw() {

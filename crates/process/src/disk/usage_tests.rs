@@ -4,9 +4,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+fn now(folder: &Path) -> Usage {
+    Usage::of(&[folder], u64::MAX)
+}
+
 /// How much more there is in the folder than the limit of nothing at all allows.
 fn grown(folder: &Path, before: &Usage) -> u64 {
-    Usage::of(&[folder]).over(0, before).unwrap_or(0)
+    now(folder).over(0, before).unwrap_or(0)
 }
 
 #[test]
@@ -14,7 +18,7 @@ fn growth_is_counted_once_per_file_and_links_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("old"), vec![1; 100_000]).unwrap();
-    let before = Usage::of(&[folder.path()]);
+    let before = now(folder.path());
     let grown = || grown(folder.path(), &before);
     assert_eq!(grown(), 0);
     fs::create_dir(at("d")).unwrap();
@@ -34,7 +38,7 @@ fn growth_is_counted_once_per_file_and_links_are_not_followed() {
 #[test]
 fn what_no_path_leads_to_is_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let before = Usage::of(&[folder.path()]);
+    let before = now(folder.path());
     let flags = OFlags::RDONLY | OFlags::DIRECTORY;
     let mut at = openat(CWD, folder.path(), flags, Mode::empty()).unwrap();
     // 15,000 bytes of names, where a path may have 4,096.
@@ -55,9 +59,10 @@ fn a_folder_that_gets_unreadable_is_more_than_any_limit_unless_it_was_so_before(
     let old = folder.path().join("old");
     fs::create_dir(&old).unwrap();
     let stat = || stat(&old);
+    let closed = || Err(Errno::ACCESS);
     let hidden = || {
         let mut walk = Walk::default();
-        walk.unopened(Errno::ACCESS, stat);
+        walk.unopened(Errno::ACCESS, stat, closed);
         walk.usage
     };
     let before = hidden();
@@ -68,12 +73,31 @@ fn a_folder_that_gets_unreadable_is_more_than_any_limit_unless_it_was_so_before(
     assert_eq!(hidden().over(1000, &before), Some(1001));
     assert_eq!(hidden().over(u64::MAX, &Usage::default()), Some(u64::MAX));
     fs::set_permissions(&old, PermissionsExt::from_mode(0o700)).unwrap();
+    // Who can go through it can write in what is below, of which its own time tells nothing.
+    let mut walk = Walk::default();
+    walk.unopened(Errno::ACCESS, stat, stat);
+    let through = walk.usage;
+    assert_eq!(through.over(1000, &before), Some(1001));
+    assert_eq!(through.over(1000, &through), Some(1001));
     // What has gone, or became something else, hides nothing.
     for gone in [Errno::NOENT, Errno::NOTDIR, Errno::LOOP] {
         let mut walk = Walk::default();
-        walk.unopened(gone, stat);
+        walk.unopened(gone, stat, closed);
         assert_eq!(walk.usage.over(0, &before), None);
     }
+}
+
+#[test]
+fn nobody_looks_further_than_to_what_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for number in 0..50 {
+        let at = folder.path().join(number.to_string());
+        fs::create_dir(&at).unwrap();
+        fs::write(at.join("file"), vec![1; 50_000]).unwrap();
+    }
+    let all = now(folder.path()).bytes;
+    let some = Usage::of(&[folder.path()], all / 4).bytes;
+    assert!((all / 4..all / 2).contains(&some), "{some} of {all}");
 }
 
 /// The path of an opened folder, however deep it lies.
