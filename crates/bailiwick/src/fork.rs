@@ -96,14 +96,17 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
     // All go on before one is waited for.
     copies.iter_mut().for_each(Copy::go);
     let ended: Vec<Result<String, Failure>> = copies.iter_mut().map(Copy::runs).collect();
-    let mut failed = None;
-    for copy in ended {
-        match copy {
-            Ok(name) => output::print(&format!("{name} runs, a copy of {session}\n"))?,
-            Err(why) => failed = failed.or(Some(why)),
-        }
+    let (run, failed): (Vec<_>, Vec<_>) = ended.into_iter().partition(Result::is_ok);
+    for name in run.into_iter().flatten() {
+        output::print(&format!("{name} runs, a copy of {session}\n"))?;
     }
-    failed.map_or(Ok(0), Err)
+    let failed: Vec<Failure> = failed.into_iter().filter_map(Result::err).collect();
+    let why: Vec<String> = failed.iter().map(Failure::to_string).collect();
+    match failed.iter().map(Failure::exit_code).max() {
+        None => Ok(0),
+        Some(2) => Err(Failure::usage(why.join("\n"))),
+        Some(_) => Err(Failure::fault(why.join("\n"))),
+    }
 }
 
 /// One more folder with the same contents.

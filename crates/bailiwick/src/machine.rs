@@ -83,11 +83,14 @@ impl MachineArguments {
                 "{flag} is of virtual machines, and this is none\nhelp: add --backend vm{limits}"
             )));
         }
-        if let Some(memory) = self.memory.filter(|memory| vm && *memory < LEAST) {
+        if let Some(memory) = self
+            .memory
+            .filter(|memory| vm && *memory < MachineShape::LEAST)
+        {
             let given = format!("{} MiB", memory >> 20);
             return Err(Failure::usage(format!(
                 "--memory: {}\nhelp: give a virtual machine more",
-                too_little(&given, LEAST)
+                too_little(&given, MachineShape::LEAST)
             )));
         }
         if !self.caps.is_empty() && !capos {
@@ -139,13 +142,10 @@ pub(crate) fn disk_size(text: &str) -> Result<u64, String> {
     }
 }
 
-/// What a virtual machine has at least, in bytes.
-const LEAST: u64 = 128 << 20;
-
 /// A number of bytes with a unit, enough for a virtual machine.
 pub(crate) fn size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
-        bytes if bytes < LEAST => Err(too_little(text, LEAST)),
+        bytes if bytes < MachineShape::LEAST => Err(too_little(text, MachineShape::LEAST)),
         bytes => Ok(bytes),
     }
 }
@@ -153,7 +153,11 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 /// A number of bytes with a unit, enough for a machine of one of the backends.
 fn least_size(text: &str) -> Result<u64, String> {
     match bailiwick_policy::parse_size(text)? {
-        bytes if bytes < CaposShape::LEAST => Err(too_little(text, CaposShape::LEAST)),
+        bytes if bytes < CaposShape::LEAST => Err(format!(
+            "{}, and {}MiB of a virtual machine",
+            too_little(text, CaposShape::LEAST),
+            MachineShape::LEAST >> 20
+        )),
         bytes => Ok(bytes),
     }
 }

@@ -46,8 +46,8 @@ pub(crate) fn part(name: &str, variable: &str) -> Result<PathBuf, Failure> {
     };
     let path: PathBuf = found.ok_or_else(|| {
         Failure::fault(format!(
-            "{name} is not beside this program\n  remedy: build it (`scripts/build`), or name it in \
-             {variable}"
+            "{name} is not beside this program\n  remedy: copy it there from where bailiwick was built \
+             (`target/release`; `scripts/build` builds it), or name it in {variable}"
         ))
     })?;
     std::fs::File::open(&path)

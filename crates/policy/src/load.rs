@@ -107,7 +107,7 @@ pub(crate) fn assemble(
         }
         for folder in found.hidden {
             // Asked after every layer was heard: a policy may have made it visible.
-            if decide_path(&merge.effective, &folder).0 == Access::Hidden {
+            if !is_own(&folder) && decide_path(&merge.effective, &folder).0 == Access::Hidden {
                 let shown = Text::from(request.shown(&folder));
                 notices.push(format!(
                     "{shown} is on PATH but not visible in the sandbox; add it to [filesystem] read if its programs are needed"
@@ -378,6 +378,13 @@ fn default_origin(
         }),
         None => Origin::new(request.shown(&request.user_file), 0, 0),
     }
+}
+
+/// Whether this program itself lies in the folder: it is of no use inside of a sandbox.
+fn is_own(folder: &Path) -> bool {
+    let own = std::env::current_exe().ok();
+    let own = own.as_deref().and_then(Path::parent);
+    own.is_some() && folder.canonicalize().ok().as_deref() == own
 }
 
 #[cfg(test)]

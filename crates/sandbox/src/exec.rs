@@ -97,7 +97,8 @@ fn find(state: &StateDir, session: &str) -> Result<PathBuf, Failure> {
 /// A session that does not go on, or not any more.
 pub(crate) fn ended(session: &str) -> Failure {
     Failure::usage(format!(
-        "the run {session} has ended, or is suspended; `bailiwick sessions list` shows which go on"
+        "the run {session} has ended, or is suspended; `bailiwick sessions list` shows which go on, and \
+         `bailiwick resume` lets a suspended one"
     ))
 }
 

@@ -60,8 +60,9 @@ pub fn guest_binary() -> Result<PathBuf, Failure> {
     }
     beside(NAME)?.ok_or_else(|| {
         Failure::fault(format!(
-            "{NAME}, which runs inside of virtual machines, is not beside this program\n  remedy: build \
-             it (`make image`), or name it in BAILIWICK_GUEST"
+            "{NAME}, which runs inside of virtual machines, is not beside this program\n  remedy: copy \
+             it there from where bailiwick was built (`target/release`; `make image` builds it), or name it \
+             in BAILIWICK_GUEST"
         ))
     })
 }
@@ -119,7 +120,13 @@ pub(crate) fn made(cache: &Path) -> Result<PathBuf, Failure> {
             binary.display()
         )));
     }
-    fs::create_dir_all(&folder).map_err(failed(&folder))?;
+    fs::create_dir_all(&folder).map_err(|error| {
+        Failure::fault(format!(
+            "{}: {error}\n  remedy: set XDG_CACHE_HOME to a folder that you can write; images can be copied \
+             there (docs/vm-images.md)",
+            folder.display()
+        ))
+    })?;
     let unfinished = folder.join(format!(".{}.{}", &name[..32], std::process::id()));
     let written = fs::File::create(&unfinished).and_then(|mut file| {
         file.write_all(&archive(&contents))?;

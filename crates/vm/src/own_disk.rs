@@ -135,7 +135,8 @@ fn left_out(launch: &Launch<'_>, policy: &bailiwick_policy::Effective) -> Option
     let files = &policy.filesystem;
     let granted = files.read.iter().chain(&files.write);
     // What every session is granted nobody has asked for.
-    let asked = granted.filter(|entry| !entry.origin.file.starts_with("template:"));
+    let usual = ["template:", "toolchain:"];
+    let asked = granted.filter(|entry| !usual.iter().any(|of| entry.origin.file.starts_with(of)));
     let outside = asked.filter(|entry| entry.pattern.covers(&launch.policy.workspace).is_none());
     let mut paths: Vec<String> = outside
         .filter_map(|entry| match &entry.pattern {

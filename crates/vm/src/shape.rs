@@ -34,6 +34,9 @@ impl MachineShape {
     /// Bytes of memory where nobody says how many.
     pub const MEMORY: u64 = 1 << 30;
 
+    /// Bytes of memory that a machine has at least.
+    pub const LEAST: u64 = 128 << 20;
+
     /// Bytes of a machine's own disk where nobody says how many; only what is written is used.
     pub const DISK: u64 = 8 << 30;
 
@@ -54,6 +57,8 @@ impl MachineShape {
         private: PathBuf,
         best_effort: bool,
     ) -> Result<Start, Failure> {
+        let memory = self.memory.or(memory).unwrap_or(Self::MEMORY);
+        fits(memory)?;
         let qemu = jail::monitor()?;
         let cache = image::cache_folder()?;
         let image = self.image(&cache)?;
@@ -66,7 +71,7 @@ impl MachineShape {
             initrd: initrd::made(&cache)?,
             machine: Machine {
                 accelerator,
-                memory: self.memory.or(memory).unwrap_or(Self::MEMORY),
+                memory,
                 cpus: self.cpus,
                 ram: Ram::Anonymous,
                 disk: self.disk,
@@ -137,6 +142,23 @@ impl Default for MachineShape {
             disk: None,
             accelerator: None,
         }
+    }
+}
+
+/// Whether the host can have a machine with so many bytes of memory at all.
+fn fits(memory: u64) -> Result<(), Failure> {
+    let host = rustix::system::sysinfo();
+    let most = (host.totalram as u64)
+        .saturating_add(host.totalswap as u64)
+        .saturating_mul(host.mem_unit.into());
+    match memory <= most {
+        true => Ok(()),
+        false => Err(Failure::usage(format!(
+            "a virtual machine with {} MiB of memory does not fit in this one, which has {} MiB\nhelp: give \
+             it less, with --memory or `memory` under [limits]",
+            memory >> 20,
+            most >> 20
+        ))),
     }
 }
 

@@ -35,8 +35,20 @@ pub(crate) fn asked(
     policy: Effective,
 ) -> Result<(Start, Granted), Failure> {
     let granted = granted(&policy, launch.private)?;
-    let memory = launch.policy.limits.memory.as_ref();
-    let memory = memory.map(|limit| limit.value);
+    let limit = launch.policy.limits.memory.as_ref();
+    if let Some(limit) = limit
+        && limit.value < MachineShape::LEAST
+        && shape.memory.is_none()
+    {
+        return Err(Failure::usage(format!(
+            "{}: a memory of {} MiB is too little for a virtual machine: {}MiB is the least\nhelp: raise \
+             memory under [limits] there, or give the machine its own with --memory",
+            limit.origin,
+            limit.value >> 20,
+            MachineShape::LEAST >> 20
+        )));
+    }
+    let memory = limit.map(|limit| limit.value);
     let private = launch.private.to_path_buf();
     let start = shape.start(policy, memory, private, launch.best_effort)?;
     Ok((start, granted))

@@ -6,6 +6,10 @@ use crate::support::Sandbox;
 fn a_boot_refuses_what_is_no_machine() {
     for (words, says) in [
         (&["boot", "--memory", "1MiB"][..], "128MiB is the least"),
+        (
+            &["boot", "--memory", "4000000GiB"],
+            "does not fit in this one",
+        ),
         (&["boot", "--cpus", "0"], "0 is not in 1..=8"),
         (&["boot", "--trace", "--json"], "cannot be used with"),
         (&["boot", "extra"], "unexpected argument"),
@@ -80,4 +84,18 @@ fn a_report_of_machines_that_do_not_start_is_one_of_failure() {
         .code(2);
     let report = std::fs::read_to_string(file).unwrap();
     assert!(report.contains("tests=\"1\" failures=\"1\""), "{report}");
+}
+
+#[test]
+fn a_policy_with_too_little_memory_for_a_machine_is_told_where_it_stands() {
+    for (memory, says) in [
+        ("64MiB", "128MiB is the least"),
+        ("64MiB", "policy-1.toml:3:"),
+        ("4000000GiB", "does not fit in this one"),
+    ] {
+        let policy = format!("extends = [\"default\"]\n[limits]\nmemory = \"{memory}\"\n");
+        let sandbox = Sandbox::new().policy(&policy).option("--backend=vm");
+        let outcome = sandbox.run("true");
+        outcome.code(2).stderr_has("[limits]").stderr_has(says);
+    }
 }
