@@ -108,6 +108,9 @@ pub(crate) struct Files {
     _lock: File,
 }
 
+/// The last first: a session is there when that is.
+const FILES: [&str; 2] = [STATE, SESSION];
+
 impl Files {
     pub(crate) fn make(folder: &Path) -> Result<Self, Failure> {
         let fault = |error: io::Error| Failure::fault(format!("{}: {error}", folder.display()));
@@ -146,7 +149,7 @@ impl Files {
 impl Drop for Files {
     fn drop(&mut self) {
         // Those that were kept have other names.
-        for name in [STATE, SESSION] {
+        for name in FILES {
             let _ = std::fs::remove_file(Self::unnamed(&self.folder, name));
         }
     }
@@ -174,10 +177,7 @@ pub(crate) fn suspend(arguments: &SuspendArguments) -> Done {
         disk: None,
     };
     save(&request, || Ok(()))?;
-    // The last first: a session is there when that is.
-    [STATE, SESSION]
-        .iter()
-        .try_for_each(|name| files.keep(name))?;
+    FILES.iter().try_for_each(|name| files.keep(name))?;
     output::print(&format!(
         "{session} is suspended; `bailiwick resume {session}` lets it go on\n"
     ))?;
