@@ -3,7 +3,7 @@ use crate::measure;
 
 fn all(out: &tempfile::TempDir, quick: bool) -> (Fixture, Vec<Workload>) {
     let fixture = Fixture::generate(out.path(), "test").unwrap();
-    std::fs::copy(crate::testing::helper(), fixture.helper()).unwrap();
+    crate::program::copy(&crate::testing::helper(), &fixture.helper()).unwrap();
     let rows = rows(&fixture, None, quick);
     (fixture, rows)
 }
@@ -12,7 +12,7 @@ fn all(out: &tempfile::TempDir, quick: bool) -> (Fixture, Vec<Workload>) {
 fn every_installed_row_passes_its_own_verifier_without_a_sandbox() {
     let out = crate::testing::folder();
     let fixture = Fixture::generate(out.path(), "test").unwrap();
-    std::fs::copy(crate::testing::helper(), fixture.helper()).unwrap();
+    crate::program::copy(&crate::testing::helper(), &fixture.helper()).unwrap();
     let server = crate::server::Server::start().unwrap();
     let rows = rows(&fixture, Some(server.address()), false);
     assert_eq!(rows.len(), 15);

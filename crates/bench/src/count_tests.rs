@@ -36,8 +36,12 @@ fn the_calls_of_a_loop_are_counted_once_each() {
 
 #[test]
 fn a_signal_and_a_stop_reach_a_command_that_is_traced() {
-    let script = "trap 'echo caught' USR1; kill -USR1 $$; sleep 5 & kill -STOP $!; \
-                  sleep 0.1; cut -d ' ' -f 3 /proc/$!/stat; kill -KILL $!; wait";
+    // It is stopped while it sleeps, and looked at again when it would sleep on if nothing kept it.
+    let script = "state() { while s=$(cut -d ' ' -f 3 /proc/$!/stat); [ $s = R ]; do :; done; }; \
+                  trap 'echo caught' USR1; kill -USR1 $$; sleep 60 & \
+                  until state; [ $s = S ]; do :; done; kill -STOP $!; \
+                  until state; [ $s = t ] || [ $s = T ]; do :; done; \
+                  sleep 0.1; state; echo $s; kill -KILL $!; wait";
     let run = counted(CALLS, script);
     // A small `t`: it is its tracer that keeps it stopped.
     assert_eq!(run.stdout, Text::from("caught\nt\n"));

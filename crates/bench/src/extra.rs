@@ -46,7 +46,7 @@ impl Extra {
             Self::Wide(files) => {
                 wide(&folder, files)?;
                 // The in-force check starts it in the row's own workspace.
-                std::fs::copy(fixture.helper(), Fixture::helper_in(&folder)).map(drop)
+                crate::program::copy(&fixture.helper(), &Fixture::helper_in(&folder))
             }
             Self::Project => project(&folder),
         }

@@ -40,7 +40,7 @@ fn a_helper_that_leaves_gives_no_sample() {
 #[test]
 fn what_no_end_of_input_ends_does_not_outlive_who_started_it() {
     let starter = std::thread::spawn(|| {
-        let argv: Vec<OsString> = ["sleep", "60"].map(OsString::from).into();
+        let argv: Vec<OsString> = ["sleep", "600"].map(OsString::from).into();
         let session = InsideSession::start_bound(&argv).unwrap();
         let process = Pid::from_raw(session.id().cast_signed()).unwrap();
         let handle = pidfd_open(process, PidfdFlags::empty()).unwrap();
@@ -49,7 +49,7 @@ fn what_no_end_of_input_ends_does_not_outlive_who_started_it() {
         handle
     });
     let handle = starter.join().unwrap();
-    let limit = Timespec::try_from(Duration::from_secs(30)).unwrap();
+    let limit = Timespec::try_from(Duration::from_secs(300)).unwrap();
     let ended = poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&limit));
     assert_eq!(ended, Ok(1));
 }

@@ -92,7 +92,7 @@ pub(crate) fn overhead_under(
     let fixture = Fixture::generate(&out, &run_id)?;
     environment.workspace_filesystem = environment::filesystem_of(&fixture.workspace());
     environment.tools = tools(&fixture.workspace());
-    std::fs::copy(&conditions.helper, fixture.helper())
+    crate::program::copy(&conditions.helper, &fixture.helper())
         .map_err(|error| at(&conditions.helper, &error))?;
     let server = options
         .network

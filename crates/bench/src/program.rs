@@ -3,9 +3,10 @@
 //! along PATH is preferred and called by its path.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// A program that is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,21 @@ fn find_in(name: &str, path: &OsStr) -> Option<Program> {
         _ => path.clone().into(),
     };
     Some(Program { word, path })
+}
+
+/// Copies a program, by another process: what this one starts in the moment in which it writes would
+/// hold the copy open, and to execute it would fail with `ETXTBSY`.
+pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let mut install = Command::new("install");
+    let output = install.args(["-m", "755"]).args([from, to]).output()?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(
+            String::from_utf8_lossy(&output.stderr)
+                .trim_end()
+                .to_owned(),
+        )),
+    }
 }
 
 fn is_executable(file: &Path) -> bool {

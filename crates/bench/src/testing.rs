@@ -6,7 +6,6 @@ use crate::evidence::Evidence;
 use crate::outcome::Outcome;
 use crate::overhead::{OverheadOptions, overhead_under};
 use bailiwick_event::Failure;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use tempfile::TempDir;
@@ -100,8 +99,9 @@ pub(crate) fn script(directory: &Path, text: &str) -> PathBuf {
 }
 
 fn executable(path: &Path, text: &str) -> PathBuf {
-    std::fs::write(path, text).unwrap();
-    std::fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    let source = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(source.path(), text).unwrap();
+    crate::program::copy(source.path(), path).unwrap();
     path.to_owned()
 }
 

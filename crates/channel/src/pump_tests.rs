@@ -1,8 +1,12 @@
+#[path = "pump_rest.rs"]
+pub(super) mod rest;
+
 use super::*;
 use crate::frame::Kind;
 use crate::hello::Role;
 use crate::mux::Mux;
 use crate::schema::{Open, ToGuest, ToHost};
+use rest::{Pulse, rest, stay_asleep};
 use rustix::fd::OwnedFd;
 use std::fs::File;
 use std::io::{PipeReader, PipeWriter, Read, Write, pipe};
@@ -72,9 +76,23 @@ impl Handler for Hand {
 /// A loop in a thread of its own.
 pub(super) struct Running {
     stop: Option<PipeWriter>,
-    turns: Arc<AtomicUsize>,
+    pub(super) pulse: Pulse,
     heard: Arc<AtomicUsize>,
-    thread: JoinHandle<(Result<(), Fault>, Pump<Hand>)>,
+    thread: JoinHandle<Ended>,
+}
+
+type Ended = (Result<(), Fault>, Pump<Hand>);
+
+/// Has a loop run in a thread of its own, which keeps what it watches.
+fn spawn(mut pump: Pump<Hand>, watched: impl Send + 'static) -> (Pulse, JoinHandle<Ended>) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let thread = thread::spawn(move || {
+        tell.send(Pulse::here(pump.turns.clone())).expect("a test");
+        let result = pump.run();
+        drop(watched);
+        (result, pump)
+    });
+    (told.recv().expect("a thread"), thread)
 }
 
 impl Running {
@@ -96,17 +114,12 @@ impl Running {
             stopped: false,
         };
         let mut pump = Pump::new(Line::new(file.into(), role).expect("a line"), hand);
-        let turns = pump.turns.clone();
         let (stopped, stop) = pipe().expect("a pipe");
         pump.line().watch(&stopped, 0).expect("watched");
-        let thread = thread::spawn(move || {
-            let result = pump.run();
-            drop(stopped);
-            (result, pump)
-        });
+        let (pulse, thread) = spawn(pump, stopped);
         Self {
             stop: Some(stop),
-            turns,
+            pulse,
             heard,
             thread,
         }
@@ -126,9 +139,9 @@ impl Running {
     }
 
     /// Waits until it is done.
-    pub(super) fn join(mut self) -> (Result<(), Fault>, Pump<Hand>) {
+    pub(super) fn join(mut self) -> Ended {
         let stop = self.stop.take();
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_secs(120);
         while !self.thread.is_finished() {
             assert!(Instant::now() < deadline, "the loop does not end");
             sleep(Duration::from_millis(1));
@@ -140,14 +153,6 @@ impl Running {
     pub(super) fn stop(mut self) -> Pump<Hand> {
         self.stop = None;
         self.join().1
-    }
-
-    /// How often it goes round while nothing happens.
-    pub(super) fn idles(&self) -> usize {
-        sleep(Duration::from_millis(50));
-        let before = self.turns.load(Ordering::Relaxed);
-        sleep(Duration::from_millis(100));
-        self.turns.load(Ordering::Relaxed) - before
     }
 }
 
@@ -206,7 +211,7 @@ fn file(bytes: &[u8]) -> File {
 fn many_streams_echo_at_once_by_pipes_sockets_and_files() {
     let (mine, theirs) = sockets();
     let guest = Running::guest(theirs);
-    let (mut ends, mut readers) = (Vec::new(), Vec::new());
+    let (mut ends, mut readers, mut files) = (Vec::new(), Vec::new(), Vec::new());
     for at in 0..12 {
         let bytes = noise(600_000 + at, at);
         match at % 3 {
@@ -244,23 +249,13 @@ fn many_streams_echo_at_once_by_pipes_sockets_and_files() {
             }
             _ => {
                 let into = file(b"");
-                let mut copy = into.try_clone().expect("a descriptor");
+                let copy = into.try_clone().expect("a descriptor");
                 ends.push(Ends {
                     source: Some(file(&bytes).into()),
                     sink: Some(into.into()),
                     shared: false,
                 });
-                readers.push(thread::spawn(move || {
-                    let deadline = Instant::now() + Duration::from_secs(30);
-                    while copy.metadata().expect("a file").len() < bytes.len() as u64 {
-                        assert!(Instant::now() < deadline, "file {at}");
-                        sleep(Duration::from_millis(5));
-                    }
-                    let mut heard = Vec::new();
-                    std::io::Seek::rewind(&mut copy).expect("a file");
-                    copy.read_to_end(&mut heard).expect("an end");
-                    assert!(heard == bytes, "file {at}");
-                }));
+                files.push((copy, bytes));
             }
         }
     }
@@ -275,6 +270,12 @@ fn many_streams_echo_at_once_by_pipes_sockets_and_files() {
     readers
         .into_iter()
         .for_each(|reader| reader.join().expect("what was said"));
+    for (at, (mut copy, bytes)) in files.into_iter().enumerate() {
+        let mut heard = Vec::new();
+        std::io::Seek::rewind(&mut copy).expect("a file");
+        copy.read_to_end(&mut heard).expect("an end");
+        assert!(heard == bytes, "file {at}");
+    }
     let mut guest = guest.stop();
     assert_eq!(
         (guest.line().streams(), guest.handler().over.len()),
@@ -296,7 +297,7 @@ fn a_slow_reader_stops_its_own_stream_alone() {
     fast.read_exact(&mut bytes).expect("the fast stream");
     assert!(bytes.iter().all(|byte| *byte == 0));
     drop(fast);
-    assert!(host.idles() < 5, "the slow one keeps it awake");
+    stay_asleep(&[&host.pulse, &guest.pulse], "the slow one keeps it awake");
     drop((slow, host.stop(), guest));
 }
 
@@ -308,7 +309,8 @@ fn a_reader_that_is_gone_ends_an_endless_stream() {
     let host = Running::host(mine, 1, move |line| {
         line.open(&Open::Source { bytes: 0 }, Ends::sink(sink.into()));
     });
-    sleep(Duration::from_millis(20));
+    // All is full, and both wait.
+    rest(&[&host.pulse, &guest.pulse]);
     drop(reader);
     host.join().0.expect("an honest guest");
     guest.join().0.expect("an honest host");
@@ -334,9 +336,7 @@ fn an_end_goes_one_way_and_the_answer_comes_the_other() {
     let mut heard = Vec::new();
     (&server).read_to_end(&mut heard).expect("an end");
     assert_eq!(heard, b"question");
-    for end in [&host, &guest] {
-        assert!(end.idles() < 5, "half closed, and awake");
-    }
+    stay_asleep(&[&host.pulse, &guest.pulse], "half closed, and awake");
     (&server).write_all(b"answer").expect("a reader");
     drop(server);
     let mut heard = Vec::new();
@@ -387,7 +387,7 @@ fn what_comes_before_a_stream_has_files_waits_for_them() {
         line.open(&Open::Stdio, Ends::source(file(b"early").into()));
     });
     let id = later.recv().expect("an open");
-    sleep(Duration::from_millis(20));
+    rest(&[&host.pulse, &guest.pulse]);
     let mut pump = guest.stop();
     pump.line().attach(id, Ends::sink(sink.into()));
     pump.line().flush().expect("a host");
@@ -459,24 +459,22 @@ fn a_handler_that_is_full_stops_the_peer_and_goes_on_when_it_is_not() {
     let (stopped, stop) = piped();
     pump.line().watch(&stopped, 0).expect("watched");
     pump.line().watch(&has_room.0, 1).expect("watched");
-    let turns = pump.turns.clone();
-    let thread = thread::spawn(move || pump.run());
+    let (pulse, thread) = spawn(pump, stopped);
     let host = Running::host(mine, usize::MAX, |line| {
         for number in 0..1000 {
             line.send(&ToGuest::Ping(number));
         }
     });
-    sleep(Duration::from_millis(100));
+    stay_asleep(&[&host.pulse, &pulse], "it waits awake");
     assert_eq!(heard.load(Ordering::SeqCst), 0);
-    assert!(turns.load(Ordering::SeqCst) < 5, "it waits awake");
     (&has_room.1).write_all(b"x").expect("a reader");
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + Duration::from_secs(120);
     while host.heard.load(Ordering::SeqCst) < 1000 {
         assert!(Instant::now() < deadline, "the answers do not come");
         sleep(Duration::from_millis(1));
     }
     drop(stop);
-    thread.join().expect("no panic").expect("an honest host");
+    thread.join().expect("no panic").0.expect("an honest host");
     host.stop();
 }
 
@@ -572,10 +570,10 @@ fn what_was_said_to_its_end_is_written_though_a_reset_follows() {
     let guest = Running::start(theirs, Role::Guest, usize::MAX, guest, |_| {});
     let mut heard = vec![0; 30_000];
     reader.read_exact(&mut heard).expect("the beginning");
-    sleep(Duration::from_millis(50));
+    rest(&[&host.pulse, &guest.pulse]);
     // Nobody reads this: the guest resets the stream.
     (&to).write_all(b"x").expect("a reader");
-    sleep(Duration::from_millis(100));
+    rest(&[&host.pulse, &guest.pulse]);
     reader.read_to_end(&mut heard).expect("an end");
     assert!(heard == bytes, "{} bytes", heard.len());
     host.join().0.expect("an honest guest");

@@ -136,6 +136,7 @@ fn try_one(dice: &mut Dice, is_random: bool) -> usize {
         far: VecDeque::new(),
     };
     let host = thread::spawn(move || Pump::new(line, host).run().is_err());
+    // A host that is slow to take or to say something is only tried less.
     theirs
         .set_write_timeout(Some(Duration::from_millis(20)))
         .expect("a socket");

@@ -6,10 +6,16 @@ async fn hello(mut stream: TcpStream) {
     let _ = stream.read_u8().await;
 }
 
-async fn is_served(stream: &mut TcpStream) -> bool {
+async fn is_greeted(stream: &mut TcpStream) -> bool {
     let mut buffer = [0; 5];
-    let read = tokio::time::timeout(Duration::from_millis(100), stream.read_exact(&mut buffer));
-    matches!(read.await, Ok(Ok(_)))
+    stream.read_exact(&mut buffer).await.is_ok() && &buffer == b"hello"
+}
+
+/// Waits until nothing can come of a connection any more.
+fn wait_until_over(stream: &TcpStream) {
+    use rustix::event::{PollFd, PollFlags, poll};
+    let mut look = [PollFd::new(stream, PollFlags::empty())];
+    assert_eq!(poll(&mut look, None), Ok(1));
 }
 
 #[tokio::test]
@@ -24,13 +30,21 @@ async fn connections_beyond_the_limit_wait_until_one_ends() {
     }
     for _ in 0..2 {
         let mut stream = TcpStream::connect(addresses[0]).await.unwrap();
-        assert!(is_served(&mut stream).await);
+        assert!(is_greeted(&mut stream).await);
         busy.push(stream);
     }
     let mut waiting = TcpStream::connect(addresses[2]).await.unwrap();
-    assert!(!is_served(&mut waiting).await);
+    // Who came later to another limit's listener has been served meanwhile.
+    let elsewhere = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = elsewhere.local_addr().unwrap();
+    tokio::spawn(run(elsewhere, Arc::new(Semaphore::new(1)), hello));
+    let mut later = TcpStream::connect(address).await.unwrap();
+    assert!(is_greeted(&mut later).await);
+    let flags = rustix::net::RecvFlags::PEEK | rustix::net::RecvFlags::DONTWAIT;
+    let heard = rustix::net::recv(&waiting, &mut [0; 5], flags);
+    assert_eq!(heard.unwrap_err(), rustix::io::Errno::AGAIN);
     busy.pop();
-    assert!(is_served(&mut waiting).await);
+    assert!(is_greeted(&mut waiting).await);
 }
 
 #[tokio::test]
@@ -50,6 +64,7 @@ async fn only_a_program_that_is_gone_is_taken_for_that() {
     assert!(!is_gone(stream.as_raw_fd()), "it may still want the answer");
     client.set_zero_linger().unwrap();
     drop(client);
+    wait_until_over(&stream);
     assert!(is_gone(stream.as_raw_fd()));
 }
 
@@ -64,6 +79,7 @@ async fn a_connection_whose_program_is_gone_is_not_served_for_ever() {
     assert!(timeout(LOOK * 4, stays).await.is_err());
     client.set_zero_linger().unwrap();
     drop(client);
+    wait_until_over(&stream);
     let ends = while_there(stream.as_raw_fd(), std::future::pending());
     assert!(timeout(LOOK * 2, ends).await.is_ok());
 }

@@ -470,7 +470,7 @@ mod tests {
         }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn what_is_held_back_of_all_bodies_together_is_bounded() {
         let room = Arc::new(Semaphore::new(2 * (100 + PART)));
         let soon = || Instant::now() + Duration::from_millis(50);

@@ -95,7 +95,7 @@ async fn where_few_are_used_nobody_waits() {
     assert!(pool.with(|servers| servers[&key()].waiting.is_empty()));
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn where_many_are_used_the_next_that_comes_free_is_taken_in_turn() {
     let pool = Arc::new(Pool::default());
     let (mut lent, _servers) = many(&pool).await;

@@ -14,9 +14,9 @@ use crate::{proxy, transparent};
 use bailiwick_event::{Act, Decision, Host, RuleRef};
 use std::collections::{HashMap, HashSet};
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
@@ -86,6 +86,7 @@ pub(crate) struct Script {
     pub(crate) secrets: Vec<Secret>,
     pub(crate) outer_proxy: Option<OuterProxy>,
     told: Mutex<Vec<Act>>,
+    more: Condvar,
     noted: Mutex<Vec<Act>>,
 }
 
@@ -102,6 +103,7 @@ impl Script {
             secrets: Vec::new(),
             outer_proxy: None,
             told: Mutex::default(),
+            more: Condvar::new(),
             noted: Mutex::default(),
         }
     }
@@ -154,12 +156,23 @@ impl Script {
     pub(crate) fn acts(&self) -> Vec<Act> {
         self.told.lock().unwrap().clone()
     }
+
+    /// Waits until something was submitted, by another thread.
+    pub(crate) fn wait_until_told(&self) {
+        let told = self.told.lock().unwrap();
+        drop(self.more.wait_while(told, |told| told.is_empty()).unwrap());
+    }
+
+    fn tell(&self, act: Act) {
+        self.told.lock().unwrap().push(act);
+        self.more.notify_all();
+    }
 }
 
 impl Decider for Script {
     fn submit(&self, act: Act) -> Decision {
         let denied = (self.denies)(&act);
-        self.told.lock().unwrap().push(act);
+        self.tell(act);
         let rule = RuleRef {
             id: "test.rule".into(),
             origin: bailiwick_event::Origin::built_in(),
@@ -172,7 +185,7 @@ impl Decider for Script {
     }
 
     fn refuse(&self, act: Act, _: Decision) {
-        self.told.lock().unwrap().push(act);
+        self.tell(act);
     }
 
     fn note(&self, act: Act, _: Decision) {
@@ -340,10 +353,32 @@ pub(crate) async fn recording(
     (address, told)
 }
 
-/// An address of loopback at which nothing listens.
+/// An address of loopback at which nothing listens, nor will in another test: its port is taken, by a
+/// socket that accepts no connection and by one that hears nobody but itself.
 pub(crate) fn nobody() -> SocketAddr {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+    static TAKEN: OnceLock<(OwnedFd, UdpSocket, SocketAddr)> = OnceLock::new();
+    let take = || {
+        loop {
+            let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let address = udp.local_addr().unwrap();
+            udp.connect(address).unwrap();
+            if let Ok(tcp) = reserve(address) {
+                return (tcp, udp, address);
+            }
+        }
+    };
+    TAKEN.get_or_init(take).2
+}
+
+/// Takes an address for a listener: only one that knows of it has it, and nobody when that has ended.
+pub(crate) fn reserve(address: SocketAddr) -> io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with, sockopt};
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
+    // As the standard library's listeners do, for one of which there is room then.
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    bind(&socket, &address)?;
+    Ok(socket)
 }
 
 /// Sends bytes and reads until the end.

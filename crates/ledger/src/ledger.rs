@@ -20,10 +20,7 @@ use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// How long a row waits for room in the journal.
-const PATIENCE: Duration = Duration::from_secs(2);
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The record of a running session. Clones are the same record.
 #[derive(Clone)]
@@ -271,7 +268,8 @@ impl Ledger {
                 return (state, Err(LedgerError::Overflow { directory, cause }));
             }
             self.0.0.work.notify_one();
-            let waited = self.0.0.space.wait_timeout_while(state, PATIENCE, |s| {
+            let patience = state.patience;
+            let waited = self.0.0.space.wait_timeout_while(state, patience, |s| {
                 !s.fits(need) && !s.stop && s.journal.is_some()
             });
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
@@ -343,6 +341,12 @@ impl Ledger {
             state.writer = Some(thread);
         }
         Ok(())
+    }
+
+    /// How long a row waits for room.
+    #[cfg(test)]
+    pub(crate) fn wait_for_room(&self, patience: std::time::Duration) {
+        self.0.0.lock().patience = patience;
     }
 
     /// What was recorded so far.

@@ -131,6 +131,7 @@ fn a_journal_that_fills_up_starts_its_writer() {
 fn what_could_not_be_kept_is_told_by_the_next_row_that_could() {
     let lab = Lab::new();
     let ledger = lab.session();
+    ledger.wait_for_room(crate::state::PATIENCE);
     // A folder in the place of the database: the writer cannot get on.
     let database = ledger.directory().join("session.db");
     std::fs::create_dir(&database).unwrap();

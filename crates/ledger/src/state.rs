@@ -11,6 +11,10 @@ use bailiwick_event::{Act, Boundary, Event};
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How long a row waits for room in the journal.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The part of a ledger that its mutex guards.
 pub(crate) struct State {
@@ -37,6 +41,8 @@ pub(crate) struct State {
     pub(crate) writer_idle: bool,
     /// Why the writer is not getting on.
     pub(crate) writer_error: Option<String>,
+    /// How long a row waits for room.
+    pub(crate) patience: Duration,
     /// A row waited in vain; the next ones do not wait until the writer gets on.
     pub(crate) stalled: bool,
     pub(crate) stop: bool,
@@ -61,6 +67,7 @@ impl State {
             writer: None,
             writer_idle: false,
             writer_error: None,
+            patience: PATIENCE,
             stalled: false,
             stop: false,
         }

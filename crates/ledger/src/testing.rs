@@ -3,6 +3,7 @@
 use crate::{Filter, Ledger, NewSession, SessionReader, StateDir, Verification};
 use bailiwick_event::{Act, Decision, Event, Origin, RuleRef, SessionId, Text, Transport};
 use std::path::Path;
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub(crate) struct Lab {
@@ -20,8 +21,11 @@ impl Lab {
         }
     }
 
+    /// A session whose rows wait for room until a busy machine has made some.
     pub(crate) fn session(&self) -> Ledger {
-        Ledger::create(&self.state, &new_session(None)).unwrap()
+        let ledger = Ledger::create(&self.state, &new_session(None)).unwrap();
+        ledger.wait_for_room(Duration::from_secs(600));
+        ledger
     }
 
     pub(crate) fn named(&self, name: &str) -> Ledger {

@@ -43,6 +43,19 @@ impl Machine {
         self
     }
 
+    /// Writes a file that can be executed, by another process: were it open for writing in this one for
+    /// a moment, a child that another test starts in that moment would hold it open, and to execute it
+    /// would fail with `ETXTBSY`.
+    pub(crate) fn program(self, path: &str, text: &str) -> Self {
+        let machine = self.file(&format!("{path}.text"), text);
+        let [source, program] = [format!("{path}.text"), path.to_owned()].map(|p| machine.path(&p));
+        let mut install = std::process::Command::new("install");
+        install.args(["-m", "755"]).args([&source, &program]);
+        assert!(install.status().unwrap().success());
+        fs::remove_file(source).unwrap();
+        machine
+    }
+
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         match path.strip_prefix("~/") {
             Some(rest) => self.request.home.join(rest),

@@ -1,12 +1,15 @@
 use super::*;
-use std::os::unix::fs::PermissionsExt as _;
 
 #[test]
 fn the_first_program_is_one_that_linux_runs_and_says_its_word() {
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("init");
-    std::fs::write(&program, first_program()).unwrap();
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: a child of another test would hold it open for writing for a moment.
+    let source = folder.path().join("source");
+    std::fs::write(&source, first_program()).unwrap();
+    let mut install = Command::new("install");
+    install.args(["-m", "755"]).args([&source, &program]);
+    assert!(install.status().unwrap().success());
     // It ends by nothing but its machine's end.
     let mut running = BareMachine::start(&mut Command::new(&program)).unwrap();
     running.wait_for(HELLO, PATIENCE).unwrap();

@@ -5,14 +5,15 @@ use hickory_proto::op::{Message, ResponseCode};
 use hickory_proto::rr::rdata::SOA;
 use hickory_proto::rr::{Name, RData, Record, RecordType};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, UdpSocket};
+use tokio::sync::watch;
 
 /// A server, and what it was asked: the name and type, with `+tcp` or `-edns` where that was so.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    asked: Arc<watch::Sender<Vec<String>>>,
 }
 
 /// Sockets of both kinds at one port. A port that is free for datagrams may be a connection's.
@@ -33,7 +34,7 @@ impl Server {
         F: Fn(&Message, bool) -> Vec<Vec<u8>> + Send + Sync + 'static,
     {
         let (udp, tcp, address) = both().await;
-        let asked = Arc::new(Mutex::new(Vec::new()));
+        let asked = Arc::new(watch::Sender::new(Vec::new()));
         let (answer, log) = (Arc::new(answer), asked.clone());
         let (own, own_log) = (answer.clone(), log.clone());
         tokio::spawn(async move {
@@ -73,11 +74,18 @@ impl Server {
     }
 
     pub(crate) fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.asked.borrow().clone()
+    }
+
+    /// What it was asked, when that were so many questions.
+    pub(crate) async fn asked_times(&self, number: usize) -> Vec<String> {
+        let mut asked = self.asked.subscribe();
+        let all = asked.wait_for(|all| all.len() >= number).await;
+        all.unwrap().clone()
     }
 }
 
-fn note(log: &Mutex<Vec<String>>, message: &[u8], tcp: bool) -> Message {
+fn note(log: &watch::Sender<Vec<String>>, message: &[u8], tcp: bool) -> Message {
     let query = Message::from_vec(message).unwrap();
     let question = &query.queries[0];
     let how = match (tcp, &query.edns) {
@@ -86,7 +94,7 @@ fn note(log: &Mutex<Vec<String>>, message: &[u8], tcp: bool) -> Message {
         _ => "",
     };
     let line = format!("{} {}{how}", question.name(), question.query_type());
-    log.lock().unwrap().push(line);
+    log.send_modify(|all| all.push(line));
     query
 }
 

@@ -12,7 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a client may take to answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How much of an answer is read, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
@@ -36,6 +36,16 @@ pub(crate) fn on_path(search: &Search<'_>, name: &str) -> Vec<PathBuf> {
 
 /// What the first program of this name prints, if it ends well in time.
 pub(crate) fn ask(search: &Search<'_>, name: &str, arguments: &[&str]) -> Option<String> {
+    ask_within(PATIENCE, search, name, arguments)
+}
+
+/// The same with another time.
+pub(super) fn ask_within(
+    patience: Duration,
+    search: &Search<'_>,
+    name: &str,
+    arguments: &[&str],
+) -> Option<String> {
     let program = on_path(search, name).into_iter().next()?;
     let mut child = Command::new(program)
         .args(arguments)
@@ -49,7 +59,7 @@ pub(crate) fn ask(search: &Search<'_>, name: &str, arguments: &[&str]) -> Option
         .process_group(0)
         .spawn()
         .ok()?;
-    let answer = read_in_time(&mut child);
+    let answer = read_in_time(&mut child, patience);
     if answer.is_none() {
         if let Ok(id) = i32::try_from(child.id())
             && let Some(group) = Pid::from_raw(id)
@@ -62,10 +72,10 @@ pub(crate) fn ask(search: &Search<'_>, name: &str, arguments: &[&str]) -> Option
     answer.filter(|_| ended_well)
 }
 
-fn read_in_time(child: &mut Child) -> Option<String> {
+fn read_in_time(child: &mut Child, patience: Duration) -> Option<String> {
     let mut pipe = child.stdout.take()?;
     fcntl_setfl(&pipe, fcntl_getfl(&pipe).ok()? | OFlags::NONBLOCK).ok()?;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + patience;
     let mut answer = Vec::new();
     let mut block = [0; 4096];
     loop {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::Machine;
+use std::time::Duration;
 
 fn hosts(machine: &Machine, trusted: bool) -> Vec<String> {
     let mut search = Search::new(&machine.request, &machine.request.workspace, trusted);
@@ -46,16 +47,11 @@ fn the_workspace_does_not_choose_the_registry_unless_it_is_trusted() {
 
 #[test]
 fn a_client_that_lies_in_the_workspace_is_never_started() {
-    let machine = Machine::new().file(
+    let machine = Machine::new().program(
         "node_modules/.bin/npm",
         "#!/bin/sh\ntouch \"$HOME/started\"\necho https://evil.test/\n",
     );
     let program = machine.path("node_modules/.bin/npm");
-    std::fs::set_permissions(
-        &program,
-        std::os::unix::fs::PermissionsExt::from_mode(0o755),
-    )
-    .unwrap();
     let path = program.parent().unwrap().to_str().unwrap().to_owned();
     let home = machine.request.home.to_str().unwrap().to_owned();
     let machine = machine.variable("PATH", &path).variable("HOME", &home);
@@ -65,26 +61,29 @@ fn a_client_that_lies_in_the_workspace_is_never_started() {
 
 #[test]
 fn a_client_that_does_not_say_it_in_a_file_is_asked_and_not_waited_for() {
-    for (script, expected) in [
+    // So that a busy machine does not keep one from answering.
+    let long = Duration::from_secs(300);
+    for (script, patience, expected) in [
         (
             "#!/bin/sh\nread line && exit 1\npwd >\"$HOME/at\"\necho https://said.test/\n",
+            long,
             vec!["said.test:443"],
         ),
-        ("#!/bin/sh\nexec sleep 60\n", vec![]),
-        ("#!/bin/sh\necho https://failed.test/\nexit 1\n", vec![]),
+        ("#!/bin/sh\nexec sleep 600\n", client::PATIENCE, vec![]),
+        (
+            "#!/bin/sh\necho https://failed.test/\nexit 1\n",
+            long,
+            vec![],
+        ),
     ] {
-        let machine = Machine::new().file("~/bin/npm", script);
+        let machine = Machine::new().program("~/bin/npm", script);
         let program = machine.path("~/bin/npm");
-        std::fs::set_permissions(
-            &program,
-            std::os::unix::fs::PermissionsExt::from_mode(0o755),
-        )
-        .unwrap();
         let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let home = machine.request.home.to_str().unwrap().to_owned();
         let machine = machine.variable("PATH", &path).variable("HOME", &home);
         let mut search = Search::new(&machine.request, &machine.request.workspace, false);
-        let answer = client::ask(&search, "npm", &["config", "get", "registry"]);
+        let words = ["config", "get", "registry"];
+        let answer = client::ask_within(patience, &search, "npm", &words);
         if let Some(url) = answer {
             search.add(&url, "npm");
             assert_eq!(

@@ -67,9 +67,16 @@ fn a_folder_that_gets_unreadable_is_more_than_any_limit_unless_it_was_so_before(
     };
     let before = hidden();
     assert_eq!(hidden().over(1000, &before), None);
-    // Opened to itself meanwhile, and closed again.
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    fs::set_permissions(&old, PermissionsExt::from_mode(0o000)).unwrap();
+    // Opened to itself meanwhile, and closed again, at what is another time to its file system.
+    let changed = || {
+        stat()
+            .map(|stat| (stat.st_ctime, stat.st_ctime_nsec))
+            .unwrap()
+    };
+    let was = changed();
+    while changed() == was {
+        fs::set_permissions(&old, PermissionsExt::from_mode(0o000)).unwrap();
+    }
     assert_eq!(hidden().over(1000, &before), Some(1001));
     assert_eq!(hidden().over(u64::MAX, &Usage::default()), Some(u64::MAX));
     fs::set_permissions(&old, PermissionsExt::from_mode(0o700)).unwrap();

@@ -30,6 +30,8 @@ macro_rules! tests {
 const USER: &str = "1000";
 
 fn main() -> ExitCode {
+    // The files that the tests make are those of an ordinary user, whoever started this.
+    rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
     let wanted = std::env::args()
         .nth(1)
         .filter(|word| !word.starts_with('-'));
@@ -65,10 +67,13 @@ fn main() -> ExitCode {
 fn as_user(wanted: Option<&str>) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let exe = dir.path().join("monitor");
-    std::fs::copy(std::env::current_exe().unwrap(), &exe).unwrap();
-    for path in [dir.path(), &exe] {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    }
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    // By another process: a child that still runs would hold it open for writing.
+    let mut install = Command::new("install");
+    install
+        .args(["-m", "755"])
+        .arg(std::env::current_exe().unwrap());
+    assert!(install.arg(&exe).status().unwrap().success());
     let mut command = Command::new("setpriv");
     command.args(["--reuid", USER, "--regid", USER, "--clear-groups"]);
     command.arg(exe).args(wanted).current_dir("/");
