@@ -23,7 +23,12 @@ mod machine;
 mod manual;
 #[cfg(all(not(test), target_env = "gnu"))]
 mod mathematics;
-#[cfg(target_env = "musl")]
+// The tests' own heap too, so that it is tested and linted wherever the tests are.
+#[cfg(any(test, target_env = "musl"))]
+#[cfg_attr(
+    not(target_env = "musl"),
+    allow(dead_code, unused_imports, reason = "what only `main` calls")
+)]
 mod memory;
 mod output;
 mod policy;

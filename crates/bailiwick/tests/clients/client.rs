@@ -2,11 +2,13 @@
 //! without one — exit status, files, requests as the server saw them — and what is not in the
 //! policy must not be seen by the server at all.
 
-use crate::support::{Authority, Backend, Finished, Outcome, Sandbox, Scratch, Server, run_to_end};
+use crate::support::{
+    Authority, Backend, Finished, Outcome, Sandbox, Scratch, Server, host_command, pass_on,
+    run_to_end,
+};
 use bailiwick_event::{Act, Boundary, Event, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 /// A real client and what it is told to do. In `files` and `environment` the text `{workspace}`
@@ -47,7 +49,7 @@ struct Plain {
 /// What has the gate look into all TLS.
 const INSPECTED: &str = "inspect = \"always\"\nroots = [\"{roots}\"]";
 
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_secs(300);
 
 impl Client {
     /// The same exit status, files and requests as without a sandbox; nothing refused; every
@@ -202,7 +204,7 @@ impl Client {
         );
         let scratch = Scratch::new();
         let sites = scratch.root().join("sites");
-        let mut maker = Command::new("python3");
+        let mut maker = host_command("python3");
         maker
             // The checkout may lie where only another user can read.
             .arg(scratch.write("packages.py", include_str!("packages.py")))
@@ -242,17 +244,12 @@ impl Client {
     fn plain(&self, registry: &Registry) -> Plain {
         let workspace = registry.scratch.workspace();
         let proxy = format!("http://127.0.0.1:{}", registry.server.http);
-        let mut command = Command::new("sh");
+        let mut command = host_command("sh");
         command
             .args(["-c", self.script])
             .current_dir(&workspace)
-            .env_clear()
-            .env("LANG", "C.UTF-8");
-        for name in ["PATH", "HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
+            .env_remove("TMPDIR");
+        pass_on(&mut command, &["RUSTUP_HOME", "RUSTUP_TOOLCHAIN"]);
         for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"] {
             command.env(name, &proxy);
         }

@@ -7,8 +7,8 @@ use crate::host;
 use crate::machine::{check, guest, machine};
 use crate::real;
 use crate::row::Row;
+use crate::support::host_command;
 use std::collections::BTreeSet;
-use std::process::Command;
 
 /// A check and how it is made to fail.
 pub(crate) struct Control {
@@ -234,7 +234,7 @@ impl Control {
 
 /// Every check of the guest has a row, and nothing else has.
 pub(crate) fn are_complete() {
-    let listed = Command::new(guest())
+    let listed = host_command(guest())
         .args(["doctor", "--list"])
         .output()
         .unwrap();

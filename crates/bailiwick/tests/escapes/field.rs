@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// What nobody inside may read.
 pub(crate) const SECRET: &str = "the key of the host\n";
@@ -15,6 +16,9 @@ pub(crate) const HOST: &str = "of the host\n";
 pub(crate) const WRITTEN: &str = "[core]\n\tfsmonitor = from inside\n";
 /// What a server of the host answers.
 pub(crate) const TOKEN: &[u8] = b"reached the host";
+
+/// How long an answer that comes may take.
+pub(crate) const ANSWERED: Duration = Duration::from_secs(50);
 
 /// The surroundings of one run, for the row that is tried.
 #[derive(Clone, Debug, Default)]
@@ -65,6 +69,22 @@ impl Field {
 
     pub(crate) fn port(&self) -> u16 {
         u16::try_from(self.number("port")).unwrap_or(1)
+    }
+
+    /// How long an act goes on that somebody has to see: for a moment, and where it is to be ended until it
+    /// is.
+    pub(crate) fn goes_on(&self, moment: Duration) -> Duration {
+        let milliseconds = u64::try_from(self.number("goes-on")).unwrap_or_default();
+        moment.max(Duration::from_millis(milliseconds))
+    }
+
+    /// How long to wait for an answer that does not come where the act is held: by that alone it can be told.
+    /// Everywhere else it comes, however busy the machine is.
+    pub(crate) fn patience(&self) -> Duration {
+        match self.number("answered") {
+            1 => ANSWERED,
+            _ => Duration::from_secs(1),
+        }
     }
 
     fn at(&self, below: &str) -> PathBuf {

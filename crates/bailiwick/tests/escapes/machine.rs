@@ -2,6 +2,9 @@
 //! that an escape reaches is the real one, and every process of it ends with it. What it has not of
 //! its own is the kernel; nothing in the table changes what all of the machine shares.
 
+#[path = "../support/surroundings.rs"]
+pub(crate) mod surroundings;
+
 use crate::row::{Mode, Who};
 use crate::sys::{Word, call};
 use serde_json::{Value, json};
@@ -31,6 +34,8 @@ pub(crate) fn ground() -> PathBuf {
 
 /// What `unshare` makes of the caller before [`become_machine`].
 pub(crate) fn command(who: Who, mode: Mode, ground: &Path) -> Command {
+    // Before anything is started: every process of the cell inherits it.
+    surroundings::in_order();
     let mut command = Command::new("unshare");
     let root = rustix::process::getuid().is_root();
     if !root {

@@ -5,8 +5,7 @@ use crate::row::{Expect, Mode, Outside, Row, Who, cells};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// What came of every phase and row of a cell; or why there is nothing.
@@ -217,46 +216,17 @@ fn run_cells(plan: &BTreeMap<(Who, Mode), Vec<String>>, all: usize) -> io::Resul
     Ok(cells.into_inner().unwrap_or_default())
 }
 
-/// The product, the product with switches, this executable.
+/// The product and the one whose layers can be left out, which is built with the tests; this executable.
 fn programs() -> io::Result<[(&'static str, PathBuf); 3]> {
-    let product = std::env::var_os("BAILIWICK_BINARY")
-        .unwrap_or_else(|| env!("CARGO_BIN_EXE_bailiwick").into());
-    let switches = match std::env::var_os("BAILIWICK_LAYER_SWITCHES") {
-        Some(given) => given.into(),
-        None => build_switches(Path::new(&product))?,
-    };
+    let given = |name| std::env::var_os(name).map(PathBuf::from);
+    let built = PathBuf::from(env!("CARGO_BIN_EXE_bailiwick"));
+    let switches = given("BAILIWICK_TEST_BUILD").unwrap_or(built);
+    let product = given("BAILIWICK_BINARY").unwrap_or_else(|| switches.clone());
     Ok([
-        ("bailiwick", product.into()),
+        ("bailiwick", product),
         ("bailiwick-layer-switches", switches),
         ("escapes", std::env::current_exe()?),
     ])
-}
-
-/// Builds the product with switches beside the product.
-fn build_switches(product: &Path) -> io::Result<PathBuf> {
-    let folder = product.parent().unwrap_or(product);
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .args(["build", "--quiet", "--locked", "--package", "bailiwick"])
-        .args([
-            "--features",
-            "layer-switches",
-            "--bin",
-            "bailiwick-layer-switches",
-        ])
-        .current_dir(env!("CARGO_MANIFEST_DIR"));
-    if let Some(target) = folder.parent() {
-        command.arg("--target-dir").arg(target);
-    }
-    if folder.ends_with("release") {
-        command.arg("--release");
-    }
-    match command.status()?.success() {
-        true => Ok(folder.join("bailiwick-layer-switches")),
-        false => Err(io::Error::other(
-            "the product with switches cannot be built",
-        )),
-    }
 }
 
 fn run_cell(

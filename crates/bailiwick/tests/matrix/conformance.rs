@@ -28,8 +28,8 @@ pub(crate) fn the_gate_reads_http2_as_it_is_specified() {
              [network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n",
             authority.certificate, origin.port
         ))
-        .file("h2spec", program)
-        .run(&format!("chmod +x h2spec; {SCRIPT}"));
+        .program("h2spec", program)
+        .run(SCRIPT);
     outcome
         .success()
         .stdout_has("145 tests, 145 passed, 0 skipped, 0 failed");

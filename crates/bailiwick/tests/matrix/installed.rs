@@ -2,11 +2,35 @@
 //! once for all cells of its row.
 
 use crate::cell::Row;
+use crate::support::{copy, host_command, pass_on};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use tempfile::TempDir;
+
+/// Variables that say where compilers and their packages are, and how packages are fetched.
+const TOOLCHAINS: [&str; 20] = [
+    "CARGO_HOME",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "GOCACHE",
+    "GOFLAGS",
+    "GOMODCACHE",
+    "GOPATH",
+    "GOPROXY",
+    "GOSUMDB",
+    "JAVA_HOME",
+    "XDG_CACHE_HOME",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "PIP_CERT",
+    "NODE_EXTRA_CA_CERTS",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
 
 /// Whether a row's client is there, looked at once.
 type Looked = Arc<OnceLock<Result<(), String>>>;
@@ -24,7 +48,7 @@ pub(crate) fn programs() -> &'static Path {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/programs");
         for entry in std::fs::read_dir(from).unwrap() {
             let entry = entry.unwrap();
-            std::fs::copy(entry.path(), folder.path().join(entry.file_name())).unwrap();
+            copy(&entry.path(), &folder.path().join(entry.file_name()));
         }
         folder
     });
@@ -56,7 +80,9 @@ pub(crate) fn check(row: &Row) {
 /// What a line of shell prints in the folder of programs.
 pub(crate) fn shell(line: &str) -> Result<String, String> {
     let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts");
-    let output = Command::new("sh")
+    let mut shell = host_command("sh");
+    pass_on(&mut shell, &TOOLCHAINS);
+    let output = shell
         .args(["-ec", line])
         .current_dir(programs())
         .env("SCRIPTS", scripts)

@@ -4,11 +4,10 @@
 use crate::cell::{Row, Run};
 use crate::installed;
 use crate::origin::{NOTHING_SAID, Origin, Request};
-use crate::support::{Authority, Outcome, Sandbox, Scratch, run_to_end};
+use crate::support::{Authority, Outcome, Sandbox, Scratch, copy, host_command, run_to_end};
 use bailiwick_event::{Act, Event, Scheme, Verdict};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,7 +16,7 @@ enum Mode {
     Inspected,
 }
 
-const LIMIT: Duration = Duration::from_secs(90);
+const LIMIT: Duration = Duration::from_secs(300);
 /// Enough that a client asks first (`Expect: 100-continue`) and that no window holds it at once.
 const POSTED: usize = 1_200_000;
 /// Headers that differ from one run to the next by themselves, or that are for the next hop alone:
@@ -48,7 +47,7 @@ fn sites(row: &Row) -> Scratch {
     std::fs::create_dir(&sites).unwrap();
     if let Some(package) = row.needs.package {
         let maker = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients/packages.py");
-        let mut python = Command::new("python3");
+        let mut python = host_command("python3");
         python.arg(maker).arg(package).arg(&sites);
         run_to_end(&mut python, &[], LIMIT).success();
     }
@@ -59,11 +58,11 @@ fn sites(row: &Row) -> Scratch {
 fn seen(row: &Row, run: &Run, mode: Mode, sites: &Scratch) -> Vec<Request> {
     let scratch = Scratch::new();
     // A copy, because clients may change it.
-    let mut copy = Command::new("cp");
-    copy.arg("-a")
+    let mut cp = host_command("cp");
+    cp.arg("-a")
         .arg(sites.root().join("sites"))
         .arg(scratch.root());
-    run_to_end(&mut copy, &[], LIMIT).success();
+    run_to_end(&mut cp, &[], LIMIT).success();
     let sites = scratch.root().join("sites");
     let authority = Authority::new(&scratch, run.hosts);
     let origin = Origin::start(&authority, &sites);
@@ -137,11 +136,10 @@ fn sandbox(
         sandbox = sandbox.env(name, text.replace("{workspace}", workspace));
     }
     for name in row.needs.programs {
-        let (from, to) = (
-            installed::programs().join(name),
-            format!("{workspace}/{name}"),
+        copy(
+            &installed::programs().join(name),
+            &Path::new(workspace).join(name),
         );
-        std::fs::copy(from, to).unwrap();
     }
     if mode == Mode::Opaque {
         sandbox = sandbox.file("ca.pem", std::fs::read(ca).unwrap());

@@ -1,8 +1,8 @@
 //! What a client does at a server, and what must come of it.
 
 use crate::origin::{EVENTS, HEADERS, Served, sha256};
+use crate::support::host_command;
 use std::path::Path;
-use std::process::Command;
 
 /// How many requests are made at once.
 const TOGETHER: usize = 12;
@@ -140,7 +140,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
 
 /// The commit of a branch.
 fn commit(repository: &Path, branch: &str) -> String {
-    let git = Command::new("git")
+    let git = host_command("git")
         .args(["-c", "safe.directory=*", "--git-dir"])
         .arg(repository)
         .args(["rev-parse", "--verify", branch])

@@ -2,9 +2,9 @@
 
 use crate::bodies::Server;
 use crate::support::Sandbox;
-use crate::terminal::Person;
+use crate::terminal::{CTRL_C, Person};
 use bailiwick_event::{Act, Event, Verdict};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n";
 
@@ -36,9 +36,28 @@ fn rows(person: &Person) -> Vec<Event> {
         .collect()
 }
 
-/// Long enough for a question to have been read.
+/// How long a question has to have stood before a key answers it, and how long nothing may have been typed.
+const READING: Duration = Duration::from_millis(600);
+
+/// Takes long enough for a question to have been read. Only time tells: on a slow machine it is longer.
 fn reads() {
-    std::thread::sleep(Duration::from_millis(800));
+    std::thread::sleep(READING + Duration::from_millis(200));
+}
+
+/// How long after its question the only one of the last session was answered by a key; none where it
+/// was not.
+fn answered_after(person: &Person) -> Option<Duration> {
+    let rows = rows(person);
+    let is_answer = |row: &&Event| match &row.act {
+        Act::Answered { answer, .. } => ["once", "always", "deny"].contains(&answer.as_str()),
+        _ => false,
+    };
+    let answer = rows.iter().find(is_answer)?;
+    let Act::Answered { row, .. } = answer.act else {
+        return None;
+    };
+    let asked = rows.iter().find(|asked| asked.id == row).unwrap();
+    Some(Duration::from_nanos(answer.time_ns - asked.time_ns))
 }
 
 const DELETE: &str = "$B run --policy p.toml -- curl -sS -X DELETE http://a.test/thing\r";
@@ -135,25 +154,55 @@ fn what_was_typed_before_the_question_could_be_read_answers_nothing() {
     let server = Server::start(OK);
     let mut person = person(&server, "[ask]\ntimeout = \"2s\"\n");
     person.types(DELETE).sees("bailiwick asks:");
-    person
-        .types("y")
-        .sees("nobody answered in time")
-        .sees("refused by policy");
-    assert_eq!(server.heard().len(), 0);
+    person.types("y").sees("outer> ");
+    // On a machine so slow that the key came late it was one that answers.
+    match answered_after(&person) {
+        Some(after) => assert!(after >= READING, "answered after {after:?}"),
+        None => {
+            assert!(person.was_shown("nobody answered in time"));
+            assert!(person.was_shown("refused by policy"));
+            assert_eq!(server.heard().len(), 0);
+        }
+    }
 }
 
 #[test]
 fn somebody_who_goes_on_typing_answers_nothing() {
     let server = Server::start(OK);
     let mut person = person(&server, "[ask]\ntimeout = \"4s\"\n");
-    person.types(DELETE).sees("bailiwick asks:");
-    for key in "a yes, may any baby say hay".chars().cycle().take(36) {
+    // From before the question to its end.
+    let mut typed = vec![Instant::now()];
+    person.types(DELETE).sees("--policy p.toml");
+    let mut keys = "a yes, may any baby say hay".chars().cycle();
+    let ends = ["nobody answered in time", "allowed", "denied"];
+    while !ends.iter().any(|end| person.has_seen(end)) {
+        assert!(typed.len() < 3000, "the question has no end");
         std::thread::sleep(Duration::from_millis(100));
-        person.types(&key.to_string());
+        person.types(&keys.next().unwrap().to_string());
+        typed.push(Instant::now());
     }
-    // Neither does what comes all at once.
-    std::thread::sleep(Duration::from_millis(700));
-    person.types("yes").sees("refused by policy");
+    typed.push(Instant::now());
+    person.types(CTRL_C).sees("outer> ");
+    // A key answers where there was a pause before it. It was read before the one behind it was typed, so
+    // that this one and the one before it are as far apart: on a slow machine they may be.
+    let paused = typed.windows(3).any(|keys| keys[2] - keys[0] >= READING);
+    if !paused {
+        assert_eq!(answered_after(&person), None);
+        assert!(person.was_shown("nobody answered in time"));
+        assert_eq!(server.heard().len(), 0);
+    }
+}
+
+#[test]
+fn what_comes_all_at_once_answers_nothing() {
+    let server = Server::start(OK);
+    let mut person = person(&server, "[ask]\ntimeout = \"4s\"\n");
+    person.types(DELETE).sees("bailiwick asks:");
+    reads();
+    person
+        .types("yes")
+        .sees("nobody answered in time")
+        .sees("refused by policy");
     assert_eq!(server.heard().len(), 0);
 }
 

@@ -2,18 +2,21 @@
 //! The other way round, programs that keep the gate waiting.
 
 use crate::bodies::Server;
-use crate::support::{Backend, Outcome, Sandbox};
-use bailiwick_event::Act;
+use crate::support::{Backend, Background, Outcome, Sandbox, host_command, wait};
+use bailiwick_event::{Act, Event};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A server that does this with each connection, after what it was asked has come.
-fn server(behave: fn(TcpStream)) -> u16 {
+fn server(behave: impl Fn(TcpStream) + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    let behave = Arc::new(behave);
     std::thread::spawn(move || {
         for mut stream in listener.incoming().flatten() {
+            let behave = Arc::clone(&behave);
             std::thread::spawn(move || {
                 let _ = stream.read(&mut [0; 65536]);
                 behave(stream);
@@ -23,11 +26,23 @@ fn server(behave: fn(TcpStream)) -> u16 {
     port
 }
 
+/// Says nothing more, until the other side has had enough.
+fn stalls(mut stream: TcpStream) {
+    let _ = std::io::copy(&mut stream, &mut std::io::sink());
+}
+
+/// Long enough for whoever gives up by itself, on the busiest machine, and nothing to whoever waits for ever.
+const PATIENCE: Duration = Duration::from_secs(180);
+
 fn sandbox(port: u16, network: &str, rules: &str) -> Sandbox {
-    Sandbox::new().policy(&format!(
+    Sandbox::new().policy(&policy(port, network, rules))
+}
+
+fn policy(port: u16, network: &str, rules: &str) -> String {
+    format!(
         "extends = [\"default\"]\n[network]\n{network}\n\
          [network.hosts]\n\"a.test\" = \"127.0.0.1:{port}\"\n{rules}"
-    ))
+    )
 }
 
 const BY_BODY: &str = "[[rules]]\nid = \"by-body\"\non = \"http.response\"\naction = \"deny\"\n\
@@ -35,7 +50,11 @@ const BY_BODY: &str = "[[rules]]\nid = \"by-body\"\non = \"http.response\"\nacti
 
 /// What the record says of the answers: status, and what was wrong.
 fn answers(outcome: &Outcome) -> Vec<(u16, Option<String>)> {
-    let acts = outcome.events().into_iter().map(|event| event.act);
+    answers_in(outcome.events())
+}
+
+fn answers_in(events: impl IntoIterator<Item = Event>) -> Vec<(u16, Option<String>)> {
+    let acts = events.into_iter().map(|event| event.act);
     acts.filter_map(|act| match act {
         Act::HttpResponse {
             status, problem, ..
@@ -51,45 +70,59 @@ fn an_answer_that_stalls_holds_a_rule_up_for_a_while_and_is_refused() {
         let head =
             b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 100\r\n\r\nhalf";
         let _ = stream.write_all(head);
-        std::thread::sleep(Duration::from_secs(60));
+        stalls(stream);
     });
-    let began = Instant::now();
-    let outcome = sandbox(port, "", BY_BODY).run("curl -sS -m 50 http://a.test/");
-    assert!(began.elapsed() < Duration::from_secs(40));
+    let outcome = sandbox(port, "", BY_BODY)
+        .within(PATIENCE)
+        .run("curl -sS http://a.test/");
     outcome.stdout_has("refused by policy").stdout_lacks("half");
     assert_eq!(answers(&outcome).len(), 1, "{:?}", answers(&outcome));
 }
 
 #[test]
 fn a_request_whose_program_goes_away_is_on_record() {
-    let port = server(|_stream| std::thread::sleep(Duration::from_secs(60)));
+    let (asked, is_asked) = std::sync::mpsc::channel();
+    let port = server(move |stream| {
+        asked.send(()).unwrap();
+        stalls(stream);
+    });
     let script = r"
 import socket, struct
 s = socket.create_connection(('a.test', 80))
 s.sendall(b'POST /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 4\r\n\r\nbody')
-import time; time.sleep(0.5)
+print('sent', flush=True)
+input()
 s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack('ii', 1, 0))
 s.close()
-time.sleep(30)
+input()
 ";
-    let outcome = sandbox(port, "", "")
-        .within(Duration::from_secs(60))
-        .exec(["python3", "-c", script]);
-    outcome.success();
-    let rows = answers(&outcome);
+    let sandbox = sandbox(port, "", "");
+    let mut words = vec!["run".into()];
+    words.extend(sandbox.options().iter().cloned());
+    words.extend(["--", "python3", "-c", script].map(std::ffi::OsString::from));
+    let mut run = Background::start(&sandbox, words, "sent");
+    is_asked.recv_timeout(PATIENCE).unwrap();
+    run.types("go away\n");
+    // While the program goes on.
+    let rows = wait::for_some("the answer that nobody got is on record", || {
+        let log = sandbox.bailiwick(["log", "--json"]).stdout();
+        let events = log.lines().map(|line| serde_json::from_str(line).unwrap());
+        Some(answers_in(events)).filter(|rows| !rows.is_empty())
+    });
     let [(0, Some(problem))] = &rows[..] else {
         panic!("{rows:?}");
     };
     assert!(problem.contains("went away"), "{problem}");
+    run.types("end\n");
+    assert_eq!(run.ends(), Some(0));
 }
 
 #[test]
 fn a_server_that_never_agrees_on_tls_is_given_up() {
-    let port = server(|_stream| std::thread::sleep(Duration::from_secs(60)));
-    let began = Instant::now();
+    let port = server(stalls);
     let outcome = sandbox(port, "inspect = \"always\"", "")
-        .run("curl -sS -m 50 -w '%{http_code}' https://a.test/");
-    assert!(began.elapsed() < Duration::from_secs(40));
+        .within(PATIENCE)
+        .run("curl -sS -w '%{http_code}' https://a.test/");
     outcome.stdout_has("504");
     let rows = answers(&outcome);
     assert!(matches!(&rows[..], [(0, Some(_))]), "{rows:?}");
@@ -97,14 +130,23 @@ fn a_server_that_never_agrees_on_tls_is_given_up() {
 
 #[test]
 fn an_answer_that_is_reset_is_cut_for_the_program_too() {
-    let port = server(|mut stream| {
+    let sandbox = Sandbox::new();
+    let got = sandbox.workspace().join("got");
+    let has_half = {
+        let got = got.clone();
+        move || std::fs::read(&got).is_ok_and(|got| got == b"half")
+    };
+    let port = server(move |mut stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf");
-        std::thread::sleep(Duration::from_millis(300));
+        wait::until("the program has the first half", &has_half);
         // What was not read makes the end of the connection a reset.
         let _ = rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO));
     });
-    let outcome = sandbox(port, "", "").run("curl -sS -m 30 http://a.test/");
-    outcome.failure().stdout_has("half");
+    let outcome = sandbox
+        .policy(&policy(port, "", ""))
+        .run("curl -sSN -m 60 -o got http://a.test/");
+    outcome.failure();
+    assert_eq!(std::fs::read(&got).unwrap(), b"half");
     let rows = answers(&outcome);
     assert!(matches!(&rows[..], [(200, Some(_))]), "{rows:?}");
 }
@@ -121,7 +163,7 @@ fn an_answer_with_more_than_one_length_or_none_that_is_a_number_is_no_answer() {
         let server = Server::start(format!("HTTP/1.1 200 OK\r\n{lie}"));
         let outcome = server
             .sandbox(Backend::Process, "", "")
-            .run("curl -sS -m 30 -w ' %{http_code}' http://a.test/; true");
+            .run("curl -sS -m 60 -w ' %{http_code}' http://a.test/; true");
         outcome.stdout_lacks("abc");
         let rows = answers(&outcome);
         assert!(matches!(&rows[..], [(_, Some(_))]), "{lie}: {rows:?}");
@@ -133,7 +175,7 @@ fn a_packed_answer_is_unpacked_as_far_as_the_limit_and_then_refused() {
     let scratch = crate::support::Scratch::new();
     let packed = scratch.write("packed", "");
     // A gigabyte in a megabyte.
-    let made = std::process::Command::new("sh")
+    let made = host_command("sh")
         .args(["-c", "head -c 1073741824 /dev/zero | gzip -1 > \"$0\""])
         .arg(&packed)
         .status()
@@ -164,7 +206,7 @@ fn a_redirection_to_what_is_not_allowed_leads_nowhere() {
     );
     let outcome = server
         .sandbox(Backend::Process, "", "")
-        .run("curl -sS -L -m 30 http://a.test/");
+        .run("curl -sS -L -m 60 http://a.test/");
     assert!(!outcome.denied().is_empty());
     outcome.stderr_has("other.test");
     assert!(other.heard().is_empty());
@@ -178,7 +220,7 @@ fn a_redirection_to_what_is_not_allowed_leads_nowhere() {
         when = 'http.request.path == \"/secret\"'\n";
     let outcome = server
         .sandbox(Backend::Process, "", rule)
-        .run("curl -sS -L -m 30 http://a.test/");
+        .run("curl -sS -L -m 60 http://a.test/");
     outcome.refused_by("no-secret");
     assert_eq!(server.heard().len(), 1, "{:?}", server.heard());
 }
@@ -204,7 +246,7 @@ s.sendall(b'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n')
 print(s.recv(100).split(b'\r\n')[0].decode(), flush=True)
 ended = 0
 for s in many:
-    s.settimeout(50)
+    s.settimeout(100)
     try:
         while s.recv(4096): pass
         ended += 1
@@ -220,7 +262,7 @@ fn heads_that_are_never_finished_keep_nobody_waiting_and_are_ended() {
     let server = Server::start("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
     let outcome = server
         .sandbox(Backend::Process, "", "")
-        .within(Duration::from_secs(120))
+        .within(PATIENCE)
         .exec(["python3", "-c", SLOW]);
     outcome
         .success()

@@ -24,8 +24,8 @@ fn python(sandbox: &Sandbox, script: &str) -> Outcome {
     sandbox.exec(["python3", "-c", &format!("{head}{script}")])
 }
 
-const CURL: &str = "curl -sS -m 10 -o body -w '%{http_code}'";
-const DIRECT: &str = "curl --noproxy '*' -sS -m 10 -o body -w '%{http_code}'";
+const CURL: &str = "curl -sS -m 60 -o body -w '%{http_code}'";
+const DIRECT: &str = "curl --noproxy '*' -sS -m 60 -o body -w '%{http_code}'";
 
 #[test]
 fn an_allowed_name_is_reached_by_the_proxy_by_itself_and_by_socks() {
@@ -37,7 +37,7 @@ fn an_allowed_name_is_reached_by_the_proxy_by_itself_and_by_socks() {
         outcome.stderr_has("TCP to what the policy grants");
     }
     sandbox
-        .run("curl --noproxy '' --socks5-hostname ${HTTP_PROXY#http://} -sS -m 10 http://a.test/s")
+        .run("curl --noproxy '' --socks5-hostname ${HTTP_PROXY#http://} -sS -m 60 http://a.test/s")
         .success()
         .stdout_is("hello");
     let heard = ["GET /x HTTP/1.1", "GET /x HTTP/1.1", "GET /s HTTP/1.1"];
@@ -90,7 +90,7 @@ fn an_address_is_decided_as_an_address() {
     ] {
         sandbox
             .run(&format!(
-                "curl --noproxy '*' -g -sS -m 10 http://{name}:{}/",
+                "curl --noproxy '*' -g -sS -m 60 http://{name}:{}/",
                 host.port
             ))
             .success()
@@ -104,18 +104,18 @@ fn an_address_is_decided_as_an_address() {
         "[::1]",
     ] {
         let outcome = sandbox.run(&format!(
-            "curl --noproxy '*' -g -m 5 http://{name}:{other}/ 2>&1"
+            "curl --noproxy '*' -g -m 60 http://{name}:{other}/ 2>&1"
         ));
         outcome.failure().refused_by("network.default");
         outcome.stdout_lacks("hello");
     }
     sandbox
-        .run(&format!("curl --noproxy '*' -m 5 http://169.254.169.254/ -o body; curl --noproxy '' -m 5 http://127.0.0.1:{other}/"))
+        .run(&format!("curl --noproxy '*' -m 60 http://169.254.169.254/ -o body; curl --noproxy '' -m 60 http://127.0.0.1:{other}/"))
         .refused_by("network.default");
     // Another address of the loopback is not there, nor is it by the proxy.
     let elsewhere = format!("127.0.0.2:{}", host.port);
     sandbox
-        .run(&format!("curl --noproxy '*' -sS -m 5 http://{elsewhere}/"))
+        .run(&format!("curl --noproxy '*' -sS -m 60 http://{elsewhere}/"))
         .failure();
     outside.set_nonblocking(true).unwrap();
     assert!(outside.accept().is_err(), "it was connected to");
@@ -197,11 +197,11 @@ fn a_socket_that_does_not_wait_connects_meanwhile() {
 import select
 s = socket.socket(); s.setblocking(False)
 print(s.connect_ex(('127.0.0.1', PORT)) in (0, errno.EINPROGRESS))
-select.select([], [s], [], 10)
+select.select([], [s], [], 60)
 print(s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), s.getblocking())
 print(errno.errorcode[s.connect_ex(('127.0.0.1', PORT))])
 s.send(b'GET /nb HTTP/1.1\r\nHost: localhost\r\n\r\n')
-select.select([s], [], [], 10)
+select.select([s], [], [], 60)
 print(s.recv(15))
 "
     .replace("PORT", &host.port.to_string());

@@ -1,19 +1,21 @@
 //! `bailiwick bench` counts what a run does and tells mistakes of its caller's. What the figures
 //! say is measured and not tested.
 
-use crate::support::evidence::{all_verified, evidence, folder, short};
-use crate::support::{Finished, binary, run_to_end};
+use crate::support::evidence::{all_verified, evidence, folder, product, short};
+use crate::support::{Finished, run_to_end};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
+/// How long a suite may take in its quick form, on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(600);
+
 fn overhead(out: &Path, flags: &[&str]) -> Finished {
-    let mut command = Command::new(binary());
+    let mut command = product();
     command
         .args(["bench", "overhead", "--quick", "--peer", "bwrap", "--out"])
         .arg(out)
         .args(flags);
-    run_to_end(&mut command, b"", Duration::from_secs(120))
+    run_to_end(&mut command, b"", PATIENCE)
 }
 
 #[test]
@@ -121,9 +123,9 @@ fn a_rule_that_is_added_while_a_run_goes_on_refuses_exactly_what_all_count() {
 
 #[test]
 fn a_row_of_the_gate_that_there_is_not_is_told() {
-    let mut command = Command::new(binary());
+    let mut command = product();
     command.args(["bench", "gate", "--quick", "--row", "nonesuch"]);
-    let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+    let finished = run_to_end(&mut command, b"", PATIENCE);
     assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
     for part in ["nonesuch", "kept-alive GET", "10 GB body"] {
         assert!(finished.stderr().contains(part), "{}", finished.stderr());
@@ -133,13 +135,13 @@ fn a_row_of_the_gate_that_there_is_not_is_told() {
 /// A suite about machines, that is told something wrong.
 fn mistaken(words: &[&str], parts: &[&str]) {
     let out = folder();
-    let mut command = Command::new(binary());
+    let mut command = product();
     command
         .arg("bench")
         .args(words)
         .arg("--out")
         .arg(out.path());
-    let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+    let finished = run_to_end(&mut command, b"", PATIENCE);
     assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
     for part in parts {
         assert!(finished.stderr().contains(part), "{}", finished.stderr());
@@ -162,11 +164,11 @@ fn a_suite_about_machines_that_cannot_be_run_as_asked_says_what_to_write() {
 #[test]
 fn a_size_that_is_none_is_told_with_the_variable_it_came_from() {
     for size in ["0", "many", "-1"] {
-        let mut command = Command::new(binary());
+        let mut command = product();
         command
             .args(["bench", "disk", "--quick"])
             .env("BAILIWICK_BENCH_SIZE_MB", size);
-        let finished = run_to_end(&mut command, b"", Duration::from_secs(60));
+        let finished = run_to_end(&mut command, b"", PATIENCE);
         assert_eq!(finished.status.code(), Some(2), "{}", finished.stderr());
         for part in ["BAILIWICK_BENCH_SIZE_MB", size] {
             assert!(finished.stderr().contains(part), "{}", finished.stderr());

@@ -61,7 +61,7 @@ impl Server {
 
 fn serve(mut stream: TcpStream, answer: &[u8], log: &Mutex<Vec<String>>) {
     stream
-        .set_read_timeout(Some(Duration::from_secs(10)))
+        .set_read_timeout(Some(Duration::from_secs(60)))
         .unwrap();
     let mut all = Vec::new();
     let mut chunk = [0; 65536];
@@ -321,7 +321,7 @@ fn an_answer_that_changes_the_protocol_is_decided_too(on: Backend) {
          X-Kind: bad\r\n\r\nwhat follows",
     );
     let when = r#"http.response.status == 101 && http.response.header("x-kind") == "bad""#;
-    let script = "curl -sS -i -m 5 -H 'Connection: Upgrade' -H 'Upgrade: other' http://a.test/";
+    let script = "curl -sS -i -m 60 -H 'Connection: Upgrade' -H 'Upgrade: other' http://a.test/";
     let through = server.sandbox(on, "", "").run(script);
     through
         .stdout_has("101 Switching")

@@ -1,6 +1,6 @@
 //! Names that do not exist yet are protected as those that do, and git goes on working.
 
-use crate::support::Sandbox;
+use crate::support::{Sandbox, wait};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -66,7 +66,8 @@ fn a_refusal_is_recorded_with_the_path_and_the_policy_line() {
 fn ordinary_work_with_files_is_as_without_a_sandbox() {
     let script = "set -e
         mkdir -p d/e; echo 1 > d/e/f; echo 2 >> d/e/f; cp d/e/f g; mv g h; ln h i; ln -s h j
-        cat j > k; : > k; truncate -s 5 k; mkfifo p; (cat p > q &) ; echo through > p; sleep 0.2
+        cat j > k; : > k; truncate -s 5 k; mkfifo p; (cat p > q &) ; echo through > p
+        until test -s q; do sleep 0.01; done
         umask 027; touch m; mkdir n; stat -c '%a %n' m n
         echo err >&2; echo out > /dev/stdout; echo x > /dev/null; echo y > /dev/stderr
         exec 3> r; echo open >&3; cat r; rm -r d; ls";
@@ -255,13 +256,14 @@ END",
         .stdout_is("-1 1\n-1 1\n");
 }
 
-/// Leases the file of the first argument for a second, and lets nobody have it sooner.
+/// Leases the file of the first argument until there is the file of the second. Says when it has the lease,
+/// and when somebody wants the file and waits.
 const LEASE: &str = "import fcntl, os, signal, sys, time
-signal.signal(signal.SIGIO, signal.SIG_IGN)
+signal.signal(signal.SIGIO, lambda *_: print('asked', flush=True))
 held = os.open(sys.argv[1], os.O_RDONLY)
 fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_WRLCK)
 print('leased', flush=True)
-time.sleep(float(sys.argv[2]))
+while not os.path.exists(sys.argv[2]): time.sleep(0.01)
 ";
 
 #[test]
@@ -269,8 +271,9 @@ fn whoever_changes_a_leased_file_waits_and_nobody_else_does() {
     let sandbox = Sandbox::repository().file("lease.py", LEASE);
     sandbox
         .run(
-            "printf abcdef > data; python3 lease.py data 1 > said & \
+            "printf abcdef > data; python3 lease.py data let-go > said & \
              until grep -q leased said; do sleep 0.02; done; \
+             { until grep -q asked said; do sleep 0.02; done; : > let-go; } & \
              python3 -c 'import os; os.truncate(\"data\", 3)'; cat data",
         )
         .success()
@@ -278,10 +281,11 @@ fn whoever_changes_a_leased_file_waits_and_nobody_else_does() {
     // The broker itself reads what is to be git's.
     sandbox
         .run(
-            "rm said; cp .git/config lock; python3 lease.py lock 3 > said & \
+            "rm said let-go; cp .git/config lock; python3 lease.py lock let-go > said & \
              until grep -q leased said; do sleep 0.02; done; \
              { mv lock .git/config; echo moved; } & \
-             sleep 0.5; mkdir other; echo made; wait",
+             until grep -q asked said; do sleep 0.02; done; \
+             mkdir other; echo made; : > let-go; wait",
         )
         .success()
         .stdout_is("made\nmoved\n");
@@ -292,22 +296,29 @@ fn a_leased_command_keeps_nobody_from_ending_the_run() {
     let sandbox = Sandbox::new().file("lease.py", LEASE);
     sandbox.host("cp /bin/true tool");
     let held = sandbox
-        .shell("exec python3 lease.py tool 60 > said")
+        .shell("exec python3 lease.py tool let-go > said")
         .spawn()
         .unwrap();
     let _held = Ended(held);
-    sandbox.host("timeout 30 sh -c 'until grep -q leased said; do sleep 0.02; done'");
+    let has_said = |word: &str| {
+        let said = std::fs::read_to_string(sandbox.workspace().join("said"));
+        said.is_ok_and(|said| said.contains(word))
+    };
+    wait::until("the program is leased", || has_said("leased"));
     let mut run = sandbox.command();
     let mut run = Ended(run.args(["run", "--", "./tool"]).spawn().unwrap());
-    std::thread::sleep(Duration::from_secs(1));
+    wait::until("the run waits for it", || has_said("asked"));
+    let asked = Instant::now();
     let pid = rustix::process::Pid::from_child(&run.0);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    // The kernel takes the lease away after 45 s (`/proc/sys/fs/lease-break-time`).
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while run.0.try_wait().unwrap().is_none() {
-        assert!(Instant::now() < deadline, "it goes on: {}", doing(pid));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait::for_ok("the run ends", || match run.0.try_wait().unwrap() {
+        Some(_) => Ok(()),
+        None => Err(doing(pid)),
+    });
+    // Where it waited for the lease it was the kernel that ended that, after 45 s.
+    let kernel = std::fs::read_to_string("/proc/sys/fs/lease-break-time").unwrap();
+    let kernel = Duration::from_secs(kernel.trim().parse().unwrap());
+    assert!(asked.elapsed() < kernel, "it waited for the lease");
 }
 
 /// What a process and those that it has started do.

@@ -1,11 +1,10 @@
 //! In a container nothing starts silently weaker: what a container engine leaves is used, and what it
 //! keeps back is said in a line, with the remedy. Only root can make the containers.
 
-use crate::support::{Finished, Sandbox, binary, run_to_end};
+use crate::support::{Finished, Sandbox, binary, host_command, run_to_end};
 use serde_json::{Value, json};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 /// What of the root a container has of its own.
@@ -18,8 +17,7 @@ fn contained(sandbox: &Sandbox, uid: u32, namespaces: bool, words: &[&str]) -> F
     let bundle = scratch.join("bundle");
     let root = bundle.join("rootfs");
     std::fs::create_dir_all(&root).unwrap();
-    let program = scratch.join("bailiwick");
-    std::fs::copy(binary(), &program).unwrap();
+    let program = sandbox.scratch().copy_of_program(binary(), "bailiwick");
     std::fs::set_permissions(&scratch, std::fs::Permissions::from_mode(0o755)).unwrap();
     for folder in [
         sandbox.workspace(),
@@ -28,7 +26,7 @@ fn contained(sandbox: &Sandbox, uid: u32, namespaces: bool, words: &[&str]) -> F
     ] {
         chown(folder, Some(uid), Some(uid)).unwrap();
     }
-    let spec = Command::new("runc")
+    let spec = host_command("runc")
         .arg("spec")
         .current_dir(&bundle)
         .status();
@@ -67,10 +65,10 @@ fn contained(sandbox: &Sandbox, uid: u32, namespaces: bool, words: &[&str]) -> F
     }
     std::fs::write(&config, serde_json::to_vec(&spec).unwrap()).unwrap();
     let name = scratch.file_name().unwrap();
-    let mut command = Command::new("runc");
+    let mut command = host_command("runc");
     command.arg("--root").arg(scratch.join("runc"));
     command.args(["run", "--bundle"]).arg(&bundle).arg(name);
-    run_to_end(&mut command, &[], Duration::from_secs(60))
+    run_to_end(&mut command, &[], Duration::from_secs(120))
 }
 
 fn bind(path: &Path, write: &str) -> Value {

@@ -2,6 +2,7 @@
 //! and what they say leads nobody around the policy.
 
 use crate::network::Host;
+use crate::support::ports::deaf;
 use crate::support::{Backend, Outcome, Sandbox};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
@@ -36,7 +37,7 @@ def ask(asked, kind, tcp):
     q = struct.pack(">6H", 7, 0x100, 1, 0, 0, 1) + labels + struct.pack(">BHH", 0, TYPES[kind], 1)
     q += struct.pack(">BHHIH", 0, 41, 1232, 0, 0)
     s = socket.socket(type=socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
-    s.settimeout(10)
+    s.settimeout(60)
     s.connect(("198.18.0.1", 53))
     s.send(struct.pack(">H", len(q)) + q if tcp else q)
     if tcp:
@@ -292,7 +293,8 @@ fn rules_see_questions_of_every_type_and_what_is_answered(on: Backend) {
 }
 
 fn an_answer_is_kept_as_long_as_it_holds_and_counts_down(on: Backend) {
-    let names = Names::start(zone());
+    // Long enough for the slowest machine to ask again.
+    let names = Names::start(vec![("a.test.", TXT, 600, txt("kept"))]);
     let sandbox = Sandbox::on(on)
         .policy(&names.policy("\"a.test\"", ""))
         .file("ask.py", ASK);
@@ -302,10 +304,10 @@ fn an_answer_is_kept_as_long_as_it_holds_and_counts_down(on: Backend) {
         .lines()
         .filter_map(|line| line.split(' ').nth(1)?.parse().ok());
     let seconds: Vec<u32> = seconds.filter(|n| *n > 0).collect();
-    let [30, later] = seconds[..] else {
+    let [600, later] = seconds[..] else {
         panic!("{said}")
     };
-    assert!((20..=28).contains(&later), "{said}");
+    assert!((1..=598).contains(&later), "{said}");
     assert_eq!(names.asked().len(), 1);
 }
 
@@ -323,10 +325,7 @@ fn without_namespaces_the_same_records_come_by_tcp() {
 }
 
 fn a_server_that_fails_is_a_failure_that_says_so(on: Backend) {
-    let nobody = UdpSocket::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let (_held, nobody) = deaf();
     let policy = format!(
         "extends = [\"default\"]\n[network]\nallow = [\"a.test\"]\nresolvers = [\"{nobody}\"]\n"
     );
@@ -351,7 +350,7 @@ fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_
         "http://metadata.test/".to_owned(),
         "http://office.test/".to_owned(),
     ] {
-        for curl in ["curl -sS -m 10", "curl --noproxy '*' -sS -m 10"] {
+        for curl in ["curl -sS -m 60", "curl --noproxy '*' -sS -m 60"] {
             sandbox
                 .run(&format!("{curl} {url}"))
                 .refused_by("network.private-address")
@@ -365,7 +364,7 @@ fn a_public_name_with_a_private_address_is_refused_by_the_servers_of_the_policy_
     Sandbox::on(on)
         .policy(&names.policy(&allow, ""))
         .run(&format!(
-            "curl --noproxy '*' -sS -m 10 http://rebound.test:{}/x",
+            "curl --noproxy '*' -sS -m 60 http://rebound.test:{}/x",
             host.port
         ))
         .success()

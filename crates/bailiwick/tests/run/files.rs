@@ -1,6 +1,6 @@
 //! Exactly the files that the policy names, and no others.
 
-use crate::support::{Backend, Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox, host_command};
 use std::ffi::OsStr;
 
 on_every_backend! {
@@ -101,7 +101,7 @@ fn existing_hooks_and_configuration_are_readable_and_cannot_be_changed(on: Backe
         .file(".mcp.json", "{}")
         .file(".vscode/tasks.json", "{}");
     let git = |args: &[&str]| {
-        let done = std::process::Command::new("git")
+        let done = host_command("git")
             .args(args)
             .current_dir(sandbox.workspace())
             .output()
@@ -290,7 +290,7 @@ fn no_litter_is_left_in_the_workspace(on: Backend) {
         .file(".git/hooks/x", "")
         .file(".git/config", "");
     let list = || {
-        let found = std::process::Command::new("find")
+        let found = host_command("find")
             .arg(sandbox.workspace())
             .output()
             .unwrap();

@@ -1,12 +1,11 @@
 //! What `bailiwick image` says of a cache. Nothing is built and nothing fetched: the images are
 //! folders that a test made.
 
-use crate::support::{Finished, Scratch, binary, run_to_end};
+use crate::support::wait::PATIENCE;
+use crate::support::{Finished, Scratch, binary, host_command, run_to_end};
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
 
 /// A cache of a test's own.
 struct Cache(Scratch);
@@ -23,16 +22,15 @@ impl Cache {
     /// `bailiwick image …`, as it ended.
     #[track_caller]
     fn image(&self, arguments: &[&str]) -> Finished {
-        let mut command = Command::new(binary());
+        let mut command = host_command(binary());
         command
             .arg("image")
             .args(arguments)
-            .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.0.home())
             .env("XDG_CACHE_HOME", self.0.root().join("cache"))
             .current_dir(self.0.workspace());
-        run_to_end(&mut command, &[], Duration::from_secs(30))
+        run_to_end(&mut command, &[], PATIENCE)
     }
 
     /// Puts a part there; its row of the manifest.
@@ -218,9 +216,9 @@ fn a_spec_with_a_mistake_is_told_with_line_and_column() {
 
 #[test]
 fn without_a_home_there_is_no_cache() {
-    let mut command = Command::new(binary());
+    let mut command = host_command(binary());
     command.args(["image", "list"]).env_clear();
-    let finished = run_to_end(&mut command, &[], Duration::from_secs(30));
+    let finished = run_to_end(&mut command, &[], PATIENCE);
     has(
         &finished,
         2,

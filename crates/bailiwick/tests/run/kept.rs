@@ -1,7 +1,7 @@
 //! Bodies are kept where the policy says so, and nowhere else.
 
 use crate::bodies::Server;
-use crate::support::{Backend, Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox, host_command};
 use bailiwick_event::{Act, KeptBodies};
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\
@@ -20,7 +20,7 @@ fn kept(outcome: &Outcome) -> Vec<KeptBodies> {
 /// The files of bodies that a sandbox's runs have left.
 fn files(sandbox: &Sandbox) -> usize {
     let state = sandbox.scratch().state();
-    let found = std::process::Command::new("find")
+    let found = host_command("find")
         .arg(state)
         .args(["-path", "*/bodies/*"])
         .output()

@@ -130,14 +130,14 @@ fn an_answer_whose_cost_nobody_tells_can_end_the_session(on: Backend) {
     let call = "curl -sS -d '{\"model\":\"gpt-4o\",\"stream\":true,\"messages\":[]}' \
         http://a.test/v1/chat/completions";
     let rules = rule("model.response", "stop", "!has(model.response.cost)");
-    let outcome = watched(on, &server, &rules).run(&format!("{call}; sleep 20; echo late"));
+    let outcome = watched(on, &server, &rules).run(&format!("{call}; sleep 600; echo late"));
     outcome.code(137).refused_by("budget").stdout_lacks("late");
 }
 
 fn a_budget_ends_the_session(on: Backend) {
     let server = Server::start(STREAMED);
     let rules = rule("model.response", "stop", "model.session.cost > 0.015");
-    let outcome = watched(on, &server, &rules).run(&format!("{ASK}; {ASK}; sleep 20; echo late"));
+    let outcome = watched(on, &server, &rules).run(&format!("{ASK}; {ASK}; sleep 600; echo late"));
     outcome.code(137).refused_by("budget");
     outcome
         .stderr_has("bailiwick: budget (")

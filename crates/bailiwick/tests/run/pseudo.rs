@@ -24,7 +24,7 @@ fn no_head_of_http2_asks_a_server_for_what_was_not_decided() {
         [&authority.leaf, &authority.key, &log],
     );
     let outcome = Sandbox::new()
-        .within(Duration::from_secs(120))
+        .within(Duration::from_secs(300))
         .policy(&format!(
             "extends = [\"default\"]\n[network]\ninspect = \"always\"\nroots = [{:?}]\n\
              [network.hosts]\n\"a.test\" = \"127.0.0.1:{}\"\n{NEVER}",

@@ -135,7 +135,7 @@ def ask(name):
     question = b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00'
     for label in name: question += bytes([len(label)]) + label
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.settimeout(2)
+    s.settimeout(60)
     s.sendto(question + b'\x00\x00\x01\x00\x01', ('8.8.8.8', 53))
     try: s.recv(512)
     except TimeoutError: pass

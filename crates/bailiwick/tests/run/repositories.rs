@@ -132,7 +132,8 @@ fn a_submodule_is_added_as_outside(on: Backend) {
 fn a_repository_is_copied_and_a_harmful_one_is_told(on: Backend) {
     let sandbox = Sandbox::repository_on(on);
     sandbox
-        .run("git init -q -b main r; cp -a r copy; sleep 0.1; git -C copy config core.bare")
+        .run("git init -q -b main r; cp -a r copy; until test -s copy/.git/config; do sleep 0.01; done; \
+              git -C copy config core.bare")
         .success()
         .stdout_is("false\n")
         .nothing_refused();
@@ -149,9 +150,13 @@ fn a_repository_is_copied_and_a_harmful_one_is_told(on: Backend) {
 }
 
 fn a_call_that_had_to_wait_is_decided_when_it_is_done(on: Backend) {
-    // While it waits its folder becomes one of git's. The kernel alone would never do it.
+    // While it waits its folder becomes one of git's. The kernel alone would never do it. That it is not done
+    // afterwards only time tells; a slow machine does less.
     let act = "git init -q r; mv r/.git r/g; mkdir r/h; mkfifo r/h/config; \
-        (cat evil/config_ > r/h/config) & sleep 0.3; rm r/h/config; mv r/h r/.git; sleep 0.3";
+        (cat evil/config_ > r/h/config) & \
+        while test -e /proc/$! && ! grep -q '^State:.[SZ]' /proc/$!/status; do \
+        sleep 0.01; done; \
+        rm r/h/config; mv r/h r/.git; sleep 0.3";
     let (ran, said) = runs_outside(Sandbox::repository_on(on), act);
     assert!(!ran, "{said}");
 }

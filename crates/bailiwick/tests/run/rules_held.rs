@@ -22,8 +22,8 @@ fn policy(host: &Host, rules: &str) -> String {
     )
 }
 
-const CURL: &str = "curl -sS -m 10";
-const DIRECT: &str = "curl --noproxy '*' -sS -m 10";
+const CURL: &str = "curl -sS -m 60";
+const DIRECT: &str = "curl --noproxy '*' -sS -m 60";
 
 const NO_ADMIN: &str = r#"
 [[rules]]

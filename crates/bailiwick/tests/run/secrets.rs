@@ -1,7 +1,7 @@
 //! Programs use secrets without having them.
 
 use crate::bodies::Server;
-use crate::support::{Backend, Outcome, Sandbox};
+use crate::support::{Backend, Outcome, Sandbox, host_command};
 use bailiwick_event::Act;
 
 on_every_backend! {
@@ -53,7 +53,7 @@ fn nothing_kept_has_it(sandbox: &Sandbox, outcome: &Outcome) {
     let rows = format!("{:?}", outcome.events());
     assert!(!rows.contains(SECRET), "{rows}");
     let state = sandbox.scratch().state();
-    let found = std::process::Command::new("grep")
+    let found = host_command("grep")
         .args(["-rl", SECRET])
         .arg(&state)
         .output()
@@ -171,7 +171,7 @@ fn what_comes_back_holds_no_secret(on: Backend) {
 
 fn a_secret_in_a_coded_answer_is_found_too(on: Backend) {
     use std::io::Write as _;
-    let mut gzip = std::process::Command::new("gzip")
+    let mut gzip = host_command("gzip")
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()
@@ -281,14 +281,18 @@ fn git_logs_in_with_it_where_it_is_asked_to(on: Backend) {
 
 #[test]
 fn a_command_that_leaves_something_behind_keeps_no_run_waiting() {
-    let outcome = Sandbox::new()
-        .policy(
-            "extends = [\"default\"]\n[[secrets]]\nname = \"API_KEY\"\n\
-             from = { command = [\"sh\", \"-c\", \"sleep 20 2>/dev/null & echo a-long-enough-secret\"] }\n\
-             hosts = [\"a.test\"]\n",
-        )
-        .within(std::time::Duration::from_secs(15))
-        .run("true");
+    let sandbox = Sandbox::new();
+    // What it leaves behind ends with the test.
+    let left = format!(
+        "while test -d {}; do sleep 0.1; done",
+        sandbox.workspace().display()
+    );
+    let policy = format!(
+        "extends = [\"default\"]\n[[secrets]]\nname = \"API_KEY\"\n\
+         from = {{ command = [\"sh\", \"-c\", \"{{ {left}; }} 2>/dev/null & echo a-long-enough-secret\"] }}\n\
+         hosts = [\"a.test\"]\n"
+    );
+    let outcome = sandbox.policy(&policy).run("true");
     outcome
         .code(2)
         .stderr_has("something that it started keeps its output open");

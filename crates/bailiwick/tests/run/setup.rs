@@ -2,8 +2,7 @@
 //! own: a mount namespace in which the system's folders are empty and its tools only write down that
 //! they were called.
 
-use crate::support::{binary, run_to_end};
-use std::process::Command;
+use crate::support::{binary, host_command, run_to_end};
 use std::time::Duration;
 
 /// A machine with AppArmor's restriction and systemd, for a script that knows the binary as `$B`.
@@ -22,13 +21,13 @@ PATH=/usr/bin:/bin
 /// What a script printed, on both streams, on such a machine.
 #[track_caller]
 fn on_a_machine(script: &str) -> String {
-    let mut command = Command::new("unshare");
+    let mut command = host_command("unshare");
     // A user is root on a machine of his own, as far as it goes.
     command
         .arg("-rm")
         .args(["sh", "-c", &format!("{MACHINE}exec 2>&1\n{script}")])
         .env("B", binary());
-    run_to_end(&mut command, &[], Duration::from_secs(20))
+    run_to_end(&mut command, &[], Duration::from_secs(120))
         .success()
         .stdout()
 }

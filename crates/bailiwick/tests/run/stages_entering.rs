@@ -3,10 +3,9 @@
 //! a run whose guest has died goes on.
 
 use crate::stages::Machine;
-use crate::support::{Sandbox, Stopped, Traces, places_in};
+use crate::support::{Sandbox, Stopped, Traces, places_in, wait};
 use bailiwick_event::{Act, Event};
 use std::ffi::OsString;
-use std::time::{Duration, Instant};
 
 /// Goes on until it may end.
 const OWN: &str = "touch up; while ! test -e may-end; do sleep 0.01; done; exit 7";
@@ -42,7 +41,9 @@ impl Both {
         let command = ["--", "sh", "-c", OWN, "own"].map(OsString::from);
         let words = begin.iter().chain(sandbox.options()).chain(&command);
         let run = Stopped::start(of_run, sandbox, words);
-        until(place, || workspace.join("up").exists());
+        wait::until(&format!("{place}: the run is up"), || {
+            workspace.join("up").exists()
+        });
         let words = ["exec", "box", "--", "sh", "-c", GUEST].map(OsString::from);
         let words = words.into_iter().chain([guest(sandbox).into()]);
         let guest = Stopped::start(of_guest, sandbox, words);
@@ -64,15 +65,6 @@ impl Both {
 /// A word that every process of the guest has in its command line.
 fn guest(sandbox: &Sandbox) -> std::path::PathBuf {
     sandbox.workspace().join("guest")
-}
-
-#[track_caller]
-fn until(place: &str, mut is: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !is() {
-        assert!(Instant::now() < deadline, "{place}: it does not happen");
-        std::thread::sleep(Duration::from_millis(5));
-    }
 }
 
 /// Sees that the record of the last run can be read and says of everybody who entered that he left.

@@ -3,10 +3,9 @@
 //! go on does, and the next run is a run like any other.
 
 use crate::stages::{Machine, names};
-use crate::support::{Sandbox, Stopped, Traces, children, kill_children, places, places_in};
+use crate::support::{Sandbox, Stopped, Traces, children, kill_children, places, places_in, wait};
 use std::ffi::OsString;
 use std::process::Output;
-use std::time::{Duration, Instant};
 
 /// Says that it runs, and waits until it may end.
 const COMMAND: &str = "touch began; while ! test -e may-end; do sleep 0.01; done; exit 7";
@@ -66,27 +65,23 @@ impl Waiting {
         }
         assert!(serve.line().contains("for runs in"), "{place}");
         // Under load a run may not wait until a sandbox answers, and makes its own.
-        for _ in 0..20 {
+        let (holder, client) = wait::for_some(&format!("{place} is reached"), || {
             let holder = children(serve.pid()).first().copied();
             let mut client = Stopped::start(of_run, sandbox, run(sandbox));
             let stands = |client: &Stopped| match of_client {
                 true => client.is_there(0),
                 false => serve.is_there(0),
             };
-            let deadline = Instant::now() + Duration::from_secs(5);
-            while !stands(&client) && client.is_alive() && Instant::now() < deadline {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            if stands(&client) {
-                let client = Some(client);
-                return Self {
-                    serve,
-                    client,
-                    holder,
-                };
-            }
+            wait::until(&format!("{place} is reached, or missed"), || {
+                stands(&client) || !client.is_alive() || !children(client.pid()).is_empty()
+            });
+            stands(&client).then_some((holder, client))
+        });
+        Self {
+            serve,
+            client: Some(client),
+            holder,
         }
-        panic!("{place} was not reached");
     }
 
     /// Kills somebody; the others go on. What became of the client.

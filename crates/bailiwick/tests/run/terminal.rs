@@ -1,14 +1,14 @@
 //! A terminal inside behaves as the one outside. Each test is a person at a pseudo-terminal.
 
-use crate::support::{Backend, Background, Sandbox};
+use crate::support::{Backend, Background, Sandbox, host_command, wait};
 use rustix::fd::OwnedFd;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 on_every_backend! {
     an_interactive_shell_has_job_control_and_its_exit_code_comes_out,
@@ -55,10 +55,12 @@ impl Person {
             File::options()
                 .read(true)
                 .write(true)
+                // Not this process's own, where it is the first of its session.
+                .custom_flags(libc::O_NOCTTY)
                 .open(name.to_str().unwrap())
                 .unwrap()
         };
-        let mut command = Command::new("setsid");
+        let mut command = host_command("setsid");
         for (key, value) in sandbox.command().get_envs() {
             if let Some(value) = value {
                 command.env(key, value);
@@ -107,20 +109,34 @@ impl Person {
     /// Waits until this text comes, behind what was waited for before.
     #[track_caller]
     pub(crate) fn sees(&mut self, text: &str) -> &mut Self {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            let seen = self.seen.lock().unwrap().clone();
-            if let Some(at) = seen[self.read..].find(text) {
-                self.read += at + text.len();
-                return self;
-            }
-            assert!(
-                Instant::now() < deadline,
-                "never saw {text:?} in {:?}",
-                &seen[self.read..]
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let at = wait::for_ok(&format!("{text:?} is to be seen"), || {
+            let seen = self.seen.lock().unwrap();
+            let new = &seen[self.read..];
+            new.find(text).ok_or_else(|| format!("there is {new:?}"))
+        });
+        self.read += at + text.len();
+        self
+    }
+
+    /// Whether this text has come, behind what was waited for before.
+    pub(crate) fn has_seen(&self, text: &str) -> bool {
+        self.seen.lock().unwrap()[self.read..].contains(text)
+    }
+
+    /// Whether this text has come at all.
+    pub(crate) fn was_shown(&self, text: &str) -> bool {
+        self.seen.lock().unwrap().contains(text)
+    }
+
+    /// Waits until a run has the keys: it takes them as they are, and a shell leaves Ctrl-C to the
+    /// terminal.
+    #[track_caller]
+    fn hands_over(&mut self) -> &mut Self {
+        wait::until("a run has the terminal", || {
+            let modes = tcgetattr(&self.master).unwrap().local_modes;
+            !modes.contains(LocalModes::ISIG)
+        });
+        self
     }
 }
 
@@ -141,9 +157,13 @@ fn size(rows: u16, columns: u16) -> Winsize {
     }
 }
 
-const CTRL_C: &str = "\x03";
+pub(crate) const CTRL_C: &str = "\x03";
 const CTRL_D: &str = "\x04";
 const CTRL_Z: &str = "\x1a";
+
+/// A command that goes on until it is ended, and says when it runs and when it goes on after a stop. What it
+/// says is not in the line that was typed.
+const JOB: &str = "sh -c 'trap \"echo on\"ward CONT; echo go\"ing\"; while :; do sleep 0.1; done'";
 
 /// Has a shell that `start` starts inside, and sees that it controls its jobs.
 fn has_job_control(person: &mut Person, start: &str) {
@@ -152,12 +172,10 @@ fn has_job_control(person: &mut Person, start: &str) {
     // The line that was typed holds the prompt as well.
     person.types("tty; echo done\n");
     person.sees("/dev/pts/").sees("done").sees("inner> ");
-    person.types("sleep 100\n");
-    std::thread::sleep(Duration::from_millis(200));
+    person.types(&format!("{JOB}\n")).sees("going\r\n");
     person.types(CTRL_Z).sees("Stopped").sees("inner> ");
-    person.types("jobs\n").sees("sleep 100").sees("inner> ");
-    person.types("fg\n").sees("sleep 100");
-    std::thread::sleep(Duration::from_millis(100));
+    person.types("jobs\n").sees("sleep 0.1").sees("inner> ");
+    person.types("fg\n").sees("sleep 0.1").sees("onward\r\n");
     person.types(CTRL_C).sees("inner> ");
     person.types("exit 9\n").sees("outer> ");
     person
@@ -277,8 +295,7 @@ fn ctrl_z_stops_the_run_and_fg_goes_on(on: Backend) {
         .types("echo between\n")
         .sees("between\r\n")
         .sees("outer> ");
-    person.types("fg\n").sees("run --");
-    std::thread::sleep(Duration::from_millis(200));
+    person.types("fg\n").sees("run --").hands_over();
     person
         .types("the line\n")
         .sees("got the line")
@@ -300,8 +317,10 @@ fn the_python_prompt_edits_lines(on: Backend) {
         .types("print(6*8)\x7f\x7f7)\n")
         .sees("42")
         .sees(">>> ");
-    person.types("while True: pass\n\n");
-    std::thread::sleep(Duration::from_millis(300));
+    // It says once that it runs.
+    person.types("said = 0\n").sees(">>> ");
+    person.types("while True: said = said or print('go' 'ing') or 1\n\n");
+    person.sees("going");
     person.types(CTRL_C).sees("KeyboardInterrupt").sees(">>> ");
     person.types(CTRL_D).sees("outer> ");
 }
@@ -386,11 +405,10 @@ fn without_a_terminal_stream_there_is_no_terminal_at_all(on: Backend) {
     person
         .types("$B run -- sh -c 'exec 2>&1; (: < /dev/tty) || echo none' < /dev/null 2>&1 | cat\n");
     person.sees("none\r\n").sees("outer> ");
-    person.types("$B run -- sh -c 'sleep 60' < /dev/null 2>&1 | cat\n");
-    std::thread::sleep(Duration::from_millis(300));
+    person.types(&format!("$B run -- {JOB} < /dev/null 2>&1 | cat\n"));
+    person.sees("going\r\n");
     person.types(CTRL_Z).sees("Stopped").sees("outer> ");
-    person.types("fg\n").sees("sleep 60");
-    std::thread::sleep(Duration::from_millis(100));
+    person.types("fg\n").sees("sleep 0.1").sees("onward\r\n");
     person.types(CTRL_C).sees("outer> ");
 }
 
@@ -418,23 +436,24 @@ fn no_descriptor_of_the_callers_terminal_is_inside(on: Backend) {
 
 fn what_is_typed_while_nobody_reads_does_not_keep_the_run_from_its_end(on: Backend) {
     let mut person = Person::sits_down(Sandbox::on(on));
+    let file = |name: &str| person.sandbox.workspace().join(name);
+    let (closed, typed) = (file("closed"), file("typed"));
     person
         .types(
-            "$B run -- sh -c 'echo be\"\"fore; exec <&- >&- 2>&-; sleep 1; echo aft\"\"er > /dev/tty'\n",
+            "$B run -- sh -c 'echo be\"\"fore; exec <&- >&- 2>&-; : > closed; \
+             until test -e typed; do sleep 0.05; done; echo aft\"\"er > /dev/tty'\n",
         )
         .sees("before\r\n");
-    std::thread::sleep(Duration::from_millis(300));
-    person
-        .types("typed early\n")
-        .sees("after\r\n")
-        .sees("outer> ");
+    wait::until("nobody reads", || closed.exists());
+    person.types("typed early\n");
+    std::fs::write(typed, "").unwrap();
+    person.sees("after\r\n").sees("outer> ");
 }
 
 fn a_run_that_is_brought_to_the_foreground_gets_the_keys(on: Backend) {
     let mut person = Person::sits_down(Sandbox::on(on));
     person.types("$B run -- cat &\n").sees("outer> ");
-    person.types("fg\n").sees("run -- cat");
-    std::thread::sleep(Duration::from_millis(400));
+    person.types("fg\n").sees("run -- cat").hands_over();
     person.types("typed\n").sees("typed\r\n").sees("typed\r\n");
     person.types(CTRL_D).sees("outer> ");
 }

@@ -1,31 +1,18 @@
 //! Tools that live below the home directory work inside, without what lies beside them.
 
 use crate::support::Sandbox;
-use std::path::Path;
 
 /// A home directory with a tool in each of the usual places, and credentials next to them.
 fn home() -> Sandbox {
     let script = "#!/bin/sh\necho works\n";
     let sandbox = Sandbox::new()
-        .home_file(".cargo/bin/cargo", script)
+        .home_program(".cargo/bin/cargo", script)
         .home_file(".cargo/credentials.toml", "the key")
-        .home_file(".pyenv/shims/python3", script)
-        .home_file(".nvm/versions/node/v20/bin/node", script)
+        .home_program(".pyenv/shims/python3", script)
+        .home_program(".nvm/versions/node/v20/bin/node", script)
         .home_file(".npmrc", "the key")
-        .home_file(".local/share/agent/versions/1/agent", script);
+        .home_program(".local/share/agent/versions/1/agent", script);
     let home = sandbox.scratch().home();
-    let run = |path: &Path| {
-        use std::os::unix::fs::PermissionsExt;
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    };
-    for tool in [
-        ".cargo/bin/cargo",
-        ".pyenv/shims/python3",
-        ".nvm/versions/node/v20/bin/node",
-        ".local/share/agent/versions/1/agent",
-    ] {
-        run(&home.join(tool));
-    }
     std::fs::create_dir_all(home.join(".local/bin")).unwrap();
     std::os::unix::fs::symlink(
         "../share/agent/versions/1/agent",

@@ -1,12 +1,13 @@
 //! `bailiwick serve` keeps sandboxes waiting: a run that finds one cannot be told from one that made
 //! its own, but by the time it takes.
 
-use crate::support::{Background, Outcome, Sandbox};
+use crate::support::processes::with_words;
+use crate::support::{Background, Outcome, Sandbox, host_command, wait};
 use bailiwick_event::{Act, Event};
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
-use std::time::Duration;
 
+/// Has sandboxes wait. When it returns all that are to wait do, and none is made unless one is taken.
 fn serve(sandbox: &Sandbox) -> Background {
     Background::start(sandbox, ["serve"], "wait for runs")
 }
@@ -23,19 +24,23 @@ const WAS_WARM: &str = "test $(awk '{ print $22 }' /proc/1/stat) -lt $(cat stamp
 /// Writes down the time in that unit.
 const STAMP: &str = "awk '{ printf \"%d\", $1 * 100 }' /proc/uptime > stamp";
 
-/// Sees that a run finds a sandbox waiting, once there has been time to make one.
+/// Sees that a run finds a sandbox waiting. One may have to be made first, and a run does not wait long for
+/// one to answer, which it may not do in time on a busy machine.
 #[track_caller]
 fn finds_one(sandbox: &Sandbox) {
-    let mut found = false;
-    for _ in 0..60 {
-        std::thread::sleep(Duration::from_millis(300));
+    wait::until("a run finds a sandbox", || {
         sandbox.host(STAMP);
-        found = run(sandbox, WAS_WARM).exit_code() == Some(0);
-        if found {
-            break;
-        }
-    }
-    assert!(found, "every sandbox is made for its run");
+        run(sandbox, WAS_WARM).exit_code() == Some(0)
+    });
+}
+
+/// A run of these words that has found a sandbox, and has printed a line that holds `sign`.
+#[track_caller]
+fn found<const N: usize>(sandbox: &Sandbox, words: [&str; N], sign: &str) -> Background {
+    wait::for_some("a run finds a sandbox", || {
+        let run = Background::start(sandbox, words, sign);
+        run.has_found_a_sandbox().then_some(run)
+    })
 }
 
 /// Sees that the next run makes a sandbox of its own.
@@ -100,8 +105,12 @@ fn refusals_are_recorded_and_said_to_whoever_runs() {
 #[test]
 fn what_changed_meanwhile_makes_it_useless() {
     let sandbox = Sandbox::new().file(".mcp.json", "{}\n");
+    {
+        let _serve = serve(&sandbox);
+        finds_one(&sandbox);
+    }
+    // All that wait are older than the change.
     let _serve = serve(&sandbox);
-    finds_one(&sandbox);
     // A protected file that was replaced: the mount that protects it lies on the old one.
     sandbox.host("echo new > t && mv t .mcp.json");
     makes_one(&sandbox);
@@ -139,40 +148,23 @@ fn with_own_mounts(test: impl FnOnce() + Send) {
     }
 }
 
-/// Gives every sandbox time to be complete: none is made in the next moments unless one is taken.
-fn all_wait() {
-    std::thread::sleep(Duration::from_secs(1));
-}
-
 const MOUNT: &str = "mount -t tmpfs none";
 
 #[test]
 fn a_mount_that_came_meanwhile_makes_it_useless() {
     with_own_mounts(|| {
         let sandbox = Sandbox::new().file("shown/data", "old\n");
-        let _serve = serve(&sandbox);
-        finds_one(&sandbox);
         let mount = format!("{MOUNT} shown && echo new > shown/data");
-        let umount = "umount shown";
-        // Under load one may be made between the change and the run: that one shows it as well.
-        let unfit = |change: &str, back: &str, shown: &str| {
-            (0..20).any(|_| {
-                all_wait();
-                sandbox.host(change);
-                sandbox.host(STAMP);
-                let outcome = run(&sandbox, &format!("cat shown/data; {WAS_WARM}"));
-                outcome.stdout_is(shown);
-                let cold = outcome.exit_code() == Some(1);
-                if !cold {
-                    sandbox.host(back);
-                }
-                cold
-            })
-        };
-        assert!(unfit(&mount, umount, "new\n"), "it had waited");
-        // Those that are made now have it, until it goes.
-        finds_one(&sandbox);
-        assert!(unfit(umount, &mount, "old\n"), "it had waited");
+        for (change, shown) in [(mount.as_str(), "new\n"), ("umount shown", "old\n")] {
+            // All that wait are older than the change.
+            let _serve = serve(&sandbox);
+            sandbox.host(&format!("{change} && {STAMP}"));
+            let outcome = run(&sandbox, &format!("cat shown/data; {WAS_WARM}"));
+            outcome.stdout_is(shown);
+            assert_eq!(outcome.exit_code(), Some(1), "it had waited");
+            // Those that are made now have it.
+            finds_one(&sandbox);
+        }
     });
 }
 
@@ -185,7 +177,6 @@ fn a_mount_above_it_that_became_read_only_makes_it_useless() {
         sandbox.host("mount --bind above above");
         let words = ["serve", workspace[0], workspace[1]];
         let _serve = Background::start(&sandbox, words, "wait");
-        all_wait();
         sandbox.host("mount -o remount,bind,ro above");
         let words = ["run", workspace[0], workspace[1], "-c", "touch after"];
         sandbox.bailiwick(words).failure().stderr_has("Read-only");
@@ -200,14 +191,11 @@ fn a_mount_that_it_does_not_show_changes_nothing() {
         let aside = sandbox.scratch().root().join("aside");
         std::fs::create_dir(&aside).unwrap();
         let _serve = serve(&sandbox);
-        // Under load a run may not wait until one answers.
-        let found = (0..20).any(|_| {
-            all_wait();
-            sandbox.host(&format!("{MOUNT} {}", aside.display()));
-            sandbox.host(STAMP);
+        sandbox.host(&format!("{MOUNT} {} && {STAMP}", aside.display()));
+        // Those that waited before the mount are found, and not others that are made after it.
+        wait::until("a run finds a sandbox", || {
             run(&sandbox, WAS_WARM).exit_code() == Some(0)
         });
-        assert!(found, "every sandbox is made for its run");
     });
 }
 
@@ -253,12 +241,19 @@ fn a_mistake_in_the_policy_does_not_end_serve() {
     let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
     std::fs::create_dir_all(policy.parent().unwrap()).unwrap();
     std::fs::write(&policy, "").unwrap();
-    let mut kept = serve(&sandbox);
+    let said = sandbox.scratch().root().join("said");
+    let mut serve = sandbox.command();
+    serve
+        .arg("serve")
+        .stderr(std::fs::File::create(&said).unwrap());
+    let mut kept = Background::of(serve, "wait for runs");
     std::fs::write(&policy, "[filesystem").unwrap();
-    for _ in 0..4 {
+    // It notices when one has to be made.
+    wait::until("the mistake is told", || {
         run(&sandbox, "true").code(2).stderr_has("policy.toml:1:");
-    }
-    all_wait();
+        let said = std::fs::read_to_string(&said).unwrap();
+        said.contains("no sandbox is made until the policy can be read again")
+    });
     std::fs::write(&policy, "[limits]\nprocesses = 500\n").unwrap();
     finds_one(&sandbox);
     kept.terminate();
@@ -285,7 +280,7 @@ fn serve_ends_when_it_is_told_and_leaves_nothing() {
         "{left:?}"
     );
     let marker = sandbox.workspace().display().to_string();
-    assert_eq!(waiting_for(&marker), 0, "sandboxes wait for nobody");
+    wait::until("no sandbox waits for nobody", || waiting_for(&marker) == 0);
 }
 
 #[test]
@@ -296,13 +291,7 @@ fn serve_that_was_killed_takes_its_waiting_sandboxes_along() {
     assert!(waiting_for(&marker) > 0);
     kept.kill();
     kept.ends();
-    for _ in 0..500 {
-        if waiting_for(&marker) == 0 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    assert_eq!(waiting_for(&marker), 0);
+    wait::until("no sandbox waits for nobody", || waiting_for(&marker) == 0);
     makes_one(&sandbox);
     // And another can begin where it ended.
     let _again = serve(&sandbox);
@@ -311,16 +300,10 @@ fn serve_that_was_killed_takes_its_waiting_sandboxes_along() {
 
 /// Processes that wait in this folder.
 fn waiting_for(folder: &str) -> usize {
-    std::fs::read_dir("/proc")
-        .unwrap()
-        .flatten()
-        .filter(|entry| {
-            let is_spare = std::fs::read(entry.path().join("cmdline"))
-                .is_ok_and(|line| String::from_utf8_lossy(&line).contains("--spare"));
-            is_spare
-                && std::fs::read_link(entry.path().join("cwd"))
-                    .is_ok_and(|cwd| cwd.to_string_lossy() == folder)
-        })
+    let cwd = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd"));
+    let spares = with_words("--spare").into_iter();
+    spares
+        .filter(|pid| cwd(pid).is_ok_and(|cwd| cwd.to_string_lossy() == folder))
         .count()
 }
 
@@ -354,6 +337,7 @@ fn a_run_that_stops_itself_all_the_time_does_not_get_rid_of_its_client() {
         "flood.py",
         "import os, signal, time\n\
          me = os.getpid()\n\
+         flooded = open('flooded', 'w')\n\
          print('up', flush=True)\n\
          if os.fork() == 0:\n\
          \x20   while not os.path.exists('go'): time.sleep(.01)\n\
@@ -361,47 +345,37 @@ fn a_run_that_stops_itself_all_the_time_does_not_get_rid_of_its_client() {
          \x20       os.kill(me, signal.SIGSTOP)\n\
          \x20       time.sleep(.003)\n\
          \x20       os.kill(me, signal.SIGCONT)\n\
-         \x20   open('flooded', 'w')\n\
+         \x20   flooded.write('yes')\n\
+         \x20   flooded.close()\n\
          \x20   os._exit(0)\n\
          time.sleep(600)\n",
     );
     let _serve = serve(&sandbox);
-    finds_one(&sandbox);
-    std::thread::sleep(Duration::from_millis(500));
-    let words = ["run", "--", "python3", "flood.py"];
-    let mut run = Background::start(&sandbox, words, "up");
+    let mut run = found(&sandbox, ["run", "--", "python3", "flood.py"], "up");
     let client = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
     let tell = |signal| rustix::process::kill_process(client, signal).unwrap();
     tell(rustix::process::Signal::STOP);
     sandbox.host("touch go");
-    for _ in 0..1000 {
-        if sandbox.workspace().join("flooded").exists() {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let ended = || {
+        let list = sandbox.bailiwick(["sessions", "list"]).stdout();
+        !list.contains("live")
+    };
+    let flooded = sandbox.workspace().join("flooded");
+    wait::until(
+        "it has stopped itself all the time, or was ended for it",
+        || std::fs::metadata(&flooded).unwrap().len() > 0 || ended(),
+    );
     tell(rustix::process::Signal::CONT);
     run.kill();
     run.ends();
-    let ended = || {
-        let list = sandbox.bailiwick(["sessions", "list"]).stdout().to_owned();
-        !list.contains("live")
-    };
-    let soon = (0..300).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        ended()
-    });
-    assert!(soon, "the run goes on without its client");
+    wait::until("the run does not go on without its client", ended);
 }
 
 #[test]
 fn a_run_does_not_wait_for_a_serve_that_is_gone() {
     let sandbox = Sandbox::new();
     let mut kept = serve(&sandbox);
-    finds_one(&sandbox);
-    std::thread::sleep(Duration::from_millis(500));
-    let words = ["run", "-c", "echo up; cat"];
-    let mut other = Background::start(&sandbox, words, "up");
+    let mut other = found(&sandbox, ["run", "-c", "echo up; cat"], "up");
     kept.kill();
     kept.ends();
     let mut second = Background::start(&sandbox, ["run", "-c", "echo second"], "second");
@@ -414,11 +388,14 @@ fn a_stderr_that_nobody_reads_does_not_end_a_run_that_found_a_sandbox() {
     let sandbox = Sandbox::new();
     let _serve = serve(&sandbox);
     finds_one(&sandbox);
-    let script = "{ \"$B\" run --monitor -c \"$1\" 2>&1; echo $? > code; } | true; cat code";
-    let inside =
-        format!("sleep 0.1; (echo x > .mcp.json) 2>/dev/null; sleep 0.1; {WAS_WARM} && exit 4");
-    let warm = (0..20).any(|_| {
-        all_wait();
+    // What is refused is told after nobody reads any more, and before the end.
+    let script = "rm -f closed; { \"$B\" run --monitor -c \"$1\" 2>&1; echo $? > code; } | \
+                  { exec <&-; : > closed; }; cat code";
+    let inside = format!(
+        "until test -e closed; do sleep 0.01; done; (echo x > .mcp.json) 2>/dev/null; \
+         {WAS_WARM} && exit 4"
+    );
+    wait::until("a run finds a sandbox", || {
         sandbox.host(STAMP);
         let mut shell = sandbox.shell(script);
         let output = shell.args(["sh", &inside]).output().unwrap();
@@ -426,7 +403,6 @@ fn a_stderr_that_nobody_reads_does_not_end_a_run_that_found_a_sandbox() {
         assert!(["4\n", "1\n"].contains(&code.as_str()), "{code}");
         code == "4\n"
     });
-    assert!(warm, "every sandbox is made for its run");
 }
 
 #[test]
@@ -447,7 +423,7 @@ fn clients_that_say_nothing_are_in_nobodys_way() {
                  \x20   silent.append(s)\n\
                  print('there', flush=True)\n\
                  sys.stdin.read()\n";
-    let mut silent = std::process::Command::new("python3")
+    let mut silent = host_command("python3")
         .args(["-c", knock])
         .arg(folder)
         .stdin(std::process::Stdio::piped())

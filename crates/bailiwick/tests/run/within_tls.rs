@@ -27,13 +27,13 @@ def tls(to, name, alpn=('http/1.1',), over=None):
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE
     if alpn: context.set_alpn_protocols(list(alpn))
-    below = over or socket.create_connection((to, 443), timeout=10)
+    below = over or socket.create_connection((to, 443), timeout=60)
     return context.wrap_socket(below, server_hostname=name)
 def say(stream, data):
     got = b''
     try:
         stream.sendall(data)
-        stream.settimeout(3)
+        stream.settimeout(60)
         while part := stream.recv(65536): got += part
     except OSError as error: got += b' ' + type(error).__name__.encode()
     print(got.decode('latin1'), flush=True)
@@ -307,7 +307,7 @@ fn tls_behind_a_header_of_the_proxy_protocol_is_refused(on: Backend) {
     let outcome = attempt(
         on, &origin,
         "for header in (b'PROXY TCP4 10.0.0.1 10.0.0.2 1 443\\r\\n', b'\\r\\n\\r\\n\\0\\r\\nQUIT\\n!\\x11\\0\\0'):
-    below = socket.create_connection(('a.test', 443), timeout=10)
+    below = socket.create_connection(('a.test', 443), timeout=60)
     try:
         below.sendall(header)
         say(tls('a.test', 'c.test', over=below), get('c.test', '/no/x'))

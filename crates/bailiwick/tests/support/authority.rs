@@ -1,10 +1,9 @@
 //! Servers prove their names with certificates of a certificate authority that is made on the
 //! spot, so that clients verify as they do in earnest and no test turns verification off.
 
-use super::{Scratch, run_to_end};
+use super::wait::PATIENCE;
+use super::{Scratch, host_command, run_to_end};
 use std::path::PathBuf;
-use std::process::Command;
-use std::time::Duration;
 
 /// A certificate authority and one certificate for all names of a test.
 pub(crate) struct Authority {
@@ -27,9 +26,9 @@ impl Authority {
         );
         let folder = extensions.parent().unwrap().to_owned();
         let openssl = |words: &str| {
-            let mut command = Command::new("openssl");
+            let mut command = host_command("openssl");
             command.current_dir(&folder).args(words.split(' '));
-            run_to_end(&mut command, &[], Duration::from_secs(30)).success();
+            run_to_end(&mut command, &[], PATIENCE).success();
         };
         let key = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes";
         openssl(&format!(

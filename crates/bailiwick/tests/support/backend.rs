@@ -4,7 +4,6 @@
 use super::Scratch;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 /// How the sandboxes of a test are isolated.
@@ -69,7 +68,7 @@ impl Backend {
     /// How long a run may take at the most: a machine that is translated beside others takes its time.
     pub(super) fn patience(self) -> Duration {
         match self {
-            Self::Process => Duration::from_secs(60),
+            Self::Process => Duration::from_secs(120),
             Self::Vm => Duration::from_secs(180),
         }
     }
@@ -81,18 +80,11 @@ impl Backend {
             Self::Vm => {
                 let product = super::binary();
                 let script = ON_VM.replace("$BAILIWICK", product.to_str().unwrap());
-                let path = scratch.root().join("bailiwick-on-vm");
+                let name = "bailiwick-on-vm";
+                let path = scratch.root().join(name);
                 // Once: it may be running.
                 if !path.exists() {
-                    let source = scratch.write("on-vm.sh", script);
-                    // Another's process: what this one has open for writing a child that another test
-                    // starts has as well, for a moment in which it cannot be executed.
-                    let made = Command::new("install")
-                        .args(["-m", "755"])
-                        .arg(source)
-                        .arg(&path)
-                        .status();
-                    assert!(made.unwrap().success());
+                    scratch.program(name, script);
                 }
                 path.into()
             }

@@ -1,10 +1,9 @@
 //! A subcommand that goes on while the test does other things.
 
-use super::Sandbox;
+use super::{Sandbox, children, wait};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::time::{Duration, Instant};
 
 /// A program that runs; dropping it closes its input and waits for its end.
 pub(crate) struct Background {
@@ -48,6 +47,12 @@ impl Background {
         self.child.id()
     }
 
+    /// Whether a run has taken a sandbox that waited: somebody else watches over it than the process that
+    /// was called, which has started nothing.
+    pub(crate) fn has_found_a_sandbox(&self) -> bool {
+        children(self.pid()).is_empty()
+    }
+
     /// Asks it to end.
     pub(crate) fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);
@@ -63,14 +68,8 @@ impl Background {
     #[track_caller]
     pub(crate) fn ends(&mut self) -> Option<i32> {
         self.input = None;
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while Instant::now() < deadline {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return status.code();
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        panic!("it goes on");
+        let status = wait::for_some("it ends", || self.child.try_wait().unwrap());
+        status.code()
     }
 }
 

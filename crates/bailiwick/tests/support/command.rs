@@ -87,10 +87,12 @@ pub(crate) fn run_to_end(command: &mut Command, stdin: &[u8], limit: Duration) -
     }
     let stdout = Captured::from(child.stdout.take().unwrap());
     let stderr = Captured::from(child.stderr.take().unwrap());
-    let mut ended = None;
-    while start.elapsed() < limit {
+    let mut ended;
+    loop {
+        // Before the look: whoever was not let run for so long may look once more.
+        let late = start.elapsed() >= limit;
         ended = child.try_wait().expect("the program's status");
-        if ended.is_some() && stdout.ended() && stderr.ended() {
+        if late || (ended.is_some() && stdout.ended() && stderr.ended()) {
             break;
         }
         std::thread::sleep(Duration::from_millis(2));

@@ -2,8 +2,7 @@
 //! away without the machine noticing. An ordinary user makes it in a user namespace, in which he
 //! stays himself: what `bailiwick` sees is a user, and no root.
 
-use super::{Finished, Sandbox, run_to_end};
-use std::process::Command;
+use super::{Finished, Sandbox, host_command, run_to_end};
 use std::time::Duration;
 
 /// What every script may use: `mnt TYPE OPTIONS PLACE`, `bw WORDS` (the product, as the user and
@@ -24,8 +23,8 @@ impl Sandbox {
     pub(crate) fn elsewhere(&self, script: &str) -> Finished {
         let root = rustix::process::geteuid().is_root();
         let like = self.command();
-        let mut command = Command::new("unshare");
-        command.env_clear().current_dir(self.workspace());
+        let mut command = host_command("unshare");
+        command.current_dir(self.workspace());
         for (name, value) in like.get_envs() {
             command.env(name, value.unwrap_or_default());
         }
@@ -39,6 +38,6 @@ impl Sandbox {
             .env("ROOT", self.scratch().root())
             .args(["--mount", "sh", "-c"])
             .arg(format!("{WORDS}{script}"));
-        run_to_end(&mut command, &[], Duration::from_secs(120)).success()
+        run_to_end(&mut command, &[], Duration::from_secs(300)).success()
     }
 }

@@ -1,10 +1,25 @@
 //! What a suite of `bailiwick bench` leaves behind, read as a stranger reads it.
 
-use super::{binary, run_to_end};
+use super::{binary, host_command, pass_on, run_to_end};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
+
+/// Variables by which the product finds machines and their parts.
+const PARTS: [&str; 4] = [
+    "XDG_CACHE_HOME",
+    "BAILIWICK_GUEST",
+    "BAILIWICK_CAPOS_KERNEL",
+    "BAILIWICK_CAPOS_COSTS",
+];
+
+/// The product as whoever measures calls it, without any word yet.
+pub(crate) fn product() -> Command {
+    let mut command = host_command(binary());
+    pass_on(&mut command, &PARTS);
+    command
+}
 
 /// A folder on a disk, which a workspace of the bench has to lie on.
 pub(crate) fn folder() -> TempDir {
@@ -27,12 +42,12 @@ pub(crate) fn evidence(out: &Path) -> serde_json::Value {
 /// A short run of a suite; its evidence.
 pub(crate) fn short(words: &[&str]) -> serde_json::Value {
     let out = folder();
-    let mut command = Command::new(binary());
+    let mut command = product();
     command
         .args(words)
         .args(["--quick", "--out"])
         .arg(out.path());
-    let finished = run_to_end(&mut command, b"", Duration::from_secs(300));
+    let finished = run_to_end(&mut command, b"", Duration::from_secs(600));
     // What a busy machine makes of a figure is not asked here, nor what the figure is.
     let code = finished.status.code();
     assert!(

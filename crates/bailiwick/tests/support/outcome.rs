@@ -1,13 +1,12 @@
 //! What a run came to. An expectation that is not met prints the whole run — status, both
 //! streams, every row of the ledger — since a sandbox's failure is seldom where it shows.
 
-use super::{Finished, Scratch, run_to_end};
+use super::wait::PATIENCE;
+use super::{Finished, Scratch, host_command, run_to_end};
 use bailiwick_event::Event;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A run that ended.
 pub(crate) struct Outcome {
@@ -150,16 +149,15 @@ impl Outcome {
         let Some(session) = &self.session else {
             self.fail("a session, but the run recorded none", "");
         };
-        let mut command = Command::new(super::binary());
+        let mut command = host_command(super::binary());
         command
-            .env_clear()
             .env("HOME", self.scratch.home())
             .env("XDG_STATE_HOME", self.scratch.state())
             .env("XDG_CONFIG_HOME", self.scratch.config())
             .args(["log", "--json"])
             .args(options)
             .arg(session);
-        let log = run_to_end(&mut command, &[], Duration::from_secs(30));
+        let log = run_to_end(&mut command, &[], PATIENCE);
         if !log.status.success() {
             self.fail("a readable ledger", &log.stderr());
         }

@@ -1,10 +1,10 @@
 //! A server of a test that is a program in Python: it prints its ports, and ends when its standard input
 //! does, also when the test is killed.
 
-use super::Scratch;
+use super::{Scratch, host_command};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// A running program; it ends with this value.
 pub(crate) struct Program(Child);
@@ -18,7 +18,7 @@ impl Program {
         (name, source): (&str, &str),
         args: impl IntoIterator<Item = A>,
     ) -> (Self, [u16; N]) {
-        let mut child = Command::new(python)
+        let mut child = host_command(python)
             .arg(scratch.write(name, source))
             .args(args)
             .stdin(Stdio::piped())

@@ -5,8 +5,8 @@ raw_origin.py ANSWERS CERTIFICATE KEY LOG
 Each request is a line of the log, `METHOD target`; what no careful client would write is a line that
 begins with `BAD`. A request for `/answer/NAME` gets the bytes of the file NAME of the folder ANSWERS, and
 the connection ends; one for `/early` gets those of `early` before its body is read; one for `/open` gets
-the number of connections that are open; every other one gets `ok`. Prints both ports and ends when its
-standard input does.
+the number of connections that are open, and one for `/settled`, which is the test's own and on no line, gets
+it as well; every other one gets `ok`. Prints both ports and ends when its standard input does.
 """
 
 import pathlib
@@ -26,18 +26,15 @@ def note(line):
 
 
 class Handler(socketserver.StreamRequestHandler):
-    timeout = 30
+    timeout = 120
 
     def handle(self):
-        OPEN.add(self)
         try:
             while self.one():
                 pass
         except (OSError, ValueError, IndexError) as error:
             if not isinstance(error, OSError):
                 note(f"BAD {error!r}")
-        finally:
-            OPEN.discard(self)
 
     def line(self):
         line = self.rfile.readline(1 << 20)
@@ -50,7 +47,8 @@ class Handler(socketserver.StreamRequestHandler):
     def one(self):
         first = self.line()
         method, target, version = first.decode("latin1").split(" ")
-        note(f"{method} {target}")
+        if target != "/settled":
+            note(f"{method} {target}")
         headers = []
         while line := self.line():
             name, value = line.decode("latin1").split(":", 1)
@@ -83,7 +81,7 @@ class Handler(socketserver.StreamRequestHandler):
             return False
         if target == "/early":
             return True
-        body = b"%d\n" % len(OPEN) if target == "/open" else b"ok\n"
+        body = b"%d\n" % len(OPEN) if target in ("/open", "/settled") else b"ok\n"
         head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
         self.wfile.write(head + (b"" if method == "HEAD" else body))
         return True
@@ -98,6 +96,14 @@ class Secure(Handler):
 class Server(socketserver.ThreadingTCPServer):
     daemon_threads = True
     request_queue_size = 128
+
+    def finish_request(self, request, address):
+        # Before it is agreed on TLS: what was sent on a connection that is not counted is written down.
+        OPEN.add(request)
+        try:
+            super().finish_request(request, address)
+        finally:
+            OPEN.discard(request)
 
     def handle_error(self, request, address):
         pass

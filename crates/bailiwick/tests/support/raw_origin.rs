@@ -1,7 +1,9 @@
 //! A server that reads HTTP/1.1 strictly, writes down what it read, and answers with whatever bytes a
 //! test gives it.
 
-use super::{Authority, Backend, Program, Sandbox, Scratch};
+use super::{Authority, Backend, Program, Sandbox, Scratch, wait};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::path::PathBuf;
 
 /// A running server, by HTTP and HTTPS; it ends with this value.
@@ -54,6 +56,21 @@ impl RawOrigin {
             "extends = [\"default\"]\n[network]\ninspect = \"always\"\nroots = [{roots:?}]\n\
              [network.hosts]\n{hosts}\n{rest}"
         ))
+    }
+
+    /// Waits until every connection has ended, so that all that was sent on one is written down.
+    #[track_caller]
+    pub(crate) fn has_heard_everything(&self) {
+        let alone = || {
+            let mut stream = TcpStream::connect(("127.0.0.1", self.plain)).unwrap();
+            let ask = b"GET /settled HTTP/1.1\r\nHost: origin\r\n\r\n";
+            stream.write_all(ask).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            answer.ends_with("\r\n\r\n1\n")
+        };
+        wait::until("nobody else is connected to the server", alone);
     }
 
     /// The requests since the start (`GET /path`), and what was wrong with them (`BAD …`).

@@ -1,7 +1,7 @@
 //! A run of `bailiwick run`, described in one sentence. Nothing of the caller's environment but
 //! the search path and the home directory gets in, unless the test says so.
 
-use super::{Backend, Outcome, Scratch, run_to_end};
+use super::{Backend, Outcome, Scratch, host_command, pass_on, run_to_end};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -100,7 +100,7 @@ impl Sandbox {
 
     /// Runs a line of shell in the workspace without a sandbox; what it printed.
     pub(crate) fn host(&self, script: &str) -> String {
-        let output = Command::new("sh")
+        let output = host_command("sh")
             .args(["-c", script])
             .current_dir(self.scratch.workspace())
             .output()
@@ -129,6 +129,19 @@ impl Sandbox {
         self
     }
 
+    /// A program of the workspace: a script, or the bytes of a binary.
+    pub(crate) fn program(self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
+        self.scratch
+            .program(Path::new("workspace").join(path), content);
+        self
+    }
+
+    /// A program of the test's own home directory; implies [`Sandbox::fresh_home`].
+    pub(crate) fn home_program(self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
+        self.scratch.program(Path::new("home").join(path), content);
+        self.fresh_home()
+    }
+
     /// A file of the test's own home directory; implies [`Sandbox::fresh_home`].
     pub(crate) fn home_file(self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Self {
         self.scratch.write(Path::new("home").join(path), content);
@@ -141,7 +154,7 @@ impl Sandbox {
         self
     }
 
-    /// How long the run may take before the test fails; a minute if it is not set.
+    /// How long the run may take before the test fails; some minutes if it is not set.
     pub(crate) fn within(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
@@ -194,7 +207,7 @@ impl Sandbox {
     /// binary.
     pub(crate) fn shell(&self, script: &str) -> Command {
         let like = self.command();
-        let mut shell = Command::new("sh");
+        let mut shell = host_command("sh");
         shell
             .args(["-c", script])
             .current_dir(self.workspace())
@@ -216,8 +229,8 @@ impl Sandbox {
     /// The same with another build of it.
     pub(crate) fn command_of(&self, binary: &OsStr) -> Command {
         let mut command = match self.bare {
-            true => Command::new("unshare"),
-            false => Command::new(binary),
+            true => host_command("unshare"),
+            false => host_command(binary),
         };
         if self.bare {
             command
@@ -226,15 +239,12 @@ impl Sandbox {
         }
         command
             .current_dir(self.workspace())
+            // Where a run puts what it needs for a moment is none of the caller's matters.
             .env_clear()
             .env("LANG", "C.UTF-8")
             .env("XDG_STATE_HOME", self.scratch.state())
             .env("XDG_CONFIG_HOME", self.scratch.config());
-        for name in ["PATH", "HOME"] {
-            if let Some(value) = std::env::var_os(name) {
-                command.env(name, value);
-            }
-        }
+        pass_on(&mut command, &["PATH", "HOME"]);
         if let Some(home) = &self.home {
             command.env("HOME", home);
         }

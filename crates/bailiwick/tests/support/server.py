@@ -26,7 +26,7 @@ LOCK = threading.Lock()
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     # A client that dies in the middle must not keep a thread for ever.
-    timeout = 60
+    timeout = 120
     scheme = "http"
 
     def log_message(self, *_):
@@ -80,7 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "REMOTE_ADDR": "127.0.0.1",
         }
         done = subprocess.run(
-            ["git", "http-backend"], input=body, env=environment, capture_output=True, timeout=30
+            ["git", "http-backend"], input=body, env=environment, capture_output=True, timeout=120
         )
         head, _, content = done.stdout.partition(b"\r\n\r\n")
         status, kind = 200, "text/plain"

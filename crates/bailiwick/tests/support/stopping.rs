@@ -1,4 +1,4 @@
-//! The build of the program that stops at a stage of its start, for the tests that kill it there.
+//! A run that stops at a stage of its start, for the tests that kill it there.
 //! Deaths at random instants find what is frequent; these find what is possible.
 
 use super::Sandbox;
@@ -7,34 +7,14 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
 
-/// The binary: a copy that another user can reach, or one that is built now.
-fn binary() -> &'static OsStr {
-    static BUILT: OnceLock<OsString> = OnceLock::new();
-    BUILT.get_or_init(|| std::env::var_os("BAILIWICK_STOPPING_BINARY").unwrap_or_else(build))
-}
-
-/// Builds it beside the binary that is tested; nothing but the product's own crates is new.
-fn build() -> OsString {
-    let folder = Path::new(env!("CARGO_BIN_EXE_bailiwick")).parent().unwrap();
-    let profile = match folder.file_name().and_then(OsStr::to_str) {
-        Some("debug") | None => "dev",
-        Some(other) => other,
-    };
-    let built = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
-        .args(["build", "--quiet", "--locked", "--package", "bailiwick"])
-        .args(["--bin", "bailiwick-stopping", "--features", "stop-at-stage"])
-        .args(["--profile", profile, "--target-dir"])
-        .arg(folder.parent().unwrap())
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&built.stderr);
-    assert!(built.status.success(), "{said}");
-    folder.join("bailiwick-stopping").into()
+/// The binary that stops, which is the one that was built with the tests, or a copy of it that another user can
+/// reach: what is shipped cannot be stopped.
+fn binary() -> OsString {
+    std::env::var_os("BAILIWICK_TEST_BUILD")
+        .unwrap_or_else(|| env!("CARGO_BIN_EXE_bailiwick").into())
 }
 
 /// The places of a start, from the program's own table: where each stage begins and where it ends.
@@ -109,7 +89,7 @@ impl Stopped {
             .write(true)
             .open(&reached_path)
             .unwrap();
-        let like = sandbox.command_of(binary());
+        let like = sandbox.command_of(&binary());
         let mut command = Command::new("sh");
         command.env_clear();
         for (name, value) in like.get_envs() {

@@ -1,13 +1,10 @@
 //! What a sandbox could leave on the machine. Other tests run at the same time and come and go, so
 //! nothing is counted: whatever was not there before has to be gone some moments later.
 
+use super::wait;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
-
-/// How long the kernel, or a program of another test, may take to go.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How names begin that tests give, and the product never does.
 const TESTS: [&str; 2] = ["bailiwick-test-", "bailiwick-escapes-"];
@@ -45,13 +42,15 @@ impl Traces {
     /// Fails unless everything that came since is gone.
     #[track_caller]
     pub(crate) fn gone(&self, when: &str) {
-        let deadline = Instant::now() + PATIENCE;
         let mut new: BTreeSet<String> = &found(&self.marker, self.alone) - &self.before;
-        while !new.is_empty() {
-            assert!(Instant::now() < deadline, "{when}: left behind: {new:#?}");
-            std::thread::sleep(Duration::from_millis(5));
+        // The kernel, or a program of another test, may take its time to go.
+        wait::for_ok(&format!("nothing is left, {when}"), || {
             new = &new & &found(&self.marker, self.alone);
-        }
+            match new.is_empty() {
+                true => Ok(()),
+                false => Err(format!("left behind: {new:#?}")),
+            }
+        });
     }
 }
 

@@ -16,10 +16,12 @@ fn the_program_of_a_connection_is_in_the_record(on: Backend) {
         "extends = [\"default\"]\n[network.hosts]\n\"good.test\" = \"127.0.0.1:{}\"\n",
         host.port
     );
-    // A copy under a name of its own; what has ended when it is looked for is not found.
+    // A copy under a name of its own, which goes on until it was looked for.
     let script = "cp /bin/bash own-name; exec ./own-name -c 'exec 3<>/dev/tcp/good.test/80; echo $$; \
-                  printf \"GET / HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n\" >&3; cat <&3; sleep 1'";
-    let outcome = Sandbox::on(on).policy(&policy).run(script);
+                  printf \"GET / HTTP/1.1\\r\\nHost: good.test\\r\\n\\r\\n\" >&3; cat <&3; until test -e seen; do sleep 0.1; done'";
+    let outcome = Sandbox::on(on)
+        .policy(&policy)
+        .run_until_recorded(script, "\"type\":\"caller\"");
     let said = outcome.success().stdout();
     let own: u32 = said.lines().next().unwrap().parse().unwrap();
     let callers: Vec<_> = outcome

@@ -1,12 +1,10 @@
 //! Ends that nobody planned: the disk is in order, and nothing runs on.
 
-use crate::{Backend, Sandbox, counting, is_in_order, machines, sandbox};
-use std::process::Command;
-use std::time::Duration;
+use crate::{Backend, Sandbox, counting, host_command, is_in_order, machines, sandbox, wait};
 
 /// How many monitors use a session's disk.
 fn monitors(marker: &str) -> usize {
-    let found = Command::new("pgrep").args(["-f", marker]).output().unwrap();
+    let found = host_command("pgrep").args(["-f", marker]).output().unwrap();
     found.stdout.iter().filter(|byte| **byte == b'\n').count()
 }
 
@@ -17,18 +15,17 @@ fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
         .option("--memory=496MiB");
     let mut run = counting(&sandbox, "box");
     sandbox
-        .bailiwick(["exec", "box", "-c", "sleep 1; sync"])
+        .bailiwick([
+            "exec",
+            "box",
+            "-c",
+            "until test -s log; do sleep 0.1; done; sync",
+        ])
         .code(0);
     assert!(monitors("size=496M") >= 1);
     run.kill();
     run.ends();
-    for _ in 0..50 {
-        if monitors("size=496M") == 0 {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    assert_eq!(monitors("size=496M"), 0);
+    wait::until("its machine is gone", || monitors("size=496M") == 0);
     // The file system's own recovery, by the machine that reads the disk.
     let applied = sandbox.bailiwick(["apply", "box"]);
     applied.code(0).stdout_has("A log\n");

@@ -1,6 +1,7 @@
 //! `bailiwick fork`.
 
-use crate::{Quiet, asked, counting, exec, machines, sandbox, wait_until};
+use crate::support::processes::{state, with_words};
+use crate::{Quiet, asked, counting, counts_on, exec, machines, sandbox, wait};
 use std::collections::BTreeSet;
 
 #[test]
@@ -35,11 +36,7 @@ fn copies_go_on_from_one_moment_and_know_nothing_of_each_other() {
             name,
             &format!("echo {name} > mine; echo {name} > /tmp/mine"),
         );
-        let counts = |script: &str| asked(&sandbox, name, script).parse::<u32>().unwrap();
-        assert!(
-            counts("cat now") < counts("sleep 0.5; cat now"),
-            "{name} stands still"
-        );
+        counts_on(&sandbox, name, "now");
     }
     assert_eq!((ids.len(), random.len()), (3, 3));
     for name in all {
@@ -82,7 +79,9 @@ fn a_session_is_copied_while_it_talks() {
             script,
         ],
     );
-    wait_until(|| exec(&sandbox, "box", "touch go").exit_code() == Some(0));
+    wait::until("it is told to talk", || {
+        exec(&sandbox, "box", "touch go").exit_code() == Some(0)
+    });
     for round in 0..3 {
         let name = format!("copy{round}");
         let forked = sandbox.bailiwick(["fork", "box", "--name", &name]);
@@ -116,10 +115,11 @@ fn a_session_that_ends_while_it_is_asked_for_a_copy_has_ended() {
     fork.args(["fork", "box", "--name", "twin"]);
     fork.stderr(std::process::Stdio::piped());
     let fork = fork.spawn().unwrap();
+    let pid = fork.id();
     let folders = sandbox.scratch().state().join("bailiwick/machines");
     let begun = || std::fs::read_dir(&folders).is_ok_and(|all| all.count() > 0);
-    wait_until(begun);
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    wait::until("the copy has begun", begun);
+    wait::until("it waits for an answer", || state(pid) == Some('S'));
     signal(rustix::process::Signal::KILL);
     let forked = fork.wait_with_output().unwrap();
     let said = String::from_utf8(forked.stderr).unwrap();
@@ -180,34 +180,22 @@ fn a_copy_ends_whose_fork_was_killed_before_all_was_written() {
         all.map(|entry| entry.path())
             .find(|folder| folder.join("session").is_file())
     };
-    let folder = loop {
-        match begun() {
-            Some(folder) => break folder,
-            None => std::thread::sleep(std::time::Duration::from_millis(1)),
-        }
+    let folder = wait::for_some("the copy has begun", || {
         assert_eq!(fork.try_wait().unwrap(), None, "it is through already");
-    };
+        begun()
+    });
     let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
     let signal = |signal| rustix::process::kill_process(supervisor, signal).unwrap();
     signal(rustix::process::Signal::STOP);
-    wait_until(|| processes_of(&folder) > 0);
+    let copy = || with_words(folder.to_str().unwrap()).len();
+    wait::until("a process works for the copy", || copy() > 0);
     fork.kill().unwrap();
     fork.wait().unwrap();
-    wait_until(|| processes_of(&folder) == 0);
+    wait::until("no process works for the copy", || copy() == 0);
     assert_eq!(std::fs::read_dir(&folders).unwrap().count(), 0);
     signal(rustix::process::Signal::CONT);
     exec(&sandbox, "twin", "true").code(2);
     assert_eq!(asked(&sandbox, "box", "sleep 0.2; echo on"), "on");
-}
-
-/// How many processes have this folder among their words.
-fn processes_of(folder: &std::path::Path) -> usize {
-    let folder = folder.to_str().unwrap();
-    let all = std::fs::read_dir("/proc").unwrap().flatten();
-    let words = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-    words
-        .filter(|words| String::from_utf8_lossy(words).contains(folder))
-        .count()
 }
 
 #[test]
@@ -216,7 +204,9 @@ fn nothing_runs_in_a_copy_before_it_is_itself() {
     let script = "echo up; exec bash -c 'while :; do read -r id < /etc/machine-id;
         echo $EPOCHREALTIME $id; done > ids'";
     let _run = crate::start(&sandbox, "box", script);
-    wait_until(|| exec(&sandbox, "box", "[ $(wc -l < ids) -gt 20 ]").exit_code() == Some(0));
+    wait::until("it has said who it is", || {
+        exec(&sandbox, "box", "[ $(wc -l < ids) -gt 20 ]").exit_code() == Some(0)
+    });
     sandbox.bailiwick(["fork", "box", "--name", "twin"]).code(0);
     let own = asked(&sandbox, "twin", "cat /etc/machine-id");
     let all = asked(&sandbox, "twin", "cat ids");

@@ -25,7 +25,7 @@ mod files;
 mod saved;
 
 use std::path::PathBuf;
-use support::{Backend, Background, Finished, Outcome, Sandbox, run_to_end};
+use support::{Backend, Background, Finished, Outcome, Sandbox, host_command, run_to_end, wait};
 
 /// A sandbox whose runs are machines with a disk.
 fn sandbox() -> Sandbox {
@@ -76,15 +76,22 @@ impl Drop for Quiet {
     }
 }
 
+/// Waits until a session of that name can be entered.
 #[track_caller]
-fn wait_until(mut is: impl FnMut() -> bool) {
-    for _ in 0..300 {
-        if is() {
-            return;
-        }
-        std::thread::sleep(std::time::Duration::from_millis(100));
-    }
-    panic!("it did not come to that within half a minute");
+fn wait_for_session(sandbox: &Sandbox, name: &str) {
+    wait::until(&format!("{name} can be entered"), || {
+        exec(sandbox, name, "true").exit_code() == Some(0)
+    });
+}
+
+/// Sees that a session counts on in this file, which is empty for a moment each time.
+#[track_caller]
+fn counts_on(sandbox: &Sandbox, name: &str, file: &str) {
+    let script = format!(
+        "number() {{ cat {file} | grep . || number; }}
+        was=$(number); until [ $(number) -gt $was ]; do sleep 0.1; done"
+    );
+    exec(sandbox, name, &script).code(0);
 }
 
 fn exec(sandbox: &Sandbox, name: &str, script: &str) -> Outcome {
@@ -114,7 +121,7 @@ fn machines(sandbox: &Sandbox) -> Vec<PathBuf> {
 /// Whether a disk's file system is in order, once its journal is played.
 #[track_caller]
 fn is_in_order(disk: &std::path::Path) {
-    let mut command = std::process::Command::new("/sbin/e2fsck");
+    let mut command = host_command("/sbin/e2fsck");
     command.args(["-f", "-p"]).arg(disk);
     let checked = command.output().unwrap();
     // 1: the journal was played, or counts were put right that it does not hold.
@@ -124,7 +131,7 @@ fn is_in_order(disk: &std::path::Path) {
         "{code:?}: {}",
         String::from_utf8_lossy(&checked.stdout)
     );
-    let mut again = std::process::Command::new("/sbin/e2fsck");
+    let mut again = host_command("/sbin/e2fsck");
     assert!(
         again
             .args(["-f", "-n"])

@@ -57,7 +57,7 @@ fn machine() -> Sandbox {
         .host_env("XDG_CACHE_HOME", cache())
         .option("--backend")
         .option("vm")
-        .within(Duration::from_secs(120));
+        .within(Duration::from_secs(300));
     match std::env::var_os("BAILIWICK_GUEST") {
         Some(guest) => sandbox.host_env("BAILIWICK_GUEST", guest),
         None => sandbox,

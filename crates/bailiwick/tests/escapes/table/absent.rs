@@ -274,20 +274,16 @@ fn races() -> Vec<Row> {
                 let (free, held) = (fresh(f, "xenvrc")?, f.own("new/.envrc"));
                 let path = Arc::new(bytes_of(&free));
                 let place = free.as_os_str().len() - "xenvrc".len();
-                let stop = Arc::new(AtomicBool::new(false));
-                let (text, end) = (Arc::clone(&path), Arc::clone(&stop));
-                let other = std::thread::spawn(move || {
-                    while !end.load(Ordering::Relaxed) {
-                        // Each stays for a while: of two stores right after each other another CPU
-                        // hardly ever sees the first.
-                        for byte in [b'.', b'x'] {
-                            text[place].store(byte, Ordering::Relaxed);
-                            (0..100).for_each(|_| std::hint::spin_loop());
-                        }
+                let text = Arc::clone(&path);
+                let change = move || {
+                    // Each stays for a while: of two stores right after each other another CPU
+                    // hardly ever sees the first.
+                    for byte in [b'.', b'x'] {
+                        text[place].store(byte, Ordering::Relaxed);
+                        (0..100).for_each(|_| std::hint::spin_loop());
                     }
-                });
-                let begin = Instant::now();
-                while begin.elapsed() < RACE {
+                };
+                let make = || {
                     let flags = i64::from(libc::O_CREAT | libc::O_WRONLY);
                     let address = path.as_ptr() as i64;
                     // The address of shared bytes, as a number: they change while the kernel reads.
@@ -300,16 +296,8 @@ fn races() -> Vec<Row> {
                     if let Ok(fd) = call(libc::SYS_openat, words) {
                         drop(owned(fd));
                     }
-                    if held.exists() {
-                        break;
-                    }
-                }
-                stop.store(true, Ordering::Relaxed);
-                let _ = other.join();
-                match held.exists() {
-                    true => Ok(()),
-                    false => Err(nothing("it was never made")),
-                }
+                };
+                race_for(|| held.exists(), change, make)
             },
         )
         .effect(is_made)
@@ -405,7 +393,7 @@ pub(super) fn race_for(
     // On a busy machine one of the two may have hardly begun by then.
     let long_enough = |own: u32| {
         let both = own.min(rounds.load(Ordering::Relaxed)) > 200;
-        begin.elapsed() > RACE && (both || begin.elapsed() > 20 * RACE)
+        begin.elapsed() > RACE && (both || begin.elapsed() > 100 * RACE)
     };
     let (mut done, mut own) = (false, 0);
     while !done && !long_enough(own) {

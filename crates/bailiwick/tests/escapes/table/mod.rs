@@ -12,6 +12,8 @@ mod processes;
 mod protected;
 mod resources;
 mod sharing;
+#[path = "../../support/wait.rs"]
+mod wait;
 mod writing;
 
 use crate::row::Row;

@@ -1,8 +1,9 @@
 //! Ways to other machines, and to what serves on this one.
 
 use super::processes::answered;
+use super::wait;
 use crate::act::{nothing, owned};
-use crate::field::{Field, TOKEN};
+use crate::field::{ANSWERED, Field, TOKEN};
 use crate::row::{Row, Shown, bare, bare_root, container, container_root, full, root, row, user};
 use crate::services::{NAMESERVER, PROXY};
 use crate::sys::{Word, call};
@@ -53,9 +54,6 @@ const ABSTRACT: &[Shown] = &[
 
 /// A server of the internet, in the documentation's range.
 const SERVER: &str = "192.0.2.10";
-/// How long to wait for an answer.
-const PATIENCE: Duration = Duration::from_secs(2);
-
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
     [tcp(), datagrams(), proxy(), families(), rights(), unix()]
@@ -66,9 +64,13 @@ pub(super) fn rows() -> Vec<Row> {
 
 /// What a server answers over TCP.
 fn dial(address: &str, port: u16) -> io::Result<()> {
+    dial_within(address, port, ANSWERED)
+}
+
+fn dial_within(address: &str, port: u16, patience: Duration) -> io::Result<()> {
     let ip: IpAddr = address.parse().map_err(io::Error::other)?;
-    let stream = TcpStream::connect_timeout(&SocketAddr::new(ip, port), PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let stream = TcpStream::connect_timeout(&SocketAddr::new(ip, port), ANSWERED)?;
+    stream.set_read_timeout(Some(patience))?;
     token(stream)
 }
 
@@ -167,7 +169,7 @@ fn tcp() -> Vec<Row> {
                     ],
                 )?;
                 let stream = TcpStream::from(socket);
-                stream.set_read_timeout(Some(PATIENCE))?;
+                stream.set_read_timeout(Some(f.patience()))?;
                 token(stream)
             },
         )
@@ -177,7 +179,7 @@ fn tcp() -> Vec<Row> {
         row(
             "dns-tcp",
             "asks a name server of the internet over TCP",
-            |_| dial(SERVER, 53),
+            |f| dial_within(SERVER, 53, f.patience()),
         )
         .shown(TCP)
         .full("EAGAIN ECONNRESET nothing")
@@ -198,9 +200,14 @@ fn tcp() -> Vec<Row> {
 }
 
 /// What a server answers to a datagram.
-fn ask(from: &str, address: &str, port: u16, bytes: &[u8]) -> io::Result<()> {
+fn ask(
+    from: &str,
+    (address, port): (&str, u16),
+    bytes: &[u8],
+    patience: Duration,
+) -> io::Result<()> {
     let socket = UdpSocket::bind((from, 0))?;
-    socket.set_read_timeout(Some(Duration::from_millis(500)))?;
+    socket.set_read_timeout(Some(patience))?;
     socket.connect((address, port))?;
     socket.send(bytes)?;
     let mut answer = [0; 600];
@@ -219,19 +226,19 @@ fn datagrams() -> Vec<Row> {
         row(
             "udp4",
             "sends a datagram to an address of the internet",
-            |f| ask("0.0.0.0", SERVER, f.port(), b"x"),
+            |f| ask("0.0.0.0", (SERVER, f.port()), b"x", f.patience()),
         )
         .shown(UDP)
         .full("EAGAIN")
         .bare("EAFNOSUPPORT"),
         row("udp6", "sends a datagram to an IPv6 address", |f| {
-            ask("::", "2001:db8::10", f.port(), b"x")
+            ask("::", ("2001:db8::10", f.port()), b"x", f.patience())
         })
         .shown(UDP)
         .full("EAGAIN")
         .bare("EAFNOSUPPORT"),
-        row("quic", "speaks QUIC, past whatever looks at TCP", |_| {
-            ask("0.0.0.0", SERVER, 443, b"x")
+        row("quic", "speaks QUIC, past whatever looks at TCP", |f| {
+            ask("0.0.0.0", (SERVER, 443), b"x", f.patience())
         })
         .shown(UDP)
         .full("EAGAIN")
@@ -239,13 +246,13 @@ fn datagrams() -> Vec<Row> {
         row(
             "udp-loopback",
             "sends a datagram to a service on the host's loopback",
-            |f| ask("127.0.0.1", "127.0.0.1", f.port(), b"x"),
+            |f| ask("127.0.0.1", ("127.0.0.1", f.port()), b"x", ANSWERED),
         )
         .shown(UDP)
         .full("ECONNREFUSED")
         .bare("EAFNOSUPPORT"),
         row("dns-udp", "asks a name server of the internet", |_| {
-            ask("0.0.0.0", SERVER, 53, QUESTION)
+            ask("0.0.0.0", (SERVER, 53), QUESTION, ANSWERED)
         })
         .shown(UDP)
         .full("nothing")
@@ -253,7 +260,7 @@ fn datagrams() -> Vec<Row> {
         row(
             "dns-name",
             "carries something out in a name that it asks for",
-            |_| ask("0.0.0.0", &NAMESERVER.to_string(), 53, QUESTION),
+            |_| ask("0.0.0.0", (&NAMESERVER.to_string(), 53), QUESTION, ANSWERED),
         )
         .shown(UDP)
         .full("nothing")
@@ -261,7 +268,7 @@ fn datagrams() -> Vec<Row> {
         row("ping", "sends an echo request", |_| {
             let socket = socket(libc::AF_INET, libc::SOCK_DGRAM, libc::IPPROTO_ICMP)?;
             let socket = UdpSocket::from(socket);
-            socket.set_read_timeout(Some(Duration::from_millis(500)))?;
+            socket.set_read_timeout(Some(ANSWERED))?;
             socket.connect((SERVER, 0))?;
             socket.send(&[8, 0, 0, 0, 0, 0, 0, 1])?;
             socket.recv(&mut [0; 100]).map(drop)
@@ -284,7 +291,7 @@ fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
 /// What a proxy lets through to the host.
 fn through(head: &str) -> io::Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", PROXY))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWERED))?;
     stream.write_all(head.as_bytes())?;
     token(stream)
 }
@@ -410,7 +417,7 @@ fn proxy() -> Vec<Row> {
 
 fn socks(request: &[u8]) -> io::Result<()> {
     let mut stream = TcpStream::connect(("127.0.0.1", PROXY))?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(ANSWERED))?;
     stream.write_all(&[5, 1, 0])?;
     stream.read_exact(&mut [0; 2])?;
     stream.write_all(request)?;
@@ -540,9 +547,18 @@ fn unix() -> Vec<Row> {
             },
         )
         .effect(|f| {
-            std::thread::sleep(Duration::from_millis(20));
-            let text = std::fs::read_to_string(f.outside().join("arrived"));
-            text.is_ok_and(|text| text.lines().any(|line| line == f.id))
+            let has_arrived = |what: &str| {
+                let text = std::fs::read_to_string(f.outside().join("arrived"));
+                text.is_ok_and(|text| text.lines().any(|line| line == what))
+            };
+            // When this one has arrived, those before it have.
+            let behind = format!("behind {}", f.id);
+            let log = f.outside().join("log");
+            let socket = UnixDatagram::unbound();
+            if socket.is_ok_and(|socket| socket.send_to(behind.as_bytes(), log).is_ok()) {
+                wait::until("a datagram arrives", || has_arrived(&behind));
+            }
+            has_arrived(&f.id)
         })
         .shown(PATH)
         .full("ENOENT")

@@ -88,18 +88,18 @@ fn memory() -> Vec<Row> {
         row(
             "memory-many",
             "takes memory without end in many processes",
-            |_| {
+            |f| {
                 let children: Vec<i32> = (0..6)
                     .map(|_| {
                         sys::fork(|| {
                             let taken = take(64 * MIB);
-                            std::thread::sleep(Duration::from_secs(2));
+                            std::thread::sleep(f.goes_on(Duration::from_secs(2)));
                             i32::from(taken.is_err())
                         })
                     })
                     .collect::<io::Result<_>>()?;
                 for child in children {
-                    match sys::wait(child, 10_000) {
+                    match sys::wait(child, 60_000) {
                         sys::Ended::Code(0) => {}
                         _ => return Err(nothing("one of them was ended")),
                     }
@@ -114,11 +114,11 @@ fn memory() -> Vec<Row> {
         row(
             "memory-shared",
             "takes shared memory, which is in no process's data",
-            |_| {
+            |f| {
                 let fd =
                     call(libc::SYS_memfd_create, &mut [Word::T(c"m"), Word::N(0)]).map(owned)?;
                 sys::fill_shared(&fd, 256 * MIB)?;
-                std::thread::sleep(Duration::from_secs(1));
+                std::thread::sleep(f.goes_on(Duration::from_secs(1)));
                 Ok(())
             },
         )
@@ -168,7 +168,7 @@ fn fill(path: &Path, size: usize, pause: Duration) -> io::Result<()> {
 fn files() -> Vec<Row> {
     vec![
         row("disk", "fills the disk", |f| {
-            fill(&f.own("large"), 64, Duration::from_millis(30))
+            fill(&f.own("large"), 64, f.goes_on(Duration::from_secs(2)) / 64)
         })
         .effect(|f: &Field| {
             let large = std::fs::metadata(f.own("large"));
@@ -202,8 +202,8 @@ fn files() -> Vec<Row> {
 /// What has no end by itself.
 fn endless() -> Vec<Row> {
     vec![
-        row("wall", "runs without end", |_| {
-            std::thread::sleep(Duration::from_secs(3));
+        row("wall", "runs without end", |f| {
+            std::thread::sleep(f.goes_on(Duration::from_secs(3)));
             Ok(())
         })
         .group(Group::Limited("wall = \"1s\""))
@@ -245,13 +245,13 @@ fn endless() -> Vec<Row> {
             "slow-loris",
             "keeps hundreds of connections to the proxy waiting, each at the host's cost",
             // The gate serves three fifths of its descriptors.
-            |_| {
+            |f| {
                 let connect = || TcpStream::connect((Ipv4Addr::LOCALHOST, PROXY));
                 let waiting = (0..600)
                     .map(|_| connect())
                     .collect::<io::Result<Vec<_>>>()?;
                 let mut last = connect()?;
-                last.set_read_timeout(Some(Duration::from_secs(2)))?;
+                last.set_read_timeout(Some(f.patience()))?;
                 last.write_all(b"GET http://granted.test/ HTTP/1.1\r\n\r\n")?;
                 let answer = last.read(&mut [0; 1]);
                 drop(waiting);
@@ -276,7 +276,7 @@ const EACH: usize = 1500;
 fn flood(port: u16) -> io::Result<()> {
     let address = SocketAddr::from((Ipv4Addr::new(192, 0, 2, 10), port));
     for _ in 0..EACH {
-        match TcpStream::connect_timeout(&address, Duration::from_secs(8)) {
+        match TcpStream::connect_timeout(&address, Duration::from_secs(30)) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 return Err(nothing("nobody decided"));
             }

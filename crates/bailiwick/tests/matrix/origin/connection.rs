@@ -19,7 +19,7 @@ use tokio_rustls::LazyConfigAcceptor;
 const BRIEF: usize = 3;
 
 /// How long a connection that ended is read on.
-const LINGERS: Duration = Duration::from_secs(5);
+const LINGERS: Duration = Duration::from_secs(60);
 
 pub(super) async fn accept(listener: TcpListener, tls: Tls, served: Arc<Served>) {
     loop {

@@ -22,8 +22,9 @@ pub(crate) const HEADERS: [(&str, &str); 6] = [
     ("x-word", "caf\u{e9}"),
 ];
 const HELD_BACK: &str = "held-back";
-/// How long the client has to say so: less than a gate waits that holds a body back for a rule.
-const PATIENCE: Duration = Duration::from_secs(8);
+/// How long the client has to say so, on the busiest machine. A gate that holds a body back for a rule refuses
+/// it before that.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Served {
     pub(crate) log: Log,

@@ -2,12 +2,13 @@
 
 use super::Served;
 use super::answer::{Answer, full};
+use crate::support::host_command;
 use hyper::Response;
 use hyper::body::Bytes;
 use hyper::http::request::Parts;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 pub(super) async fn answer(served: &Served, parts: Parts, body: Bytes) -> Answer {
     let host = match parts.uri.authority() {
@@ -42,10 +43,8 @@ pub(super) async fn answer(served: &Served, parts: Parts, body: Bytes) -> Answer
 /// It speaks CGI.
 fn git(root: &Path, parts: &Parts, body: &[u8]) -> Answer {
     let header = |name: &str| parts.headers.get(name).map_or("", |v| v.to_str().unwrap());
-    let mut git = Command::new("git")
+    let mut git = host_command("git")
         .arg("http-backend")
-        .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap())
         .env("GIT_PROJECT_ROOT", root)
         .env("GIT_HTTP_EXPORT_ALL", "1")
         // The repositories may belong to another user than the server's.

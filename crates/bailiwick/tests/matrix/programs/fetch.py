@@ -29,7 +29,7 @@ class Httpx:
     def __init__(self, http2):
         import httpx
 
-        self.client = httpx.Client(http2=http2, timeout=30)
+        self.client = httpx.Client(http2=http2, timeout=120)
 
     def ask(self, method, path, headers, body):
         answer = self.client.request(method, BASE + path, headers=headers, content=body)

@@ -11,7 +11,7 @@ channel = grpc.secure_channel(target, grpc.ssl_channel_credentials())
 
 
 def unary(name, body):
-    answer, call = channel.unary_unary(f"/echo.Echo/{name}").with_call(body, timeout=30)
+    answer, call = channel.unary_unary(f"/echo.Echo/{name}").with_call(body, timeout=120)
     return answer, dict(call.trailing_metadata()).get("x-trailer")
 
 
@@ -20,10 +20,10 @@ def talk():
 
     def words():
         yield b"first"
-        heard.get(timeout=30)
+        heard.get(timeout=120)
         yield b"last"
 
-    call, said = channel.stream_stream("/echo.Echo/Talk")(words(), timeout=30), []
+    call, said = channel.stream_stream("/echo.Echo/Talk")(words(), timeout=120), []
     for word in call:
         said.append(word.decode())
         heard.put(word)
@@ -42,7 +42,7 @@ for step in os.environ["STEPS"].split():
         except grpc.RpcError as error:
             trailer, value = error.code().name, error.details()
     else:
-        call = channel.unary_stream("/echo.Echo/Stream")(b"begin", timeout=30)
+        call = channel.unary_stream("/echo.Echo/Stream")(b"begin", timeout=120)
         words = []
         for word in call:
             words.append(word.decode())

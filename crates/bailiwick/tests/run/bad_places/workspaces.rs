@@ -1,7 +1,7 @@
 //! A workspace that cannot be used is named; what a repository has planted in one leads nowhere.
 
 use super::not_started;
-use crate::support::Sandbox;
+use crate::support::{Sandbox, host_command};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -70,11 +70,9 @@ fn a_current_folder_that_is_gone_is_told_and_not_taken_for_the_root() {
     let gone = sandbox.scratch().root().join("gone");
     fs::create_dir(&gone).unwrap();
     let script = r#"cd "$1" && rmdir "$1" && exec "$2" run -- touch began"#;
-    let mut command = std::process::Command::new("sh");
+    let mut command = host_command("sh");
     let like = sandbox.command();
-    command
-        .env_clear()
-        .envs(like.get_envs().filter_map(|(k, v)| Some((k, v?))));
+    command.envs(like.get_envs().filter_map(|(k, v)| Some((k, v?))));
     let output = command
         .args(["-c", script, "sh"])
         .args([gone.as_os_str(), crate::support::binary().as_os_str()])

@@ -29,7 +29,7 @@ def send(line):
     fields = [tuple(unescaped(part) for part in field.split("=", 1)) for field in heads.split(" & ")]
     context = ssl.create_default_context()
     context.set_alpn_protocols(["h2"])
-    stream = context.wrap_socket(socket.create_connection((host, 443), timeout=10), server_hostname=host)
+    stream = context.wrap_socket(socket.create_connection((host, 443), timeout=60), server_hostname=host)
     assert stream.selected_alpn_protocol() == "h2"
     block = hpack.Encoder().encode(fields)
     end = 0 if body else 1

@@ -1,0 +1,103 @@
+"""What a run of the suite says and keeps: failures as they happen, results, and what each step cost.
+
+Decision: figures are of one run on one machine and are compared with nothing; `docs/testing.md` has them.
+"""
+import os
+
+# Lines of what failed, at the end of the run and when it happens.
+TAIL = 100
+SHORT = 20
+
+
+class Report:
+    """What came of the tests and the jobs."""
+
+    def __init__(self, folder):
+        self.folder, self.results, self.failed, self.jobs, self.notes = folder, [], [], [], []
+        os.makedirs(folder, exist_ok=True)
+
+    def keep(self, results):
+        self.results.extend(results)
+
+    def say(self, job):
+        """A job has ended, or will not be run."""
+        self.jobs.append(job)
+        if job.state == "passed":
+            return
+        self.failed.append(job)
+        print(f"\ntest {job.name} ... FAILED ({job.state})", flush=True)
+        self.tell(job, SHORT)
+
+    def tell(self, job, most):
+        """What is known of a failure: why, and the last lines that it printed."""
+        lines = [line for line in job.text().splitlines() if not line.startswith('{"reason":')]
+        if len(lines) > most:
+            print(f"[{len(lines) - most} lines before these are in {self.folder}/failed]")
+        print("\n".join(lines[-most:]))
+        if job.why:
+            print(job.why)
+        ended = "" if job.code is None else f"; it ended with {job.code} after {job.wall:.1f} s"
+        print(f"error: {job.name} failed{ended}", flush=True)
+        path = os.path.join(self.folder, "failed")
+        os.makedirs(path, exist_ok=True)
+        name = "".join(c if c.isalnum() or c in "-_." else "-" for c in job.name)
+        with open(os.path.join(path, name), "w", encoding="utf-8") as file:
+            file.write(f"{job.text()}\n{job.why}\n")
+
+    def steps(self):
+        """For each step its jobs, instants of begin and end, and sums."""
+        found = {}
+        for job in self.jobs:
+            if job.state != "not run":
+                found.setdefault(job.step, []).append(job)
+        return found
+
+    def table(self):
+        """The table of steps, as Markdown."""
+        rows = ["| step | tests | wall | processor time | largest process | compiled: own, others |",
+                "|---|--:|--:|--:|--:|--:|"]
+        total = 0
+        for step, jobs in self.steps().items():
+            wall = max(job.began + job.wall for job in jobs) - min(job.began for job in jobs)
+            tests = sum(1 for result in self.results if result.step == step and result.outcome == "ok")
+            compiled = [sum(pair) for pair in zip(*(job.compiled for job in jobs if job.compiled))]
+            largest = max(job.memory for job in jobs)
+            cpu = sum(job.cpu for job in jobs)
+            total += cpu
+            rows.append(f"| {step} | {tests or ''} | {wall:.0f} s | {cpu:.0f} s | {largest} MiB | "
+                        f"{', '.join(map(str, compiled))} |")
+        began = min(job.began for job in self.jobs if job.state != "not run")
+        ended = max(job.began + job.wall for job in self.jobs if job.state != "not run")
+        tests = sum(1 for result in self.results if result.outcome == "ok")
+        rows.append(f"| all | {tests} | {ended - began:.0f} s | {total:.0f} s | | |")
+        return "\n".join(rows)
+
+    def write(self):
+        """Keeps results and table in files."""
+        with open(os.path.join(self.folder, "tests.tsv"), "w", encoding="utf-8") as file:
+            for one in sorted(self.results, key=lambda one: (one.target, one.name, one.who)):
+                file.write(f"{one.target}\t{one.name}\t{one.who}\t{one.outcome}\t{one.seconds:.2f}\n")
+        ran = [job for job in self.jobs if job.state != "not run"]
+        begin = min((job.began for job in ran), default=0)
+        with open(os.path.join(self.folder, "jobs.tsv"), "w", encoding="utf-8") as file:
+            for job in sorted(ran, key=lambda job: job.began):
+                file.write(f"{job.began - begin:.1f}\t{job.wall:.1f}\t{job.cpu:.1f}\t{job.memory}\t{job.name}\n")
+        with open(os.path.join(self.folder, "steps.md"), "w", encoding="utf-8") as file:
+            file.write(self.table() + "\n")
+
+    def conclude(self):
+        """Prints the table and, last of all, every failure; whether there is none."""
+        self.write()
+        print(f"\n{self.table()}\n")
+        counts = {}
+        for one in self.results:
+            counts[one.outcome] = counts.get(one.outcome, 0) + 1
+        said = ", ".join(f"{counts.get(word, 0)} {told}" for word, told in
+                         (("ok", "passed"), ("failed", "failed"), ("ignored", "ignored")))
+        print(f"test result: {'FAILED' if self.failed else 'ok'}. {said}; {len(self.failed)} jobs failed")
+        for job in [job for job in self.failed if job.state == "failed"][:5]:
+            print(f"\n== failed: {job.name}")
+            self.tell(job, TAIL)
+        for job in self.failed:
+            print(f"error: {job.name}: {job.state}")
+        return not self.failed

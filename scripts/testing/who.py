@@ -1,0 +1,45 @@
+"""Which tests are repeated as an ordinary user: what `crates/bailiwick/tests/who.tsv` says of them.
+
+Decision: whoever starts the suite runs every test. Root then runs those again as an ordinary user that depend
+on who runs them; the table has the reason for each, the longest prefix holds, and a test of a target of the
+table that no row is about is an error.
+"""
+import table
+
+# Repeated as an ordinary user; run once; run once by the build for tests; proved by another target.
+SAID = ("both", "once", "unshipped", "elsewhere")
+PATH = "crates/bailiwick/tests/who.tsv"
+
+
+class Who:
+    """The table."""
+
+    def __init__(self, path=PATH):
+        self.path, self.known, self.used = path, {}, set()
+        for number, fields in table.rows(path):
+            if len(fields) != 4 or fields[2] not in SAID:
+                raise SystemExit(f"{path}:{number}: a row is TARGET, PREFIX, {', '.join(SAID)}, WHY, with tabs between them")
+            self.known.setdefault(fields[0], {})[fields[1]] = (fields[2], number)
+
+    def row(self, target, name):
+        """What the table says of a test; none of a target of which it says nothing."""
+        if target not in self.known:
+            return None
+        prefixes = [prefix for prefix in self.known[target] if name.startswith(prefix)]
+        if not prefixes:
+            raise SystemExit(f"{self.path}: no row is about {name} of {target}")
+        prefix = max(prefixes, key=len)
+        self.used.add((target, prefix))
+        return self.known[target][prefix][0]
+
+    def rows(self, target, names):
+        """What the table says of each of a target's tests."""
+        return {name: said for name in names if (said := self.row(target, name))}
+
+    def check(self):
+        """Ends where a row is about no test."""
+        idle = [f"{self.path}:{number}: no test of {target} begins with {prefix}"
+                for target, prefixes in self.known.items() for prefix, (_, number) in prefixes.items()
+                if (target, prefix) not in self.used]
+        if idle:
+            raise SystemExit("\n".join(idle))
