@@ -1,8 +1,11 @@
-# Three commands do everything on a fresh Debian or Ubuntu machine:
+# These do everything on a fresh Debian or Ubuntu machine, and install what is missing first:
 #
-#   make run     installs what is missing, builds, and shows a day in the life of an agent
-#   make image   installs what is missing, and builds the image of micro-VMs, if it is not there
-#   make test    installs what is missing, and runs every test
+#   make run     builds for whoever tries it, and shows a day in the life of an agent
+#   make dist    builds what is shipped: target/release/bailiwick and what lies beside it
+#   make image   builds the image of micro-VMs, if it is not there
+#   make test    runs every test
+#   make check   runs the tests that your change can reach, in minutes
+#   make soak    runs for hours what `make test` has in a short form (scripts/soak)
 #
 # make run CMD='COMMAND' [POLICY=FILE|TEMPLATE]    runs COMMAND in a sandbox instead
 # make image IMAGE='NAME|FILE …'                   builds other images (docs/vm-images.md)
@@ -15,7 +18,7 @@ export BAILIWICK_CMD := $(value CMD)
 export BAILIWICK_POLICY := $(value POLICY)
 export BAILIWICK_IMAGES := $(value IMAGE)
 
-.PHONY: help run image test run-smoke run-spawn run-smp-process-scale run-thread-scale linux-smp-process-scale-baseline
+.PHONY: help run dist image test check soak run-smoke run-spawn run-smp-process-scale run-thread-scale linux-smp-process-scale-baseline
 .SILENT:
 
 help:
@@ -29,9 +32,21 @@ image:
 	scripts/setup --for image
 	scripts/image
 
+dist:
+	scripts/setup --for run
+	scripts/build
+
 test:
 	scripts/setup --for test
 	scripts/test
+
+check:
+	scripts/setup --for test
+	scripts/test --check
+
+soak:
+	scripts/setup --for test
+	scripts/soak $(PARTS)
 
 # Boots the smokes of the capability kernel (docs/capos.md).
 run-smoke:
