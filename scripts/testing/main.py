@@ -60,7 +60,7 @@ def main():
     folder = os.path.join(os.path.realpath(os.environ.get("CARGO_TARGET_DIR", "target")), "test-report")
     shutil.rmtree(folder, ignore_errors=True)
     report, who = Report(folder), Who()
-    pool = Pool(report.say)
+    pool = Pool(report.say, goes_on=report.goes_on)
     suite_ = suite.Suite(pool, report)
     places = copies.Copies(suite_)
     try:

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import processes
 
-# Seconds between two looks at the processes.
+# Seconds between two looks at the processes, and between two words about what is going on.
 PAUSE = 0.02
+WORDS = 30
 
 
 @dataclass
@@ -64,10 +65,12 @@ class Job:
 class Pool:
     """The jobs of a run."""
 
-    def __init__(self, say, shares=None):
+    def __init__(self, say, shares=None, goes_on=lambda running, waiting: None):
         # More than there are processors: most tests wait now and then.
         self.shares = shares or 1.5 * (os.cpu_count() or 1)
         self.jobs, self.say = [], say
+        # Called now and then with what runs and how many wait.
+        self.goes_on, self.spoken = goes_on, time.monotonic()
 
     def add(self, job):
         self.jobs.append(job)
@@ -105,6 +108,9 @@ class Pool:
             for job in waiting:
                 job.state, job.why = "not run", f"it needs {', '.join(job.needs)}, and that never came"
                 self.say(job)
+        if time.monotonic() - self.spoken >= WORDS:
+            self.spoken = time.monotonic()
+            self.goes_on(running, len(waiting))
         return bool(running or waiting)
 
     def start(self, job):

@@ -3,6 +3,7 @@
 Decision: figures are of one run on one machine and are compared with nothing; `docs/testing.md` has them.
 """
 import os
+import time
 
 # Lines of what failed, at the end of the run and when it happens.
 TAIL = 100
@@ -13,7 +14,8 @@ class Report:
     """What came of the tests and the jobs."""
 
     def __init__(self, folder):
-        self.folder, self.results, self.failed, self.jobs, self.notes = folder, [], [], [], []
+        self.folder, self.results, self.failed, self.jobs = folder, [], [], []
+        self.began = time.monotonic()
         os.makedirs(folder, exist_ok=True)
 
     def keep(self, results):
@@ -27,6 +29,13 @@ class Report:
         self.failed.append(job)
         print(f"\ntest {job.name} ... FAILED ({job.state})", flush=True)
         self.tell(job, SHORT)
+
+    def goes_on(self, running, waiting):
+        """What is going on, for whoever watches, and for whoever reads where a run was ended from outside."""
+        passed = sum(1 for one in self.results if one.outcome == "ok")
+        seconds = time.monotonic() - self.began
+        names = ", ".join(f"{job.name} ({time.monotonic() - job.began:.0f} s)" for job in running)
+        print(f"{seconds:4.0f} s: {passed} passed, {len(self.failed)} failed; {waiting} jobs wait; now: {names}", flush=True)
 
     def tell(self, job, most):
         """What is known of a failure: why, and the last lines that it printed."""
