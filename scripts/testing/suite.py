@@ -82,7 +82,7 @@ class Suite:
     def compile_tests(self):
         """Everything that tests are, linted; what comes of it adds the jobs that run them."""
         names = [word for name in building.test_targets(self.env, self.root) for word in ("--test", name)]
-        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--benches", *names,
+        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--examples", "--benches", *names,
                  "--message-format", "json-render-diagnostics"]
         self.job(TESTS, words, env=building.linting(self.env), ended=self.compiled)
 
