@@ -33,10 +33,10 @@ def add(suite_):
              "json-render-diagnostics"]
     suite_.job("compiling and linting the kernel's logic", words, ended=compiled, needs=[suite.TESTS],
                env=building.linting(suite_.env | {"CARGO_TARGET_DIR": os.path.join(suite_.target, "capos-tests")}))
-    for processors, boots in (("2", BOOTS), ("1", 1), ("4", 1)):
+    # Those on one processor and on four share a folder.
+    for processors, boots in (("2", BOOTS), ("1 4", 1)):
         suite_.job("smokes on the kernel", ["scripts/capos-smokes", str(boots)], name=f"smokes on {processors}",
-                   env=suite_.env | {"CAPOS_SMOKES_PROCESSORS": processors}, needs=[KERNEL],
-                   share=1 if processors == "1" else 2)
+                   env=suite_.env | {"CAPOS_SMOKES_PROCESSORS": processors}, needs=[KERNEL, suite.SHIPPED], share=2)
 
 
 def programs(suite_):

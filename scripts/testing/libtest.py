@@ -7,6 +7,8 @@ import re
 import subprocess
 from dataclasses import dataclass
 
+# The names of those that failed, at the end.
+LIST = re.compile(r"^    (?P<name>\S+)$")
 # As libtest and libtest-mimic say it: the name when a test begins, and what came of it when it has ended. What
 # the test's own programs print may stand between.
 BEGUN = re.compile(r"^test (?:\[[^\]]*\] )?(?P<name>.+?)(?: - should panic(?: with .*)?)? +\.\.\. ?(?P<rest>.*)$")
@@ -36,8 +38,13 @@ def listed(executable, env, cwd):
 
 def said(job, names):
     """What a job's output says: for each test its outcome and its seconds, and the counts of the summary."""
-    found, before, name, counts = {}, job.began, None, None
+    found, before, name, counts, failures = {}, job.began, None, None, False
     for instant, line in job.lines:
+        failures = line == "failures:" or (failures and not SUMMARY.match(line))
+        listed_ = LIST.match(line) if failures else None
+        if listed_ and listed_["name"] in found:
+            # A program of the test's has written what looks like a better end.
+            found[listed_["name"]] = ("failed", found[listed_["name"]][1])
         begun, summary = BEGUN.match(line), SUMMARY.match(line)
         if begun and (names is None or begun["name"] in names):
             name, line = begun["name"], begun["rest"]

@@ -30,6 +30,11 @@ class Results(unittest.TestCase):
         said, _ = self.outcomes("test a ... a program: it is not ok\nnot ok\nok\ntest b ... it is ok\nFAILED", ["a", "b"], 101)
         self.assertEqual(said, {"a": "ok", "b": "failed"})
 
+    def test_a_program_that_says_ok_first_does_not_hide_a_failure(self):
+        said, _ = self.outcomes("test a ... ok\nFAILED\ntest b ... ok\n\nfailures:\n\nfailures:\n    a\n\n"
+                                "test result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured", ["a", "b"], 101)
+        self.assertEqual(said, {"a": "failed", "b": "ok"})
+
     def test_one_test_is_what_the_harness_counts(self):
         said, _ = self.outcomes("test a ... \nhalf a linetest result\nhalfok\n"
                                 "test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured", ["a"])

@@ -28,7 +28,7 @@ from who import Who
 
 def everything(suite_, who, places, only):
     """The jobs of the whole suite, or of the tests that are named."""
-    suite_.job(suite.SHIPPED, ["scripts/build"], share=0.75)
+    suite_.job(suite.SHIPPED, ["scripts/build"], share=0.75, ended=suite.without_warnings)
     suite_.compile_tests()
     guest = sandboxes.add_builds(suite_)
     if only:
@@ -41,13 +41,15 @@ def everything(suite_, who, places, only):
     suite_.when_compiled = [lambda: kernel.programs(suite_), lambda: sandboxes.add(suite_, places, who, guest)]
 
 
-def reached(suite_):
+def reached(suite_, who):
     """The jobs of what a change can reach."""
     reaches = reach.Reach(suite_.env)
+    print(f"reached: {reaches}")
+    suite_.report.may_be_idle = reaches.is_nothing()
     suite_.wanted = lambda label, target, name: reaches.test(label.partition("::")[0], target, name)
     suite_.check_sources()
     suite_.compile_tests()
-    suite_.when_compiled = [lambda: sandboxes.add_processes(suite_)]
+    suite_.when_compiled = [lambda: sandboxes.add_processes(suite_, who)]
 
 
 def main():
@@ -65,16 +67,20 @@ def main():
     places = copies.Copies(suite_)
     try:
         if words == ["--check"]:
-            reached(suite_)
+            reached(suite_, who)
         else:
             everything(suite_, who, places, only)
         pool.run()
+        if not words:
+            report.found("rows of who.tsv", who.idle())
+            report.found("every target is run", suite_.not_run())
+            promises.check(report)
+    except (KeyboardInterrupt, SystemExit) as error:
+        report.found("the suite", [f"it was ended from outside ({error!r})"])
     finally:
         places.remove()
-    if not words and suite_.built:
-        who.check()
-        promises.check(report)
-    return 0 if report.conclude() else 1
+        went_well = report.conclude()
+    return 0 if went_well else 1
 
 
 if __name__ == "__main__":

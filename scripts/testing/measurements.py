@@ -15,12 +15,13 @@ PEERS = ("bwrap", "firejail", "runc")
 # bench OUT STATUSES PEERS WORD…: the words measure; the evidence then holds what bench-check asks for.
 BENCH = """out=$1 accepted=$2 peers=$3; shift 3
     "$@" --out "$out" || case " $accepted " in *" $? "*) ;; *) exit 1 ;; esac
-    exec python3 scripts/bench-check "$out"/*.json $peers"""
+    exec python3 "$SCRIPTS/bench-check" "$out"/*.json $peers"""
 
 
 def add(suite_, places):
     """Adds them."""
     env = suite_.env | {"BAILIWICK": suite_.release}
+    scripts = os.path.join(suite_.root, "scripts")
     suite_.job("demonstration", ["examples/agent-day/run.sh"], env=env, needs=[suite.SHIPPED])
     out = os.path.join(suite_.target, "bench-smoke")
     clean = ["sh", "-ec", 'rm -rf "$1"; shift; exec "$@"', "sh"]
@@ -31,12 +32,12 @@ def add(suite_, places):
         at = f"{out}/{name.split()[-1]}"
         suite_.job("benchmark, the smallest form", [*clean, at, "sh", "-ec", BENCH, "sh", at, accepted, " ".join(PEERS),
                                                     suite_.release, "bench", "overhead", *words],
-                   name=name, needs=[suite.SHIPPED], share=0.5)
+                   name=name, needs=[suite.SHIPPED], share=0.5, env=suite_.env | {"SCRIPTS": scripts})
     if suite_.is_root:
-        add_as_user(suite_, places)
+        add_as_user(suite_, places, scripts)
 
 
-def add_as_user(suite_, places):
+def add_as_user(suite_, places, scripts):
     """What a run does, counted as an ordinary user: on a disk, because the bench takes no workspace below
     /tmp, where the home directory of the tests is."""
     folder = tempfile.mkdtemp(prefix="bailiwick-test-", dir="/var/lib")
@@ -46,4 +47,4 @@ def add_as_user(suite_, places):
                          "--row", "true", "--peer", "bwrap"])
     suite_.job("benchmark, the smallest form", ["sh", "-ec", BENCH, "sh", f"{folder}/out", "", "bwrap", *words],
                name="benchmark, counted as an ordinary user", needs=[copies.COPIES], share=0.5,
-               env=places.env(user=True, HOME=folder))
+               env=places.env(user=True, HOME=folder, SCRIPTS=scripts), cwd=folder)

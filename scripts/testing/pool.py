@@ -8,6 +8,7 @@ import os
 import subprocess
 import tempfile
 import time
+import traceback
 from dataclasses import dataclass, field
 
 import processes
@@ -62,12 +63,20 @@ class Job:
         return "\n".join([line for _, line in self.lines] + [self.rest.decode("utf-8", "replace")])
 
 
+def room():
+    """How many processors jobs may ask for together: more than there are, because most tests wait now and then,
+    but no more than there is memory for. `SUITE_SHARES` says it otherwise."""
+    if os.environ.get("SUITE_SHARES"):
+        return float(os.environ["SUITE_SHARES"])
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2 ** 30
+    return max(1.5, min(1.5 * len(os.sched_getaffinity(0)), memory / 1.5))
+
+
 class Pool:
     """The jobs of a run."""
 
     def __init__(self, say, shares=None, goes_on=lambda running, waiting: None):
-        # More than there are processors: most tests wait now and then.
-        self.shares = shares or 1.5 * (os.cpu_count() or 1)
+        self.shares = shares or room()
         self.jobs, self.say = [], say
         # Called now and then with what runs and how many wait.
         self.goes_on, self.spoken = goes_on, time.monotonic()
@@ -139,7 +148,10 @@ class Pool:
         job.read(now)
         job.output.close()
         went_well = job.code == 0 and not job.why
-        if job.ended:
-            went_well = job.ended(job) and not job.why
+        try:
+            if job.ended:
+                went_well = job.ended(job) and not job.why
+        except Exception as error:  # Whatever it is, it is this job's failure, and the others go on.
+            went_well, job.why = False, "".join(traceback.format_exception(error))
         job.state = "passed" if went_well else "failed"
         self.say(job)

@@ -5,6 +5,8 @@ Decision: figures are of one run on one machine and are compared with nothing; `
 import os
 import time
 
+from pool import Job
+
 # Lines of what failed, at the end of the run and when it happens.
 TAIL = 100
 SHORT = 20
@@ -16,10 +18,18 @@ class Report:
     def __init__(self, folder):
         self.folder, self.results, self.failed, self.jobs = folder, [], [], []
         self.began = time.monotonic()
+        # Whether it is right that no test ran.
+        self.may_be_idle = False
         os.makedirs(folder, exist_ok=True)
 
     def keep(self, results):
         self.results.extend(results)
+
+    def found(self, name, problems):
+        """What is wrong with the suite itself, as the failure of a job of that name."""
+        now = time.monotonic()
+        self.say(Job("the suite itself", name, [], {}, ".", state="failed" if problems else "passed", began=now,
+                     why="\n".join(problems)))
 
     def say(self, job):
         """A job has ended, or will not be run."""
@@ -75,8 +85,9 @@ class Report:
             total += cpu
             rows.append(f"| {step} | {tests or ''} | {wall:.0f} s | {cpu:.0f} s | {largest} MiB | "
                         f"{', '.join(map(str, compiled))} |")
-        began = min(job.began for job in self.jobs if job.state != "not run")
-        ended = max(job.began + job.wall for job in self.jobs if job.state != "not run")
+        ran = [job for job in self.jobs if job.state != "not run"]
+        began = min((job.began for job in ran), default=0)
+        ended = max((job.began + job.wall for job in ran), default=0)
         tests = sum(1 for result in self.results if result.outcome == "ok")
         rows.append(f"| all | {tests} | {ended - began:.0f} s | {total:.0f} s | | |")
         return "\n".join(rows)
@@ -96,17 +107,19 @@ class Report:
 
     def conclude(self):
         """Prints the table and, last of all, every failure; whether there is none."""
-        self.write()
+        if not self.may_be_idle and all(one.target.startswith("step::") for one in self.results):
+            self.found("tests", ["no test ran"])
         print(f"\n{self.table()}\n")
         counts = {}
         for one in self.results:
             counts[one.outcome] = counts.get(one.outcome, 0) + 1
         said = ", ".join(f"{counts.get(word, 0)} {told}" for word, told in
                          (("ok", "passed"), ("failed", "failed"), ("ignored", "ignored")))
-        print(f"test result: {'FAILED' if self.failed else 'ok'}. {said}; {len(self.failed)} jobs failed")
-        for job in [job for job in self.failed if job.state == "failed"][:5]:
+        for job in [job for job in self.failed if job.state == "failed"]:
             print(f"\n== failed: {job.name}")
             self.tell(job, TAIL)
         for job in self.failed:
             print(f"error: {job.name}: {job.state}")
+        self.write()
+        print(f"suite result: {'FAILED' if self.failed else 'ok'}. {said}; {len(self.failed)} jobs failed", flush=True)
         return not self.failed

@@ -38,7 +38,7 @@ def add(suite_, places, who, guest):
     for name in PROCESSES:
         step = f"bailiwick::{name}"
         early = [test for test in names[name] if rows[name][test] in ("both", "unshipped")]
-        late = [test for test in names[name] if rows[name][test] == "once"]
+        late = [test for test in names[name] if rows[name][test] in ("once", "shipped")]
         suite_.tests(step, name, tests[name], early, label=step, env=suite_.env | manifest, cwd=cwd)
         suite_.tests(step, name, tests[name], late, label=step, cwd=cwd, needs=(copies.COPIES,),
                      env=places.env(user=False, BAILIWICK_TEST_BUILD=suite_.debug, **manifest))
@@ -52,12 +52,14 @@ def add(suite_, places, who, guest):
             repeat(suite_, places, name, tests[name], [test for test in names[name] if rows[name].get(test) == "both"])
 
 
-def add_processes(suite_):
+def add_processes(suite_, who):
     """The tests on processes alone, on the build for tests: what a change can reach of them."""
     cwd = suite_.built.folders["bailiwick"]
     for name in PROCESSES:
         executable = suite_.built.tests["bailiwick", "test", name]
-        suite_.tests(f"bailiwick::{name}", name, executable, libtest.listed(executable, suite_.env, cwd), cwd=cwd,
+        names = libtest.listed(executable, suite_.env, cwd)
+        names = [test for test in names if who.row(name, test) != "shipped"]
+        suite_.tests(f"bailiwick::{name}", name, executable, names, cwd=cwd,
                      label=f"bailiwick::{name}", env=suite_.env | {"CARGO_MANIFEST_DIR": cwd})
 
 
@@ -67,7 +69,7 @@ def share_images(suite_, places):
             cp -al "$1/$folder" "$2" 2>/dev/null || cp -a "$1/$folder" "$2"
         done
         chown 1000:1000 "$2/images" "$2/parts\""""
-    cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ["HOME"], ".cache")
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     suite_.job(SHARED, ["sh", "-ec", script, "sh", f"{cache}/bailiwick", f"{places.folder}/cache/bailiwick"],
                needs=[IMAGE, copies.COPIES], share=0.5)
 
@@ -76,7 +78,7 @@ def repeat(suite_, places, name, executable, names):
     """A target's tests as an ordinary user, on what is shipped."""
     machine = name in targets.MACHINES
     step = "tests on machines as an ordinary user" if machine else "black-box tests as an ordinary user"
-    more = {"BAILIWICK_RACE_ROUNDS": "15"} if name == "vm_hostile" else {}
+    more = {"BAILIWICK_RACE_ROUNDS": os.environ.get("BAILIWICK_RACE_ROUNDS", "15")} if name == "vm_hostile" else {}
     suite_.tests(step, name, places.of(executable), names, who="user", label=f"bailiwick::{name}", wrap=places.user,
                  env=places.env(user=True, **more), cwd=places.folder,
                  needs=(SHARED, GUESTS) if machine else (copies.COPIES,))

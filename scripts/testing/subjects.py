@@ -6,6 +6,7 @@ and what is not there is not judged. Merge commits are git's own words.
 
 usage: subjects.py
 """
+import os
 import subprocess
 import sys
 
@@ -25,6 +26,8 @@ def new():
     """Hash and subject of each new commit, the oldest first."""
     is_known = git("cat-file", "-e", f"{LAST}^{{commit}}") is not None
     said = git("log", "--no-merges", "--reverse", "--format=%H %ct %s", "HEAD", *([f"^{LAST}"] if is_known else []))
+    if said is None and os.path.exists(".git"):
+        raise SystemExit("git does not tell the commits; `git log` says why")
     for line in filter(None, (said or "").split("\n")):
         commit, seconds, subject = line.split(" ", 2)
         if is_known or int(seconds) > LAST_DATE:

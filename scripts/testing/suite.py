@@ -1,5 +1,6 @@
 """The jobs of the suite: what is compiled, and what is run as soon as that is there."""
 import os
+import re
 import subprocess
 
 import building
@@ -10,6 +11,18 @@ from pool import Job
 
 SHIPPED = "compiling what is shipped"
 TESTS = "compiling and linting tests"
+
+
+def without_warnings(job):
+    """Whether a build had nothing to warn of; those of other runs are told again."""
+    warned = [line for _, line in job.lines if re.match(r"warning: .* generated \d+ warning", line)]
+    job.why = "\n".join(warned)
+    return not warned
+
+
+def label_of(package, kind, name):
+    """What the tests of a target are called in the results."""
+    return f"{package}::{name}" if kind in ("test", "bin") else package
 
 
 class Suite:
@@ -26,6 +39,8 @@ class Suite:
         self.debug = os.path.join(self.target, "debug", "bailiwick")
         # What adds jobs once the tests are compiled, and what cargo said of them.
         self.when_compiled, self.built = [], None
+        # The labels of all targets that have tests.
+        self.labels = set()
         # Whether a test is to be run, by the label of its target, the target and its name.
         self.wanted = lambda label, target, name: True
 
@@ -68,6 +83,11 @@ class Suite:
             common_here = {**targets.common(target), **common}
             self.pool.add(Job(step, f"{name}, {who}", wrap(words), ended=take(part), **common_here))
 
+    def not_run(self):
+        """The targets that have tests of which none was run."""
+        had = {result.target for result in self.report.results}
+        return [f"no test of {label} was run" for label in sorted(self.labels - had)]
+
     def check_sources(self):
         """What needs nothing but the sources."""
         for folder, all_of_it in (("", ["--all"]), ("fuzz", []), ("capos", ["--all"]), ("capos/fuzz", [])):
@@ -82,14 +102,19 @@ class Suite:
     def compile_tests(self):
         """Everything that tests are, linted; what comes of it adds the jobs that run them."""
         names = [word for name in building.test_targets(self.env, self.root) for word in ("--test", name)]
-        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--examples", "--benches", *names,
-                 "--message-format", "json-render-diagnostics"]
+        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--examples", "--benches",
+                 *names, "--message-format", "json-render-diagnostics"]
         self.job(TESTS, words, env=building.linting(self.env), ended=self.compiled)
 
     def compiled(self, job):
         """From here on it is known which tests there are."""
         built = self.built = building.built(job.lines)
         # What takes longest begins first.
+        listed = building.test_targets(self.env, self.root)
+        missing = set(listed) - {name for _, kind, name in built.tests if kind == "test"}
+        self.labels = {label_of(*key) for key in built.tests if key[1] == "test"}
+        if missing:
+            raise ValueError(f"these targets were not compiled: {sorted(missing)}")
         order = sorted(built.tests.items(), key=lambda item: (item[0][2] not in targets.LONG, item[0]))
         for (package, kind, name), executable in order:
             cwd = built.folders[package]
@@ -102,7 +127,7 @@ class Suite:
             elif kind == "test" and name in targets.LATER:
                 continue
             else:
-                label = f"{package}::{name}" if kind in ("test", "bin") else package
+                label = label_of(package, kind, name)
                 step = label if kind == "test" and package == "bailiwick" else "unit tests"
                 names = [] if name in targets.UNLISTED else libtest.listed(executable, env, cwd)
                 if names or name in targets.UNLISTED:

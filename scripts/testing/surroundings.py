@@ -6,14 +6,16 @@ these sets it itself.
 """
 import os
 import signal
+import sys
 
 # Variables that say where things are, or how a registry is reached.
 KEPT = {
+    "BAILIWICK_CASES", "BAILIWICK_HOSTILE_SECONDS", "BAILIWICK_RACES", "BAILIWICK_RACE_ROUNDS", "BAILIWICK_SEED",
     "CARGO_HOME", "CARGO_TARGET_DIR", "CI", "GOCACHE", "GOFLAGS", "GOMODCACHE", "GOPATH", "GOPROXY", "GOSUMDB",
     "H2SPEC", "HOME", "PATH", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "SSL_CERT_DIR", "SSL_CERT_FILE", "TMPDIR",
     "USER", "XDG_CACHE_HOME", "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
 }
-PREFIXES = ("BAILIWICK_", "CAPOS_", "CARGO_NET_", "CARGO_PROFILE_", "CARGO_REGISTRIES_", "CARGO_SOURCE_")
+PREFIXES = ("CARGO_NET_", "CARGO_PROFILE_", "CARGO_REGISTRIES_", "CARGO_SOURCE_")
 
 
 def variables(**more):
@@ -27,6 +29,9 @@ def become_usual():
     os.umask(0o022)
     # A handler of this process becomes the default action in what it starts; so does what is the default.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Ended from outside, it ends what it has started.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     for number in signal.valid_signals() - {signal.SIGINT, signal.SIGKILL, signal.SIGSTOP}:
         if number < signal.SIGRTMIN and signal.getsignal(number) is signal.SIG_IGN:
             # Python ignores these two itself, and gives them back to what it starts.

@@ -6,8 +6,8 @@ table that no row is about is an error.
 """
 import table
 
-# Repeated as an ordinary user; run once; run once by the build for tests; proved by another target.
-SAID = ("both", "once", "unshipped", "elsewhere")
+# The words of the table's third column; its head says what they mean.
+SAID = ("both", "once", "unshipped", "shipped", "elsewhere")
 PATH = "crates/bailiwick/tests/who.tsv"
 
 
@@ -27,7 +27,7 @@ class Who:
             return None
         prefixes = [prefix for prefix in self.known[target] if name.startswith(prefix)]
         if not prefixes:
-            raise SystemExit(f"{self.path}: no row is about {name} of {target}")
+            raise ValueError(f"{self.path}: no row is about {name} of {target}")
         prefix = max(prefixes, key=len)
         self.used.add((target, prefix))
         return self.known[target][prefix][0]
@@ -36,10 +36,8 @@ class Who:
         """What the table says of each of a target's tests."""
         return {name: said for name in names if (said := self.row(target, name))}
 
-    def check(self):
-        """Ends where a row is about no test."""
-        idle = [f"{self.path}:{number}: no test of {target} begins with {prefix}"
+    def idle(self):
+        """The rows that are about no test."""
+        return [f"{self.path}:{number}: no test of {target} begins with {prefix}"
                 for target, prefixes in self.known.items() for prefix, (_, number) in prefixes.items()
                 if (target, prefix) not in self.used]
-        if idle:
-            raise SystemExit("\n".join(idle))

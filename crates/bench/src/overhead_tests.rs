@@ -6,6 +6,11 @@ use crate::testing::{
 };
 use crate::verdict::Verdict;
 
+/// Rows by parts of their names.
+fn rows<const N: usize>(parts: [&str; N]) -> Vec<String> {
+    parts.map(str::to_owned).to_vec()
+}
+
 const NOTHING: &str = stand_in!("exec \"$@\"\n");
 
 #[test]
@@ -119,7 +124,7 @@ fn a_command_that_fails_once_is_out() {
         "exec bwrap",
         "for w; do [ \"$w\" = echo ] && { echo wrong; exit 0; }; done\nexec bwrap",
     );
-    let (_directory, _, evidence) = run(&flaky, |_| {}).unwrap();
+    let (_directory, _, evidence) = run(&flaky, |o| o.rows = rows(["true", "echo"])).unwrap();
     let row = evidence.rows.iter().find(|r| r.name == "echo").unwrap();
     let cold = row.cell("bailiwick cold").unwrap();
     assert_eq!(
@@ -141,7 +146,11 @@ fn a_sandbox_that_opens_the_whole_network_fails_the_network_row_alone() {
     );
     // The policy is the third word only before the shift.
     let open = open.replace("\"$3\")", "\"$policy\")");
-    let (_directory, _, evidence) = run(&open, |o| o.network = true).unwrap();
+    let (_directory, _, evidence) = run(&open, |o| {
+        o.network = true;
+        o.rows = rows(["true", "curl"]);
+    })
+    .unwrap();
     let row = evidence.rows.last().unwrap();
     assert_eq!(row.name, "curl, loopback");
     assert!(row.cells[0].verdict.passed(), "{}", row.cells[0].verdict);
@@ -178,7 +187,11 @@ fn a_debug_build_is_measured_only_quickly_and_never_published() {
     let debug = BWRAP.replace("release", "debug");
     assert!(refusal(&debug, |_| {}).contains("debug build"));
     needs_bwrap();
-    let (_directory, _, evidence) = run(&debug, |o| o.quick = true).unwrap();
+    let (_directory, _, evidence) = run(&debug, |o| {
+        o.quick = true;
+        o.rows = rows(["true"]);
+    })
+    .unwrap();
     assert!(!evidence.publishable && !evidence.product.release);
 }
 
@@ -216,8 +229,7 @@ fn an_unknown_peer_is_refused_with_the_known_ones() {
 #[test]
 fn a_run_of_some_rows_has_those_and_their_limits_alone() {
     needs_bwrap();
-    let rows = vec!["starts of".to_owned(), "ech".to_owned()];
-    let (_directory, _, evidence) = run(BWRAP, |o| o.rows = rows).unwrap();
+    let (_directory, _, evidence) = run(BWRAP, |o| o.rows = rows(["starts of", "ech"])).unwrap();
     let names: Vec<&str> = evidence.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["echo", "3 starts of true"]);
     let limits: Vec<&str> = evidence.limits.iter().map(|l| l.name.as_str()).collect();

@@ -1,13 +1,13 @@
 //! Which layers are left out, so that a test can show that each of them is what stops an escape: an
 //! escape that fails for another reason proves nothing.
 //!
-//! Decision: the product has no such switch. Without the feature `layer-switches` every question
+//! Decision: the product has no such switch. Without the feature `layer-switches` and debug assertions every question
 //! here is answered at compile time, and nothing of the variables' names is in the binary.
 
 /// What can be left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
-    not(feature = "layer-switches"),
+    not(all(feature = "layer-switches", debug_assertions)),
     allow(dead_code, reason = "each layer has its name in the test build only")
 )]
 pub(crate) enum Layer {
@@ -52,20 +52,20 @@ pub(crate) enum Layer {
 }
 
 /// Whether a layer is left out.
-#[cfg(not(feature = "layer-switches"))]
+#[cfg(not(all(feature = "layer-switches", debug_assertions)))]
 pub(crate) const fn without(_: Layer) -> bool {
     false
 }
 
 /// The newest version of Landlock that may be used, if there is such a bound.
-#[cfg(not(feature = "layer-switches"))]
+#[cfg(not(all(feature = "layer-switches", debug_assertions)))]
 pub(crate) const fn landlock_abi() -> Option<i64> {
     None
 }
 
 /// Whether a layer is left out: `BAILIWICK_TEST_WITHOUT=seccomp,landlock`. Read once: who asks may not
 /// allocate.
-#[cfg(feature = "layer-switches")]
+#[cfg(all(feature = "layer-switches", debug_assertions))]
 pub(crate) fn without(layer: Layer) -> bool {
     static LIST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     let list = LIST.get_or_init(|| std::env::var("BAILIWICK_TEST_WITHOUT").unwrap_or_default());
@@ -77,10 +77,10 @@ pub(crate) fn without(layer: Layer) -> bool {
 }
 
 /// What is left of a word when what is written has been taken from its beginning.
-#[cfg(feature = "layer-switches")]
+#[cfg(all(feature = "layer-switches", debug_assertions))]
 struct Rest<'a>(&'a str);
 
-#[cfg(feature = "layer-switches")]
+#[cfg(all(feature = "layer-switches", debug_assertions))]
 impl std::fmt::Write for Rest<'_> {
     fn write_str(&mut self, begin: &str) -> std::fmt::Result {
         let (is, rest) = self
@@ -96,7 +96,7 @@ impl std::fmt::Write for Rest<'_> {
 }
 
 /// The newest version of Landlock that may be used: `BAILIWICK_TEST_LANDLOCK_ABI=3`.
-#[cfg(feature = "layer-switches")]
+#[cfg(all(feature = "layer-switches", debug_assertions))]
 pub(crate) fn landlock_abi() -> Option<i64> {
     std::env::var("BAILIWICK_TEST_LANDLOCK_ABI")
         .ok()?

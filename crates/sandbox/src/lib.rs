@@ -29,7 +29,7 @@ mod session;
 mod signals;
 mod spare;
 pub mod startup;
-#[cfg(feature = "stop-at-stage")]
+#[cfg(all(feature = "stop-at-stage", debug_assertions))]
 mod stop;
 mod summary;
 mod supervisor;

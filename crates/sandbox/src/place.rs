@@ -10,7 +10,7 @@ macro_rules! places {
             $($(#[doc = $doc])+ $place,)+
         }
         /// Every one of them, in the order of its lane: the process, and what it has just done.
-        #[cfg(feature = "stop-at-stage")]
+        #[cfg(all(feature = "stop-at-stage", debug_assertions))]
         pub(crate) const PLACES: &[(&str, &str)] = &[$(($lane, $name),)+];
     };
 }
@@ -73,9 +73,12 @@ places! {
 }
 
 /// Somebody is there.
-#[cfg_attr(not(feature = "stop-at-stage"), allow(unused_variables))]
+#[cfg_attr(
+    not(all(feature = "stop-at-stage", debug_assertions)),
+    allow(unused_variables)
+)]
 pub fn pass(place: Place) {
-    #[cfg(feature = "stop-at-stage")]
+    #[cfg(all(feature = "stop-at-stage", debug_assertions))]
     {
         let (lane, name) = PLACES[place as usize];
         crate::stop::here("at", lane, name);

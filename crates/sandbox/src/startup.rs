@@ -109,9 +109,9 @@ static MARKS: OnceLock<File> = OnceLock::new();
 /// What pid 1 has to keep open for its marks.
 pub fn descriptors() -> impl Iterator<Item = BorrowedFd<'static>> {
     let marks = MARKS.get().map(AsFd::as_fd);
-    #[cfg(feature = "stop-at-stage")]
+    #[cfg(all(feature = "stop-at-stage", debug_assertions))]
     return marks.into_iter().chain(crate::stop::descriptors());
-    #[cfg(not(feature = "stop-at-stage"))]
+    #[cfg(not(all(feature = "stop-at-stage", debug_assertions)))]
     marks.into_iter()
 }
 
@@ -134,7 +134,7 @@ pub fn begin() {
         main: now(ClockId::Monotonic),
         load: now(ClockId::ProcessCPUTime),
     });
-    #[cfg(feature = "stop-at-stage")]
+    #[cfg(all(feature = "stop-at-stage", debug_assertions))]
     {
         crate::stop::list();
         crate::stop::here("after", Lane::Supervisor.name(), LOAD);
@@ -142,13 +142,16 @@ pub fn begin() {
 }
 
 /// The first stage of a lane begins: nothing to note, but a place where a test stops a run.
-#[cfg_attr(not(feature = "stop-at-stage"), allow(unused_variables))]
+#[cfg_attr(
+    not(all(feature = "stop-at-stage", debug_assertions)),
+    allow(unused_variables)
+)]
 pub fn enter(first: Stage) {
-    #[cfg(feature = "stop-at-stage")]
+    #[cfg(all(feature = "stop-at-stage", debug_assertions))]
     stop("before", first);
 }
 
-#[cfg(feature = "stop-at-stage")]
+#[cfg(all(feature = "stop-at-stage", debug_assertions))]
 fn stop(when: &str, stage: Stage) {
     let (_, lane, name) = STAGES[stage as usize];
     crate::stop::here(when, lane.name(), name);
@@ -174,7 +177,7 @@ pub fn mark(stage: Stage) {
         // A mark that is missing is shown as such.
         let _ = file.write_at(&now(ClockId::Monotonic).to_ne_bytes(), 8 * stage as u64);
     }
-    #[cfg(feature = "stop-at-stage")]
+    #[cfg(all(feature = "stop-at-stage", debug_assertions))]
     stop("after", stage);
 }
 

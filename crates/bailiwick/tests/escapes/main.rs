@@ -48,7 +48,7 @@ fn main() {
             let bin = |name: &str| -> PathBuf { machine::ground().join("bin").join(name) };
             let programs = stage::Programs {
                 product: bin("bailiwick"),
-                switches: bin("bailiwick-layer-switches"),
+                switches: bin("bailiwick-for-tests"),
                 own: bin("escapes"),
             };
             match stage::run(who_of(who), mode_of(mode), &owned(ids), &programs) {

@@ -224,7 +224,7 @@ fn programs() -> io::Result<[(&'static str, PathBuf); 3]> {
     let product = given("BAILIWICK_BINARY").unwrap_or_else(|| switches.clone());
     Ok([
         ("bailiwick", product),
-        ("bailiwick-layer-switches", switches),
+        ("bailiwick-for-tests", switches),
         ("escapes", std::env::current_exe()?),
     ])
 }

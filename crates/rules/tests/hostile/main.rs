@@ -20,7 +20,7 @@ thread_local! {
 
 /// Many times what the longest question takes on a slow machine without optimization: what is looked for
 /// never ends.
-const PATIENCE: Duration = Duration::from_secs(1800);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Does some work in a thread of its own, and does not wait for ever for any question of it.
 fn guarded(work: impl FnOnce() + Send + 'static) {
