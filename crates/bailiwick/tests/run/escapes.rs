@@ -163,6 +163,9 @@ fn the_product_has_no_switch_that_leaves_out_a_layer() {
     for switch in SWITCHES {
         let mut parts = binary.windows(switch.len());
         let named = parts.any(|part| part == switch.as_bytes());
-        assert!(!named, "{switch}: is it what is shipped (BAILIWICK_BINARY)?");
+        assert!(
+            !named,
+            "{switch}: is it what is shipped (BAILIWICK_BINARY)?"
+        );
     }
 }

@@ -162,8 +162,11 @@ const CTRL_D: &str = "\x04";
 const CTRL_Z: &str = "\x1a";
 
 /// A command that goes on until it is ended, and says when it runs and when it goes on after a stop. What it
-/// says is not in the line that was typed.
-const JOB: &str = "sh -c 'trap \"echo on\"ward CONT; echo go\"ing\"; while :; do sleep 0.1; done'";
+/// says is not in the line that was typed. It starts nothing once it has said that it runs: a shell that
+/// stands in vfork(2) while its child is stopped before its execve(2) is not stopped itself, and the shell
+/// above waits for both.
+const JOB: &str = "sh -c 'trap \"echo on\"ward CONT; sleep 1000 & echo go\"ing\"; \
+                   while wait $!; [ $? -gt 128 ]; do :; done'";
 
 /// Has a shell that `start` starts inside, and sees that it controls its jobs.
 fn has_job_control(person: &mut Person, start: &str) {
@@ -174,8 +177,8 @@ fn has_job_control(person: &mut Person, start: &str) {
     person.sees("/dev/pts/").sees("done").sees("inner> ");
     person.types(&format!("{JOB}\n")).sees("going\r\n");
     person.types(CTRL_Z).sees("Stopped").sees("inner> ");
-    person.types("jobs\n").sees("sleep 0.1").sees("inner> ");
-    person.types("fg\n").sees("sleep 0.1").sees("onward\r\n");
+    person.types("jobs\n").sees("sleep 1000").sees("inner> ");
+    person.types("fg\n").sees("sleep 1000").sees("onward\r\n");
     person.types(CTRL_C).sees("inner> ");
     person.types("exit 9\n").sees("outer> ");
     person
@@ -408,7 +411,7 @@ fn without_a_terminal_stream_there_is_no_terminal_at_all(on: Backend) {
     person.types(&format!("$B run -- {JOB} < /dev/null 2>&1 | cat\n"));
     person.sees("going\r\n");
     person.types(CTRL_Z).sees("Stopped").sees("outer> ");
-    person.types("fg\n").sees("sleep 0.1").sees("onward\r\n");
+    person.types("fg\n").sees("sleep 1000").sees("onward\r\n");
     person.types(CTRL_C).sees("outer> ");
 }
 
