@@ -20,7 +20,7 @@ PROCESSES = ("run", "many")
 
 def add_builds(suite_):
     """What machines are made of; the path of the hostile guest."""
-    suite_.job(IMAGE, ["scripts/image"], needs=[suite.SHIPPED], deadline=1800)
+    suite_.job(IMAGE, ["scripts/image"], needs=[suite.SHIPPED], deadline=5400)
     musl = suite_.asked("scripts/static-target", "--name")
     suite_.job(GUESTS, ["cargo", "build", "--release", "--locked", "--package", "bailiwick-guest", "--examples",
                         "--target", musl], needs=[suite.SHIPPED])

@@ -57,7 +57,7 @@ class Suite:
             self.report.keep([libtest.Result(step, f"step::{job.name}", job.name, self.myself, outcome, job.wall)])
             return went_well
         return self.pool.add(Job(step, name or step, list(words), env or self.env, cwd or self.root,
-                                 needs=tuple(needs), ended=take, **{"deadline": 900, **more}))
+                                 needs=tuple(needs), ended=take, **{"deadline": 3000, **more}))
 
     def tests(self, step, target, executable, names, *, who=None, wrap=list, label=None, **common):
         """The jobs that run these tests of an executable; `wrap` makes the words of another user's process."""
