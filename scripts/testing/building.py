@@ -35,12 +35,16 @@ def compiled(lines):
     return (own, len(begun) - own)
 
 
-def test_targets(env, folder):
-    """The names of all integration tests of a workspace, those that `cargo test` leaves out too."""
-    text = subprocess.run(["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"], cwd=folder, env=env,
-                          check=True, stdout=subprocess.PIPE).stdout
-    packages = json.loads(text)["packages"]
-    return sorted({target["name"] for package in packages for target in package["targets"]
+def packages(env):
+    """What cargo knows of the packages of this workspace."""
+    text = subprocess.run(["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"], env=env, check=True,
+                          stdout=subprocess.PIPE).stdout
+    return json.loads(text)["packages"]
+
+
+def test_targets(env):
+    """The names of all integration tests of the workspace, those that `cargo test` leaves out too."""
+    return sorted({target["name"] for package in packages(env) for target in package["targets"]
                    if target["kind"] == ["test"]})
 
 

@@ -28,14 +28,14 @@ class Copies:
 
     def add(self, tests, guest):
         """The job that makes them, when all is compiled. `guest` is the example of a hostile one."""
-        release = os.path.dirname(self.suite.release)
+        release, debug = os.path.dirname(self.suite.release), self.suite.built.binaries["bailiwick"]
         shipped = [os.path.join(release, f"bailiwick{part}") for part in ("", "-guest", "-capos-kernel", "-capos-costs")]
         script = """folder=$1 debug=$2 guest=$3; shift 3
             for file in "$@"; do [ ! -e "$file" ] || install -m 755 "$file" "$folder"; done
             install -m 755 "$debug" "$folder/tests/bailiwick"
             [ ! -e "$guest" ] || install -m 755 "$guest" "$folder/hostile"
             chown 1000:1000 "$folder/home" "$folder/tmp" "$folder/cache" "$folder/cache/bailiwick" || [ "$(id -u)" -ne 0 ]"""
-        self.suite.job(COPIES, ["sh", "-ec", script, "sh", self.folder, self.suite.debug, guest, *shipped, *tests],
+        self.suite.job(COPIES, ["sh", "-ec", script, "sh", self.folder, debug, guest, *shipped, *tests],
                        needs=[suite.SHIPPED], share=0.5)
 
     def env(self, user, **more):

@@ -4,7 +4,6 @@ import os
 import building
 import libtest
 import suite
-import targets
 
 KERNEL = "compiling the kernel"
 # So often a smoke boots on two processors, where races are; `make soak` boots it many times.
@@ -44,4 +43,4 @@ def programs(suite_):
     executable = suite_.built.tests["bailiwick", "test", "capos"]
     cwd = suite_.built.folders["bailiwick"]
     suite_.tests("programs on the kernel", "capos", executable, libtest.listed(executable, suite_.env, cwd),
-                 label="bailiwick::capos", env=suite_.env, cwd=cwd, needs=(KERNEL,), share=targets.common("capos")["share"])
+                 label="bailiwick::capos", env=suite_.env, cwd=cwd, needs=(KERNEL,))

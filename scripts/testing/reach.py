@@ -4,10 +4,10 @@ that `crates/bailiwick/tests/reach.tsv` names for it.
 Decision: a change is what is not in the upstream yet: commits since the merge base, and the working tree. Where
 nothing was changed, or it is not known what a file is good for, everything that needs no machine is reached.
 """
-import json
 import os
 import subprocess
 
+import building
 import table
 
 PATH = "crates/bailiwick/tests/reach.tsv"
@@ -36,9 +36,7 @@ def changed():
 
 def importers(env):
     """For each folder of a crate the names of the packages that import it, itself among them."""
-    text = subprocess.run(["cargo", "metadata", "--locked", "--no-deps", "--format-version", "1"], env=env, check=True,
-                          stdout=subprocess.PIPE).stdout
-    packages = {package["name"]: package for package in json.loads(text)["packages"]}
+    packages = {package["name"]: package for package in building.packages(env)}
     imports = {name: {dep["name"] for dep in package["dependencies"]} for name, package in packages.items()}
     found = {}
     for name, package in packages.items():

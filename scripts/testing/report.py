@@ -63,20 +63,20 @@ class Report:
         with open(os.path.join(path, name), "w", encoding="utf-8") as file:
             file.write(f"{job.text()}\n{job.why}\n")
 
-    def steps(self):
-        """For each step its jobs, instants of begin and end, and sums."""
-        found = {}
-        for job in self.jobs:
-            if job.state != "not run":
-                found.setdefault(job.step, []).append(job)
-        return found
+    def ran(self):
+        """The jobs that were run, in the order of their begin, and the instant of the first."""
+        ran = sorted((job for job in self.jobs if job.state != "not run"), key=lambda job: job.began)
+        return ran, ran[0].began if ran else 0
 
     def table(self):
         """The table of steps, as Markdown."""
         rows = ["| step | tests | wall | processor time | largest process | compiled: own, others |",
                 "|---|--:|--:|--:|--:|--:|"]
-        total = 0
-        for step, jobs in self.steps().items():
+        ran, began = self.ran()
+        steps, total = {}, 0
+        for job in ran:
+            steps.setdefault(job.step, []).append(job)
+        for step, jobs in steps.items():
             wall = max(job.began + job.wall for job in jobs) - min(job.began for job in jobs)
             tests = sum(1 for result in self.results if result.step == step and result.outcome == "ok")
             compiled = [sum(pair) for pair in zip(*(job.compiled for job in jobs if job.compiled))]
@@ -85,8 +85,6 @@ class Report:
             total += cpu
             rows.append(f"| {step} | {tests or ''} | {wall:.0f} s | {cpu:.0f} s | {largest} MiB | "
                         f"{', '.join(map(str, compiled))} |")
-        ran = [job for job in self.jobs if job.state != "not run"]
-        began = min((job.began for job in ran), default=0)
         ended = max((job.began + job.wall for job in ran), default=0)
         tests = sum(1 for result in self.results if result.outcome == "ok")
         rows.append(f"| all | {tests} | {ended - began:.0f} s | {total:.0f} s | | |")
@@ -97,10 +95,9 @@ class Report:
         with open(os.path.join(self.folder, "tests.tsv"), "w", encoding="utf-8") as file:
             for one in sorted(self.results, key=lambda one: (one.target, one.name, one.who)):
                 file.write(f"{one.target}\t{one.name}\t{one.who}\t{one.outcome}\t{one.seconds:.2f}\n")
-        ran = [job for job in self.jobs if job.state != "not run"]
-        begin = min((job.began for job in ran), default=0)
+        ran, begin = self.ran()
         with open(os.path.join(self.folder, "jobs.tsv"), "w", encoding="utf-8") as file:
-            for job in sorted(ran, key=lambda job: job.began):
+            for job in ran:
                 file.write(f"{job.began - begin:.1f}\t{job.wall:.1f}\t{job.cpu:.1f}\t{job.memory}\t{job.name}\n")
         with open(os.path.join(self.folder, "steps.md"), "w", encoding="utf-8") as file:
             file.write(self.table() + "\n")

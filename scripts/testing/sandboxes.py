@@ -41,7 +41,7 @@ def add(suite_, places, who, guest):
         late = [test for test in names[name] if rows[name][test] in ("once", "shipped")]
         suite_.tests(step, name, tests[name], early, label=step, env=suite_.env | manifest, cwd=cwd)
         suite_.tests(step, name, tests[name], late, label=step, cwd=cwd, needs=(copies.COPIES,),
-                     env=places.env(user=False, BAILIWICK_TEST_BUILD=suite_.debug, **manifest))
+                     env=places.env(user=False, BAILIWICK_TEST_BUILD=suite_.built.binaries["bailiwick"], **manifest))
     for name in targets.MACHINES:
         tried = [test for test in names[name] if rows[name].get(test) != "elsewhere"]
         suite_.tests("tests on machines", name, places.of(tests[name]), tried, label=f"bailiwick::{name}",

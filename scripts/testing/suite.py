@@ -36,11 +36,10 @@ class Suite:
         self.is_root = os.getuid() == 0
         self.myself = "root" if self.is_root else "user"
         self.release = os.path.join(self.target, "release", "bailiwick")
-        self.debug = os.path.join(self.target, "debug", "bailiwick")
         # What adds jobs once the tests are compiled, and what cargo said of them.
         self.when_compiled, self.built = [], None
-        # The labels of all targets that have tests.
-        self.labels = set()
+        # The names of all targets of tests, and the labels of those that were compiled.
+        self.targets, self.labels = building.test_targets(self.env), set()
         # Whether a test is to be run, by the label of its target, the target and its name.
         self.wanted = lambda label, target, name: True
 
@@ -101,7 +100,7 @@ class Suite:
 
     def compile_tests(self):
         """Everything that tests are, linted; what comes of it adds the jobs that run them."""
-        names = [word for name in building.test_targets(self.env, self.root) for word in ("--test", name)]
+        names = [word for name in self.targets for word in ("--test", name)]
         words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--examples", "--benches",
                  *names, "--message-format", "json-render-diagnostics"]
         self.job(TESTS, words, env=building.linting(self.env), ended=self.compiled)
@@ -109,21 +108,19 @@ class Suite:
     def compiled(self, job):
         """From here on it is known which tests there are."""
         built = self.built = building.built(job.lines)
-        # What takes longest begins first.
-        listed = building.test_targets(self.env, self.root)
-        missing = set(listed) - {name for _, kind, name in built.tests if kind == "test"}
+        missing = set(self.targets) - {name for _, kind, name in built.tests if kind == "test"}
         self.labels = {label_of(*key) for key in built.tests if key[1] == "test"}
         if missing:
             raise ValueError(f"these targets were not compiled: {sorted(missing)}")
+        # What takes longest begins first.
         order = sorted(built.tests.items(), key=lambda item: (item[0][2] not in targets.LONG, item[0]))
         for (package, kind, name), executable in order:
             cwd = built.folders[package]
             env = self.env | {"CARGO_MANIFEST_DIR": cwd}
-            if kind == "bench" and not self.wanted(f"bench {package}::{name}", name, ""):
-                continue
             if kind == "bench":
-                self.job("benches, each once", [executable, "--bench", "--test"], name=f"bench {package}::{name}",
-                         env=env, cwd=cwd)
+                label = f"bench {package}::{name}"
+                if self.wanted(label, name, ""):
+                    self.job("benches, each once", [executable, "--bench", "--test"], name=label, env=env, cwd=cwd)
             elif kind == "test" and name in targets.LATER:
                 continue
             else:
