@@ -11,6 +11,7 @@ from pool import Job
 
 SHIPPED = "compiling what is shipped"
 TESTS = "compiling and linting tests"
+EXAMPLES = "compiling examples"
 
 
 def without_warnings(job):
@@ -99,11 +100,16 @@ class Suite:
                                             "scripts/testing", "--pattern", "*_test.py"], share=0.25)
 
     def compile_tests(self):
-        """Everything that tests are, linted; what comes of it adds the jobs that run them."""
+        """Everything that tests are, linted; what comes of it adds the jobs that run them.
+
+        The examples have a call of their own: tests execute them, and `cargo test --examples` would make tests of them.
+        """
+        env = building.linting(self.env)
+        self.job(EXAMPLES, ["cargo", "build", "--workspace", "--locked", "--examples"], env=env)
         names = [word for name in self.targets for word in ("--test", name)]
-        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--examples", "--benches",
-                 *names, "--message-format", "json-render-diagnostics"]
-        self.job(TESTS, words, env=building.linting(self.env), ended=self.compiled)
+        words = ["cargo", "test", "--workspace", "--locked", "--no-run", "--lib", "--bins", "--benches", *names,
+                 "--message-format", "json-render-diagnostics"]
+        self.job(TESTS, words, needs=[EXAMPLES], env=env, ended=self.compiled)
 
     def compiled(self, job):
         """From here on it is known which tests there are."""
