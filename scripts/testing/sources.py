@@ -96,6 +96,14 @@ def has(where, pattern, is_meant):
     return any(is_meant(name, pattern) for name in names(where))
 
 
+def packages_below(top):
+    """The folders with a manifest; what is built or measured meanwhile comes and goes."""
+    for folder, below, files in os.walk(top):
+        below[:] = [name for name in below if name not in ("target", ".git")]
+        if "Cargo.toml" in files:
+            yield Path(folder)
+
+
 def missing(command):
     """What a command by hand needs and the tree has not."""
     words = shlex.split(command)
@@ -106,7 +114,7 @@ def missing(command):
     if words[0] == "cargo":
         manifest = given.get("--manifest-path", "Cargo.toml")
         name = given.get("-p") or given.get("--package")
-        folders = [file.parent for file in Path(manifest).parent.glob("**/Cargo.toml") if "target" not in file.parts]
+        folders = list(packages_below(Path(manifest).parent))
         found = [one for one in folders if "[package]" in (one / "Cargo.toml").read_text() and package(one) == name]
         needed = [f"{kind}{end}" for flag, kind in (("--test", "tests/"), ("--bench", "benches/"))
                   for end in [given.get(flag)] if end]
