@@ -27,6 +27,8 @@ const UNKNOWN_CALL: &[Shown] = &[full("seccomp"), bare("seccomp"), container("se
 
 /// How long a race goes on.
 const RACE: Duration = Duration::from_millis(300);
+/// So often one of the two finds that the other has done something.
+const TURNS: u32 = 60;
 
 /// The rows.
 pub(super) fn rows() -> Vec<Row> {
@@ -390,15 +392,16 @@ pub(super) fn race_for(
         }
     });
     let begin = Instant::now();
-    // On a busy machine one of the two may have hardly begun by then.
-    let long_enough = |own: u32| {
-        let both = own.min(rounds.load(Ordering::Relaxed)) > 200;
-        begin.elapsed() > RACE && (both || begin.elapsed() > 100 * RACE)
+    // On a busy machine each runs for a while without the other; what counts is how often they took turns.
+    let (mut done, mut turns, mut seen) = (false, 0, 0);
+    let long_enough = |turns: u32| {
+        begin.elapsed() > RACE && (turns > TURNS || begin.elapsed() > 100 * RACE)
     };
-    let (mut done, mut own) = (false, 0);
-    while !done && !long_enough(own) {
+    while !done && !long_enough(turns) {
         act();
-        own += 1;
+        let now = rounds.load(Ordering::Relaxed);
+        turns += u32::from(now != seen);
+        seen = now;
         done = reached();
     }
     stop.store(true, Ordering::Relaxed);
