@@ -1,7 +1,7 @@
 //! The supervisor's side of a process sandbox: it forks pid 1, hears what became of it, and
 //! turns what could not be had into words. It never enters the sandbox's namespaces.
 
-use crate::broker::Rules;
+use crate::broker::{Rules, order};
 use crate::cpus::Cpus;
 use crate::identity::{Identity, Idmaps};
 use crate::init::Init;
@@ -136,6 +136,7 @@ impl Child {
                     cpus,
                     terminal,
                     control: control_inside,
+                    order: order::open(),
                     dial: dial_inside,
                 };
                 init.run()
@@ -244,7 +245,8 @@ impl Prepared for Waiting {
             rules: Rules::of(
                 policy,
                 &Plan::writable_on_host(policy).collect::<Vec<PathBuf>>(),
-            ),
+            )
+            .with_baselines(),
             folders: set_up.plan.written_folders().collect(),
             since: now,
             quarantine: launch

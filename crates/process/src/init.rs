@@ -46,6 +46,8 @@ pub(crate) struct Init {
     pub(crate) terminal: Option<TerminalShape>,
     /// Orders and reports.
     pub(crate) control: OwnedFd,
+    /// By which the brokers of this host take turns, or why there is none.
+    pub(crate) order: Result<OwnedFd, (PathBuf, Errno)>,
     /// Requests for connections into the sandbox; where it has no network of its own, for those
     /// out of it.
     pub(crate) dial: OwnedFd,
@@ -166,6 +168,17 @@ impl Init {
         }
     }
 
+    /// Whether the broker, where there is one, can take turns with those of other sandboxes.
+    fn may_take_turns(&self, set_up: &SetUp) -> Result<(), Stop> {
+        match &self.order {
+            Err((path, errno)) if set_up.rules.is_some() => Err(Stop {
+                stage: format!("the order of writes, {} (remove it)", path.display()),
+                errno: errno.raw_os_error(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     /// The layers of a machine that gives no namespaces.
     fn set_up_on_host(&self) -> Result<Complete, Stop> {
         kernel::reset_signals();
@@ -173,6 +186,7 @@ impl Init {
         set_child_subreaper(Some(getpid())).stage("supervision")?;
         startup::mark(Mark::Namespaces);
         let (set_up, _) = self.wait_for_plan()?;
+        self.may_take_turns(&set_up)?;
         startup::mark(Mark::Plan);
         self.cpus.restore();
         let Some(bare) = &set_up.bare else {
@@ -250,6 +264,7 @@ impl Init {
             // this process, and if not, the second time is behind it.
             self.cpus.restore();
             let (set_up, idmaps) = self.wait_for_plan()?;
+            self.may_take_turns(&set_up)?;
             self.cpus.restore();
             startup::mark(Mark::Plan);
             mounts::enter(&set_up, &idmaps, self.identity)?;

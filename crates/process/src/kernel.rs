@@ -18,6 +18,47 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
+/// Whether any descriptor, or shared mapping, has this file open for writing: then the kernel gives no lease
+/// for reading (fcntl(2), *Leases*). Where it gives none to anybody (a file of another user's) the answer is no.
+pub(crate) fn is_open_for_writing(file: &OwnedFd) -> bool {
+    // SAFETY: the descriptor is open, and this command takes a number.
+    let lease = |kind: i32| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+    let held = lease(libc::F_RDLCK) == 0;
+    let error = io::Error::last_os_error().raw_os_error();
+    if held {
+        lease(libc::F_UNLCK);
+    }
+    !held && error == Some(libc::EAGAIN)
+}
+
+/// Sets a lock of an open file description on `length` bytes at `at` (all of them from there, where it is 0),
+/// without waiting (fcntl(2), `F_OFD_SETLK`); false where another has one that stands against it.
+pub(crate) fn lock_range(file: &OwnedFd, kind: i32, at: i64, length: i64) -> bool {
+    // SAFETY: all-zero is a valid `flock`, and the kernel demands a process of 0.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = kind as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = at;
+    lock.l_len = length;
+    // SAFETY: the command reads one `flock`, which lives through the call; the descriptor is open.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) == 0 }
+}
+
+/// Binds a socket to an address, whose path, where it is a relative one, begins at `folder` (bind(2)).
+pub(crate) fn bind(socket: &OwnedFd, address: &[u8], folder: Option<&OwnedFd>) -> io::Result<()> {
+    if let Some(folder) = folder {
+        rustix::process::fchdir(folder)?;
+    }
+    let length = address.len() as libc::socklen_t;
+    // SAFETY: the address is a slice of `length` bytes, of which the kernel makes a copy.
+    let result = unsafe { libc::bind(socket.as_raw_fd(), address.as_ptr().cast(), length) };
+    let bound = check(result.into()).map(drop);
+    if folder.is_some() {
+        rustix::process::chdir("/")?;
+    }
+    bound
+}
+
 /// Which side of a [`fork_into`] the caller is on.
 pub(crate) enum Fork {
     /// The new process.

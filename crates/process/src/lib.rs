@@ -20,6 +20,7 @@ mod disk;
 mod doctor;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod git;
 mod git_config;
 pub mod guest;
 mod identity;

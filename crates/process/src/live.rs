@@ -108,7 +108,12 @@ impl Live {
                 // A file that is too long is an error for the broker, and no signal.
                 kernel::ignore_signal(libc::SIGXFSZ);
                 limits::apply_to_broker(&bounds)?;
-                let broker = Broker::new(rules, init.control.as_fd())?;
+                let order = init
+                    .order
+                    .as_ref()
+                    .map_err(|(_, errno)| *errno)?
+                    .try_clone()?;
+                let broker = Broker::new(rules, init.control.as_fd(), order)?;
                 Some(match connects {
                     true => broker.with_way_out(init.dial.try_clone()?),
                     false => broker,
@@ -116,9 +121,10 @@ impl Live {
             }
         };
         let brokered = broker.as_ref().map(|_| {
-            let everything = !init.has_own_processes();
+            let isolated = init.has_own_processes();
             seccomp::broker_program(&Brokered {
-                everything,
+                reads: !isolated,
+                binds: isolated,
                 connects,
             })
             .into()

@@ -28,6 +28,7 @@ impl Call {
             libc::SYS_renameat | libc::SYS_renameat2 => "rename",
             libc::SYS_linkat => "link",
             libc::SYS_symlinkat => "symlink",
+            libc::SYS_bind => "bind",
             libc::SYS_truncate => "truncate",
             libc::SYS_unlinkat => "unlink",
             #[cfg(target_arch = "x86_64")]

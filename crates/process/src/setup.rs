@@ -73,6 +73,7 @@ impl SetUp {
         let mut rules = enforced.then(|| Rules::of(policy, &host));
         let root = identity.is_by_root() && !without(Layer::Identity);
         let mut plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
+        plan.notices.extend(rules.as_ref().and_then(Rules::told));
         let skeleton = match &launch.monitor {
             None => Skeleton::new(policy, identity, launch.trust),
             Some(monitor) => {

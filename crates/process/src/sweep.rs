@@ -2,7 +2,8 @@
 //! the sandbox has ended, what was created or changed at such a name is taken out of the way and
 //! reported. That is detection and not protection: until then it was there.
 
-use crate::broker::{self, Rules, Verdict};
+use crate::broker::{Rules, Verdict, content_of};
+use crate::git::{self, Meaning};
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -54,26 +55,65 @@ pub(crate) fn sweep(
             };
             match verdict {
                 Verdict::Refuse(rule) if changed => {
-                    let note = match remove(&path, quarantine, found.len()) {
-                        Ok(to) => format!("it was created or changed; moved to {}", to.display()),
-                        Err(error) => format!("it was created or changed, and stays: {error}"),
-                    };
-                    found.push(Found { rule, path, note });
-                }
-                Verdict::Git(rule) if changed => {
-                    if let Err(objection) = broker::examine_configuration(&path) {
-                        let note = format!(
-                            "it was changed, and {objection}: read it before you use git here"
-                        );
-                        found.push(Found { rule, path, note });
-                    }
+                    found.push(take_away(rule, path, "", quarantine, found.len()))
                 }
                 _ if meta.is_dir() => folders.push(path),
+                _ if changed => {
+                    if let Some((rule, why)) = objection(rules, &path) {
+                        found.push(take_away(rule, path, &why, quarantine, found.len()));
+                    }
+                }
                 _ => {}
             }
         }
     }
     found
+}
+
+/// Why git would obey what a file says, or that it is none of git's; with the rule that protects git.
+fn objection(rules: &Rules, path: &Path) -> Option<(u32, String)> {
+    let rule = rules.git(path)?;
+    if fs::symlink_metadata(path).is_ok_and(|meta| !meta.is_file())
+        && git::below_git(path).is_some()
+    {
+        return Some((rule, "git keeps nothing but files and folders".to_owned()));
+    }
+    let why = match git::meaning(path) {
+        Meaning::Plain | Meaning::Completes => return None,
+        Meaning::Never(reason) => reason.to_owned(),
+        Meaning::Obeyed(content) => {
+            let before = rules.baseline(path);
+            let checked = content_of(path, content.limit())
+                .and_then(|text| git::check(content, &before, &text, &rules.site(path)));
+            match checked.and_then(|instead| instead.map_or(Ok(()), |bytes| put(path, &bytes))) {
+                Ok(()) => return None,
+                Err(reason) => reason,
+            }
+        }
+    };
+    Some((rule, why))
+}
+
+/// Puts what a file is to say in its place.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let mut draft = path.as_os_str().to_owned();
+    draft.push(".bailiwick");
+    fs::write(&draft, bytes)
+        .and_then(|()| fs::rename(&draft, path))
+        .map_err(|error| error.to_string())
+}
+
+/// Moves a file out of the way, and says so.
+fn take_away(rule: u32, path: PathBuf, why: &str, quarantine: &Path, number: usize) -> Found {
+    let colon = if why.is_empty() { "" } else { ": " };
+    let note = match remove(&path, quarantine, number) {
+        Ok(to) => format!(
+            "it was created or changed{colon}{why}; moved to {}",
+            to.display()
+        ),
+        Err(error) => format!("it was created or changed{colon}{why}, and stays: {error}"),
+    };
+    Found { rule, path, note }
 }
 
 /// Moves a path into the quarantine; where that lies on another file system, beside itself under

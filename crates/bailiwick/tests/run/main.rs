@@ -36,6 +36,7 @@ mod image;
 mod import;
 mod inspect;
 mod kept;
+mod left_behind;
 mod limits;
 mod machines;
 mod models;

@@ -8,6 +8,8 @@ on_every_backend! {
     no_folder_becomes_a_repository_with_a_harmful_configuration,
     hooks_are_kept_out_of_every_repository,
     a_submodule_is_added_as_outside,
+    everyday_commands_work_as_outside,
+    harmless_settings_are_taken,
     a_repository_is_copied_and_a_harmful_one_is_told,
     a_call_that_had_to_wait_is_decided_when_it_is_done,
 }
@@ -127,6 +129,58 @@ fn a_submodule_is_added_as_outside(on: Backend) {
     let outside = Sandbox::repository_on(on).host(script);
     assert_eq!(inside.stdout(), outside);
     assert_eq!(inside.stderr(), "");
+}
+
+/// What people and agents do with git in a day, in a repository with two branches that conflict.
+const EVERYDAY: &str = r#"set -e
+    export GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' GIT_EDITOR=true
+    t=$(mktemp -d); commit() { git commit -qm "$1"; }; quiet() { "$@" > /dev/null 2>&1; }
+    printf 'import sys\np = sys.argv[1]\nt = open(p).read()\nopen(p, "w").write(t.replace("pick", "edit", 1))\n' > $t/edit.py
+    echo a > a; mkdir -p d/e; echo b > d/e/b; git add .; commit two; git mv a c; git rm -q d/e/b; commit three
+    git switch -qc side HEAD~1; echo side > f; git commit -qam side; echo more >> f; git commit -qam more
+    git switch -q main; echo main > f; git commit -qam main; git tag v1; git tag -am annotated v2
+    quiet git merge side && exit 1; git status --porcelain; git checkout -q --ours f; git add f; git commit -q --no-edit
+    git log --oneline | wc -l; git reset -q --hard HEAD~1
+    quiet git rebase side && exit 1; echo both > f; git add f; quiet git rebase --continue; git log --format=%s -3
+    GIT_SEQUENCE_EDITOR="sed -i '1s/^pick/reword/; 2s/^pick/fixup/'" quiet git rebase -i HEAD~2; git log --format=%s | wc -l
+    GIT_SEQUENCE_EDITOR="python3 $t/edit.py" quiet git rebase -i HEAD~1; git status | head -1 | cut -c 1-30; echo x >> f; git commit -q --amend -a --no-edit; quiet git rebase --continue
+    git branch copy side; quiet git cherry-pick copy~1 copy || git cherry-pick --abort; git revert --no-edit HEAD > /dev/null
+    echo dirty >> f; git stash -q; git stash list | wc -l; git stash pop -q; git checkout -q -- f; git clean -qfd
+    quiet git bisect start HEAD HEAD~2; quiet git bisect good; quiet git bisect reset; git status --porcelain
+    git format-patch -q -1 -o $t/patches > /dev/null; git reset -q --hard HEAD~1; git am -q $t/patches/*; git notes add -m note; git notes show
+    git worktree add -q tree copy 2> /dev/null; echo t > tree/t; git -C tree add t; git -C tree commit -qm tree; git worktree list | wc -l
+    git worktree move tree tree2; git worktree lock tree2; git worktree unlock tree2; git worktree remove tree2
+    git gc -q; git repack -qad; git pack-refs --all; git prune; git fsck; git reflog expire --expire=now --all
+    git init -q --bare -b main $t/other.git; git remote add up $t/other.git; git push -q up main side; git fetch -q up; git pull -q up main
+    git push -q -u up side:side2; quiet git branch --set-upstream-to=up/main main; git remote rename up down 2> /dev/null; git remote set-url down $t/other.git
+    git clone -q $t/other.git clone; git -C clone log --oneline | wc -l; git clone -q --depth 1 file://$t/other.git shallow; git -C shallow fetch -q --unshallow
+    git clone -q --bare . bare.git; git clone -q --shared clone shared; git -C shared status --porcelain
+    git config rerere.enabled true; git switch -q side; quiet git merge main || git merge --abort; git switch -q main
+    git update-index --split-index; echo s > s; git add s; commit split; git update-index --no-split-index
+    git sparse-checkout set --cone d; git sparse-checkout disable; git checkout -q --orphan empty; git rm -qrf . ; git commit -q --allow-empty -m empty
+    git switch -q main; git branch -qm copy copy2; git branch -qD copy2; git tag -d v1 > /dev/null
+    git init -q r; echo r > r/r; git -C r add r; rm -rf r clone shared shallow bare.git; git status --porcelain; git count-objects > /dev/null; git maintenance run --quiet
+    git archive HEAD | tar t; git blame f | wc -l; git grep -c both | head -1; git describe --always | wc -l; git shortlog -sn HEAD | wc -l
+"#;
+
+fn everyday_commands_work_as_outside(on: Backend) {
+    let inside = Sandbox::repository_on(on).run(EVERYDAY);
+    let outside = Sandbox::repository_on(on).host(EVERYDAY);
+    assert_eq!(inside.stderr(), "");
+    assert_eq!(inside.stdout(), outside);
+}
+
+fn harmless_settings_are_taken(on: Backend) {
+    let sandbox = Sandbox::repository_on(on);
+    sandbox
+        .run(
+            "git config core.autocrlf false && git config core.quotepath off && git config gc.auto 0 && \
+             git config commit.gpgsign false && git config core.fsmonitor false && git config pull.rebase true && \
+             git sparse-checkout init && git sparse-checkout disable && git config --list | grep -c autocrlf && \
+             GIT_DIR=snapshot.git GIT_WORK_TREE=$PWD/d sh -c 'mkdir d && git init -q && echo 1 > d/x && git add -A && git write-tree'",
+        )
+        .success()
+        .nothing_refused();
 }
 
 fn a_repository_is_copied_and_a_harmful_one_is_told(on: Backend) {

@@ -5,9 +5,10 @@ use super::deferred::Deferred;
 use super::open;
 use super::path::{Place, kind_of, resolve, shown};
 use super::rename;
-use super::repository::{self, Leads, Meaning};
 use super::rules::{Rules, Verdict};
 use super::tracee::Tracee;
+use super::watched::Watched;
+use crate::git::{self, Content, Meaning};
 use crate::notify::Call;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, symlinkat, unlinkat};
@@ -24,6 +25,8 @@ pub(super) enum Outcome {
     /// A file that is made when its content is known, what the program writes to, and whether
     /// that is closed at exec.
     Deferred(Box<Deferred>, OwnedFd, bool),
+    /// A file for the program that is looked at when it is written, and whether its descriptor is closed at exec.
+    Watched(Box<Watched>, OwnedFd, bool),
     /// It has to wait for another program, and is decided and tried again.
     Waits,
 }
@@ -73,10 +76,8 @@ pub(super) const CONFIGURATION: &str = "git's own files are changed with git";
 pub(super) enum Gate {
     /// As the program asks for it.
     Free,
-    /// By putting a configuration of git in its place that is harmless.
-    Configuration(u32),
-    /// When it is known where it leads.
-    Leads(Leads, u32),
+    /// Where what it says is what git may obey; the rule that says so.
+    Obeyed(Content, u32),
 }
 
 /// A name that does not exist yet.
@@ -145,6 +146,7 @@ pub(super) fn perform(
             let flags = AtFlags::from_bits(mode(2)).ok_or(Errno::INVAL)?;
             context.unlink(fd(0), a[1], flags)
         }
+        libc::SYS_bind => context.bind(fd(0), a[1], a[2]),
         libc::SYS_truncate => unless_leased(open::truncate(&context, a[0], a[1])),
         _ => attributes::perform(&context, call),
     }
@@ -190,29 +192,34 @@ impl Context<'_> {
         judge(self.rules.decide_read(path), path)
     }
 
-    /// What a new file at `path` means to git, where the policy protects its configuration.
+    /// What a new or changed file at `path` means to git, where the policy protects its configuration.
     pub(super) fn gate(&self, path: &Path) -> Result<Gate, Refused> {
-        let Some(rule) = self.rules.git(path) else {
-            return Ok(Gate::Free);
-        };
-        let refused = |reason: &str| Refused::by(rule, path, reason);
-        let sample = path.extension().is_some_and(|e| e == "sample");
-        if !sample && repository::is_hook(path) {
-            return Err(refused("git would run it"));
+        match self.rules.git(path) {
+            None => Ok(Gate::Free),
+            Some(rule) => self.meant(git::meaning(path), path, rule),
         }
-        let folder = path.parent().unwrap_or(path);
-        let exists = |name: &str| folder.join(name).symlink_metadata().is_ok();
-        match repository::meaning(path, &exists) {
+    }
+
+    /// The same for a folder.
+    pub(super) fn gate_folder(&self, path: &Path) -> Result<(), Refused> {
+        match self.rules.git(path) {
+            None => Ok(()),
+            Some(rule) => self.meant(git::folder(path), path, rule).map(drop),
+        }
+    }
+
+    fn meant(&self, meaning: Meaning, path: &Path, rule: u32) -> Result<Gate, Refused> {
+        match meaning {
             Meaning::Plain => Ok(Gate::Free),
-            Meaning::Never(reason) => Err(refused(reason)),
-            Meaning::Configuration => Ok(Gate::Configuration(rule)),
-            Meaning::Leads(kind) => Ok(Gate::Leads(kind, rule)),
-            Meaning::Head => {
-                let hooks = repository::holds_only_samples(&folder.join("hooks"));
-                if !hooks || exists("config.worktree") || !rename::renew(folder) {
-                    return Err(refused("it would make a repository of what lies beside it"));
-                }
-                Ok(Gate::Free)
+            Meaning::Never(reason) => Err(Refused::by(rule, path, reason)),
+            Meaning::Obeyed(content) => Ok(Gate::Obeyed(content, rule)),
+            Meaning::Completes => {
+                let renewed = rename::renew(path.parent().unwrap_or(path), self.rules);
+                renewed.map(|()| Gate::Free).map_err(|reason| {
+                    let reason =
+                        format!("it would make a repository of what lies beside it: {reason}");
+                    Refused::by(rule, path, reason)
+                })
             }
         }
     }
@@ -221,9 +228,7 @@ impl Context<'_> {
     pub(super) fn must_be_free(&self, path: &Path) -> Result<(), Refused> {
         match self.gate(path)? {
             Gate::Free => Ok(()),
-            Gate::Configuration(rule) | Gate::Leads(_, rule) => {
-                Err(Refused::by(rule, path, CONFIGURATION))
-            }
+            Gate::Obeyed(_, rule) => Err(Refused::by(rule, path, CONFIGURATION)),
         }
     }
 
@@ -266,10 +271,7 @@ impl Context<'_> {
 
     fn mkdir(&self, folder: i32, path: u64, mode: u32) -> Result<Outcome, Refused> {
         let new = self.free_for((folder, path), Rules::decide_folder)?;
-        // Only what a folder would complete is looked at: any name may be a folder's.
-        if matches!(new.name.as_encoded_bytes(), b"objects" | b"refs") {
-            self.gate(&new.path)?;
-        }
+        self.gate_folder(&new.path)?;
         mkdirat(new.folder, &new.name, Mode::from_raw_mode(mode))?;
         Ok(Outcome::Done)
     }
@@ -287,6 +289,7 @@ impl Context<'_> {
         if matches!(kind, FileType::CharacterDevice | FileType::BlockDevice) {
             return Err(Errno::PERM.into());
         }
+        self.must_be_file(&new.path, kind)?;
         mknodat(new.folder, &new.name, kind, Mode::from_raw_mode(mode), 0)?;
         Ok(Outcome::Done)
     }
@@ -297,14 +300,26 @@ impl Context<'_> {
         // Git finds out in this way whether there are links, in a repository that it makes.
         let probe = path
             .file_name()
-            .is_some_and(|name| repository::is_probe(name.as_encoded_bytes()));
-        match self.rules.above(path) {
+            .is_some_and(|name| git::is_probe(name.as_encoded_bytes()));
+        let of_git = self.rules.git(path).filter(|_| !git::may_be_link(path));
+        match self.rules.above(path).or(of_git) {
             None => Ok(()),
             Some(_) if probe => Ok(()),
             Some(rule) => {
                 let reason = "a link here would lead around the rule";
                 Err(Refused::by(rule, path, reason))
             }
+        }
+    }
+
+    /// Whether a special file may have this name: git waits for a pipe that it takes for a file, and believes
+    /// what a socket says.
+    pub(super) fn must_be_file(&self, path: &Path, kind: FileType) -> Result<(), Refused> {
+        match self.rules.git(path) {
+            Some(rule) if kind != FileType::RegularFile && git::below_git(path).is_some() => Err(
+                Refused::by(rule, path, "git keeps nothing but files and folders"),
+            ),
+            _ => Ok(()),
         }
     }
 
@@ -324,15 +339,54 @@ impl Context<'_> {
                     return Err(Errno::NOTDIR.into());
                 }
                 let path = shown(folder.as_fd())?.join(&name);
-                // What may be replaced by something harmless may also be taken away.
-                if !matches!(self.rules.decide(&path), Verdict::Git(_)) {
-                    self.decide(&path)?;
-                }
+                self.decide_removal(&path, flags.contains(AtFlags::REMOVEDIR))?;
                 unlinkat(folder, &name, flags)?;
                 Ok(Outcome::Done)
             }
             Place::Entry { .. } => Err(Errno::NOENT.into()),
             Place::Object(_) => Err(Errno::INVAL.into()),
+        }
+    }
+
+    /// Whether a name may be taken away. A program removes what it has made, samples of hooks and harmless
+    /// configurations among it; what somebody else put there to be obeyed stays.
+    fn decide_removal(&self, path: &Path, folder: bool) -> Result<(), Refused> {
+        let verdict = match folder {
+            true => self.rules.decide_folder(path),
+            false => self.rules.decide_file(path),
+        };
+        if !matches!(verdict, Verdict::Git(_)) {
+            judge(verdict, path)?;
+        }
+        if self.rules.is_pinned(path) {
+            // As the kernel answers where it is a mount.
+            return Err(Errno::BUSY.into());
+        }
+        let Some(rule) = self.rules.git(path).filter(|_| !folder) else {
+            return Ok(());
+        };
+        if git::is_hook(path) {
+            return Err(Refused::by(
+                rule,
+                path,
+                "it is a hook, and was not made by the program",
+            ));
+        }
+        match git::meaning(path) {
+            Meaning::Obeyed(content) if content.is_configuration() => {
+                let own = self.rules.of_policy(path);
+                let harmless = rename::content_of(path, content.limit())
+                    .is_ok_and(|text| git::is_harmless(content, &text, &self.rules.site(&own)));
+                match harmless && self.rules.baseline(path).is_empty() {
+                    true => Ok(()),
+                    false => Err(Refused::by(
+                        rule,
+                        path,
+                        "it holds what the program may not set",
+                    )),
+                }
+            }
+            _ => Ok(()),
         }
     }
 
@@ -369,7 +423,9 @@ impl Context<'_> {
             Place::Entry { found, .. } => found.ok_or(Errno::NOENT)?,
         };
         // A second name of what may not be written could be written.
-        self.decide(&shown(object.as_fd())?)?;
+        let source = shown(object.as_fd())?;
+        self.decide(&source)?;
+        self.must_be_free(&source)?;
         let new = self.free(to)?;
         self.must_be_free(&new.path)?;
         if kind_of(&object)? == FileType::Symlink {
@@ -392,7 +448,7 @@ fn unless_leased(outcome: Result<Outcome, Refused>) -> Result<Outcome, Refused> 
     }
 }
 
-fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
+pub(super) fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
     match verdict {
         Verdict::Allow => Ok(()),
         Verdict::Refuse(rule) => Err(Refused::Rule {

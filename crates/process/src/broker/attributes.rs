@@ -1,10 +1,11 @@
 //! What belongs to a file and is not in it: its mode, its owner, its times, its extended attributes.
-//! Landlock knows no right for any of it, so that where no mounts keep what exists these calls come
-//! here as well. They are done in folders that may be written, and nowhere else.
+//! Landlock knows no right for any of it, and mounts keep only what was found at the start; so these calls come
+//! here as well. Where there are no mounts they are done in folders that may be written, and nowhere else.
 
-use super::act::{Context, Outcome, Refused};
+use super::act::{Context, Outcome, Refused, judge};
 use super::path::{Place, kind_of, shown};
 use super::rules::Verdict;
+use crate::git;
 use crate::notify::Call;
 use crate::seccomp::FCHMODAT2;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -15,12 +16,20 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::Timespec;
 use std::ffi::{CString, OsStr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// `XATTR_SIZE_MAX`, the longest value that the kernel takes.
 const VALUE: usize = 64 * 1024;
 /// `struct timespec`, twice.
 const TIMES: usize = 32;
+
+/// How older calls give times.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+enum Unit {
+    Seconds,
+    Microseconds,
+}
 
 /// A file whose attributes may be changed.
 pub(super) struct Subject {
@@ -45,6 +54,23 @@ pub(super) fn perform(context: &Context<'_>, call: &Call) -> Result<Outcome, Ref
     match call.number {
         libc::SYS_chmod => return context.subject(HERE, a[0], 0)?.set_mode(word(1)),
         libc::SYS_chown => return context.subject(HERE, a[0], 0)?.set_owner(word(1), word(2)),
+        libc::SYS_utime => {
+            return context.set_old_times(&context.subject(HERE, a[0], 0)?, a[1], Unit::Seconds);
+        }
+        libc::SYS_utimes => {
+            return context.set_old_times(
+                &context.subject(HERE, a[0], 0)?,
+                a[1],
+                Unit::Microseconds,
+            );
+        }
+        libc::SYS_futimesat => {
+            let subject = match a[1] {
+                0 => context.subject_of(fd(0))?,
+                path => context.subject(fd(0), path, 0)?,
+            };
+            return context.set_old_times(&subject, a[2], Unit::Microseconds);
+        }
         libc::SYS_lchown => {
             return context
                 .subject(HERE, a[0], ITSELF)?
@@ -125,15 +151,29 @@ impl Context<'_> {
         // What has no name on any disk (a pipe, a file in memory) is the program's own.
         let own = !absolute.is_absolute() || fstat(&file)?.st_nlink == 0;
         if !own {
-            if !matches!(self.rules.decide(&absolute), Verdict::Git(_)) {
-                self.decide(&absolute)?;
-            }
-            if !self.rules.may_write_in(&absolute) {
+            self.decide_existing(&absolute, kind_of(&file)?)?;
+            if !self.rules.may_change(&absolute) {
                 return Err(Errno::ACCESS.into());
             }
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
         Ok(Subject { _file: file, path })
+    }
+
+    /// Whether a file that is there may be changed in anything but what it says. Git's own files may, and so
+    /// may the samples of hooks.
+    fn decide_existing(&self, path: &Path, kind: FileType) -> Result<(), Refused> {
+        let verdict = match kind {
+            FileType::Directory => self.rules.decide_folder(path),
+            _ => self.rules.decide_file(path),
+        };
+        if !matches!(verdict, Verdict::Git(_)) {
+            judge(verdict, path)?;
+        }
+        match self.rules.git(path).filter(|_| git::is_hook(path)) {
+            Some(rule) => Err(Refused::by(rule, path, "git would run it")),
+            None => Ok(()),
+        }
     }
 
     /// Gives a file an extended attribute.
@@ -188,6 +228,40 @@ impl Context<'_> {
         let times = Timestamps {
             last_access,
             last_modification,
+        };
+        utimensat(CWD, &subject.path, &times, AtFlags::empty())?;
+        Ok(Outcome::Done)
+    }
+
+    /// Sets a file's times as older calls give them: each in seconds, alone or with microseconds.
+    #[cfg(target_arch = "x86_64")]
+    fn set_old_times(&self, subject: &Subject, times: u64, unit: Unit) -> Result<Outcome, Refused> {
+        if times == 0 {
+            return self.set_times(subject, 0);
+        }
+        let mut bytes = [0; TIMES];
+        let (length, step) = match unit {
+            Unit::Seconds => (TIMES / 2, 1),
+            Unit::Microseconds => (TIMES, 2),
+        };
+        self.read_all(times, &mut bytes[..length])?;
+        let (words, _) = bytes.as_chunks::<8>();
+        let time = |at: usize| -> Result<Timespec, Errno> {
+            let microseconds = match unit {
+                Unit::Seconds => 0,
+                Unit::Microseconds => i64::from_ne_bytes(words[at * step + 1]),
+            };
+            match microseconds {
+                0..1_000_000 => Ok(Timespec {
+                    tv_sec: i64::from_ne_bytes(words[at * step]),
+                    tv_nsec: microseconds * 1000,
+                }),
+                _ => Err(Errno::INVAL),
+            }
+        };
+        let times = Timestamps {
+            last_access: time(0)?,
+            last_modification: time(1)?,
         };
         utimensat(CWD, &subject.path, &times, AtFlags::empty())?;
         Ok(Outcome::Done)

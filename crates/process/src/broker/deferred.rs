@@ -1,15 +1,11 @@
-//! Files whose name is decided by what they say. The program gets an anonymous file to write to;
-//! when that says what is harmless, the real file is made from a copy of it.
-//!
-//! A monitor needs the name at once: what it is asked to make it looks at again by its name, sets its
-//! mode, and fails where it is not there. It gets an empty file, which says nothing harmful either, until
-//! there is the real one; if there never is, it is taken away.
+//! Files whose name is decided by what they say, and that a program writes where they are. The program gets
+//! an anonymous file to write to; the name has an empty file, which says nothing harmful, until a copy of what
+//! was written takes its place. If nothing ever may, the empty file is taken away.
 
 use super::act::Refused;
-use super::git;
 use super::rename::replace;
-use super::repository::{Leads, leads_well};
-use super::rules::folder_of_module;
+use super::rules::Rules;
+use crate::git::{self, Content};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
     AtFlags, MemfdFlags, Mode, OFlags, fstat, memfd_create, openat, statat, unlinkat,
@@ -21,29 +17,24 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// A file is at most this long.
-const LENGTH: usize = 1 << 20;
 /// It is looked at for this long.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a file must say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// One line that leads somewhere.
-    Leads(Leads),
-    /// A configuration of git.
-    Configuration,
-}
+/// The device and number of a file.
+type Identity = (u64, u64);
 
 /// A file that is not there yet, or that is still being written.
 #[derive(Debug)]
 pub(super) struct Deferred {
     wanted: Wanted,
-    content: File,
+    /// What the program writes to.
+    draft: File,
     written: Option<Vec<u8>>,
     since: Instant,
-    /// The device and number of the empty file that has the name meanwhile.
-    stand_in: Option<(u64, u64)>,
+    /// What has the name as long as nobody else gives it to something.
+    named: Identity,
+    /// Whether that is an empty file that was made for it.
+    stands_in: bool,
 }
 
 /// What became of it.
@@ -61,10 +52,8 @@ pub(super) struct Wanted {
     /// Where it will be, without links.
     pub(super) path: PathBuf,
     pub(super) mode: Mode,
-    pub(super) kind: Kind,
+    pub(super) content: Content,
     pub(super) rule: u32,
-    /// Whether something must have the name at once.
-    pub(super) named: bool,
     /// The program that writes it.
     pub(super) process: u32,
 }
@@ -72,18 +61,17 @@ pub(super) struct Wanted {
 impl Deferred {
     /// A file to be, and what the program writes to.
     pub(super) fn new(wanted: Wanted) -> Result<(Self, OwnedFd), Errno> {
-        let stand_in = match wanted.named {
-            true => stand_in(&wanted)?,
-            false => None,
-        };
-        let content = memfd_create("deferred", MemfdFlags::CLOEXEC)?;
-        let given = rustix::io::fcntl_dupfd_cloexec(&content, 3)?;
+        let stands_in = stand_in(&wanted)?;
+        let named = identity(&wanted)?;
+        let draft = memfd_create("deferred", MemfdFlags::CLOEXEC)?;
+        let given = rustix::io::fcntl_dupfd_cloexec(&draft, 3)?;
         let deferred = Self {
             wanted,
-            content: content.into(),
+            draft: draft.into(),
             written: None,
             since: Instant::now(),
-            stand_in,
+            named,
+            stands_in,
         };
         Ok((deferred, given))
     }
@@ -91,86 +79,114 @@ impl Deferred {
     /// How long to wait before it is looked at again. Whoever reads the empty file would read something
     /// else a moment later.
     pub(super) fn patience(&self) -> Duration {
-        match self.stand_in.is_some() && self.written.is_none() {
+        match self.written.is_none() && self.since.elapsed() < super::PATIENCE * 10 {
             true => Duration::from_millis(1),
             false => super::PATIENCE,
         }
     }
 
+    /// Whether the name is still that of what was put there.
+    fn is_named(&self) -> bool {
+        identity(&self.wanted).is_ok_and(|found| found == self.named)
+    }
+
     /// Takes the empty file away that has the name of one that is not made.
     fn withdraw(&self) {
-        let Wanted { folder, name, .. } = &self.wanted;
-        let stands = || {
-            let found = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-            Some((found.st_dev, found.st_ino))
-        };
-        if self.written.is_none() && self.stand_in.is_some() && stands() == self.stand_in {
-            let _ = unlinkat(folder, name, AtFlags::empty());
+        if self.written.is_none() && self.stands_in && self.is_named() {
+            let _ = unlinkat(&self.wanted.folder, &self.wanted.name, AtFlags::empty());
         }
     }
 
-    /// Makes the real file, or makes it anew, from what is known by now. `root` is where the policy's
-    /// files stand.
-    pub(super) fn advance(mut self, root: &Path) -> Progress {
-        let length = self.content.metadata().map_or(0, |meta| meta.len());
-        let mut content = vec![0; LENGTH.min(usize::try_from(length).unwrap_or(LENGTH))];
-        let read = self.content.read_at(&mut content, 0).unwrap_or(0);
-        content.truncate(read);
+    /// Makes the real file, or makes it anew, from what is known by now.
+    pub(super) fn advance(mut self, rules: &Rules) -> Progress {
+        // Somebody has removed it, or put something else there: what is written goes nowhere.
+        if !self.is_named() {
+            return Progress::Done;
+        }
         let over = self.since.elapsed() > PATIENCE || !exists(self.wanted.process);
-        if self.written.as_ref() == Some(&content) {
-            return match over || self.wanted.kind != Kind::Configuration {
+        let text = self.text();
+        if self.written.as_ref() == Some(&text) {
+            return match over || !self.wanted.content.is_configuration() {
                 true => Progress::Done,
                 false => Progress::Waits(self),
             };
         }
-        let complete = content.ends_with(b"\n") || over;
-        let objection = match complete {
-            true => self.objection(&content, root),
-            false => Some("it is not complete".to_owned()),
+        if text.is_empty() && self.stands_in && over {
+            // An empty file is what it was meant to be.
+            return Progress::Done;
+        }
+        let complete = match self.wanted.content {
+            Content::Index | Content::SharedIndex => !text.is_empty(),
+            _ => text.ends_with(b"\n"),
         };
-        match objection {
-            None => {
+        let checked = match complete || over {
+            true => self.check(&text, rules),
+            false => Err("it is not complete".to_owned()),
+        };
+        match checked {
+            Ok(instead) => {
                 // What fails here fails as it would for the program, which may be gone.
-                let wanted = &self.wanted;
-                let _ = replace(&wanted.folder, &wanted.name, &content, wanted.mode);
-                self.written = Some(content);
+                let Wanted {
+                    folder, name, mode, ..
+                } = &self.wanted;
+                let bytes = instead.as_ref().unwrap_or(&text);
+                if replace(folder, name, bytes, *mode).is_ok()
+                    && let Ok(named) = identity(&self.wanted)
+                {
+                    self.named = named;
+                }
+                self.written = Some(text);
                 Progress::Waits(self)
             }
             // More may come, of which this is a part.
-            Some(_) if !over && (!complete || self.wanted.kind == Kind::Configuration) => {
+            Err(_)
+                if !over
+                    && (!complete || self.wanted.content.is_configuration() || self.is_index()) =>
+            {
                 Progress::Waits(self)
             }
-            Some(_) if content.is_empty() => {
+            Err(_) if text.is_empty() => {
                 self.withdraw();
                 Progress::Done
             }
-            Some(reason) => {
+            Err(reason) => {
                 self.withdraw();
-                let refused = Refused::by(self.wanted.rule, &self.wanted.path, reason);
-                Progress::Refused(refused)
+                Progress::Refused(Refused::by(self.wanted.rule, &self.wanted.path, reason))
             }
         }
     }
 
-    /// Why the file may not say this.
-    fn objection(&self, content: &[u8], root: &Path) -> Option<String> {
-        let folder = self.wanted.path.parent().unwrap_or(&self.wanted.path);
-        match self.wanted.kind {
-            Kind::Leads(kind) => (!leads_well(kind, content, folder, root))
-                .then(|| "it leads to a repository that is not protected".to_owned()),
-            Kind::Configuration => git::accept(b"", content, folder_of_module(&self.wanted.path))
-                .err()
-                .map(|objection| objection.to_string()),
-        }
+    fn is_index(&self) -> bool {
+        matches!(self.wanted.content, Content::Index | Content::SharedIndex)
+    }
+
+    fn text(&self) -> Vec<u8> {
+        let length = self.draft.metadata().map_or(0, |meta| meta.len());
+        let limit = self.wanted.content.limit() + 1;
+        let mut text = vec![0; limit.min(usize::try_from(length).unwrap_or(limit))];
+        let read = self.draft.read_at(&mut text, 0).unwrap_or(0);
+        text.truncate(read);
+        text
+    }
+
+    fn check(&self, text: &[u8], rules: &Rules) -> Result<Option<Vec<u8>>, String> {
+        let path = rules.of_policy(&self.wanted.path);
+        git::check(self.wanted.content, b"", text, &rules.site(&path))
     }
 }
 
-/// Makes the empty file; none where there is something else by now.
-fn stand_in(wanted: &Wanted) -> Result<Option<(u64, u64)>, Errno> {
+/// What has the name.
+fn identity(wanted: &Wanted) -> Result<Identity, Errno> {
+    let found = statat(&wanted.folder, &wanted.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok((found.st_dev, found.st_ino))
+}
+
+/// Makes the empty file; false where there is something by now.
+fn stand_in(wanted: &Wanted) -> Result<bool, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     match openat(&wanted.folder, &wanted.name, flags, wanted.mode) {
-        Ok(file) => fstat(&file).map(|found| Some((found.st_dev, found.st_ino))),
-        Err(Errno::EXIST) => Ok(None),
+        Ok(file) => fstat(&file).map(|_| true),
+        Err(Errno::EXIST) => Ok(false),
         Err(errno) => Err(errno),
     }
 }

@@ -1,6 +1,7 @@
 //! The broker's decisions, for the fuzz targets.
 
-use super::{git, rules};
+use super::rules;
+use crate::git::{self, Content, Site};
 use bailiwick_policy::Effective;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +110,15 @@ impl Rules {
 /// # Errors
 /// The reason, as it is reported.
 pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
-    let folder = module.then_some(Path::new("/ws/.git/modules/lib"));
-    git::accept(old, new, folder).map_err(|objection| objection.to_string())
+    let path = match module {
+        true => "/ws/.git/modules/lib/config",
+        false => "/ws/.git/config",
+    };
+    let kept = ["/ws".into()];
+    let site = Site {
+        path: path.as_ref(),
+        root: Path::new("/"),
+        kept: &kept,
+    };
+    git::check(Content::Config, old, new, &site).map(drop)
 }

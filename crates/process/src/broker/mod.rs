@@ -9,6 +9,7 @@
 
 mod act;
 mod attributes;
+mod bind;
 mod connect;
 mod deferred;
 #[cfg(feature = "fuzzing")]
@@ -17,13 +18,13 @@ mod deferred;
     reason = "the crate's door for the targets leads here"
 )]
 pub mod fuzzing;
-mod git;
 mod open;
+pub(crate) mod order;
 mod path;
 mod rename;
-mod repository;
 mod rules;
 mod tracee;
+mod watched;
 
 pub(crate) use rules::{Rules, Verdict};
 
@@ -32,10 +33,13 @@ use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
+use order::Order;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::time::{Duration, Instant};
+use watched::{Seen, Watched};
 
 /// How long to wait before something is tried again.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -43,14 +47,12 @@ const PATIENCE: Duration = Duration::from_millis(5);
 /// or fails it with EINTR, as the program has asked for.
 const RESTART: Errno = Errno::from_raw_os_error(512);
 
-/// Whether a configuration of git holds nothing but what is harmless.
+/// The content of a plain file of at most so many bytes.
 ///
 /// # Errors
-/// What it holds besides, or why it cannot be read.
-pub(crate) fn examine_configuration(path: &Path) -> Result<(), String> {
-    let content = rename::content_of(path).map_err(|error| error.to_string())?;
-    git::accept(b"", &content, rules::folder_of_module(path))
-        .map_err(|objection| objection.to_string())
+/// Why it cannot be read, or that it is no such file.
+pub(crate) fn content_of(path: &Path, limit: usize) -> Result<Vec<u8>, String> {
+    rename::content_of(path, limit).map_err(|error| error.to_string())
 }
 
 /// The broker of one sandbox. Calls are served one after the other: a check that looks at several
@@ -63,15 +65,24 @@ pub(crate) struct Broker {
     pending: Vec<(usize, Call)>,
     /// Files that are made when their content is known.
     deferred: Vec<Deferred>,
+    /// Files that are decided when they are written.
+    watched: Vec<Watched>,
     reports: Reports,
+    /// The turns with other sandboxes.
+    order: Rc<Order>,
     /// Who makes what only another may; none where there is nobody.
     outward: Option<Outward>,
 }
 
 impl Broker {
-    /// A broker that reports refusals on `control`.
-    pub(crate) fn new(rules: Rules, control: BorrowedFd<'_>) -> Result<Self, Errno> {
+    /// A broker that reports refusals on `control`, and takes turns with others by the file `order`.
+    pub(crate) fn new(
+        rules: Rules,
+        control: BorrowedFd<'_>,
+        order: OwnedFd,
+    ) -> Result<Self, Errno> {
         Ok(Self {
+            order: Rc::new(Order::of(order, rules.kept())),
             reports: Reports::new(
                 rustix::io::fcntl_dupfd_cloexec(control, 3)?,
                 rules.root().to_path_buf(),
@@ -80,6 +91,7 @@ impl Broker {
             listeners: Vec::new(),
             pending: Vec::new(),
             deferred: Vec::new(),
+            watched: Vec::new(),
             outward: None,
         })
     }
@@ -102,7 +114,8 @@ impl Broker {
         // Whoever makes many wait waits longer.
         let pending = (waiting > 0).then(|| PATIENCE.max(PATIENCE * (waiting / 8)));
         let deferred = self.deferred.iter().map(Deferred::patience).min();
-        pending.or(deferred)
+        let watched = (!self.watched.is_empty()).then_some(PATIENCE);
+        pending.or(deferred).or(watched)
     }
 
     /// Tries again what had to wait.
@@ -117,12 +130,31 @@ impl Broker {
     pub(crate) fn finish(&mut self) {
         self.advance();
         self.advance();
+        self.look(true);
+    }
+
+    /// Decides the files that are written by now, or all of them (`over`).
+    fn look(&mut self, over: bool) {
+        for watched in std::mem::take(&mut self.watched) {
+            match watched.look(&self.rules, over) {
+                Seen::StillWritten(watched) => self.watched.push(watched),
+                Seen::Done => {}
+                Seen::Refused(refused) => self.reports.tell(refused, "write"),
+            }
+        }
     }
 
     /// Makes the files whose content is known by now.
     fn advance(&mut self) {
+        if self.deferred.is_empty() && self.watched.is_empty() {
+            return;
+        }
+        // Whoever has the turn for longer keeps nobody from ending.
+        let order = Rc::clone(&self.order);
+        let _turn = order.take();
+        self.look(false);
         for deferred in std::mem::take(&mut self.deferred) {
-            match deferred.advance(self.rules.root()) {
+            match deferred.advance(&self.rules) {
                 Progress::Waits(deferred) => self.deferred.push(deferred),
                 Progress::Done => {}
                 Progress::Refused(refused) => self.reports.tell(refused, "open"),
@@ -155,7 +187,10 @@ impl Broker {
         let Some(Some(listener)) = self.listeners.get(number) else {
             return;
         };
-        let outcome = act::perform(&self.rules, &call, &|| listener.is_waiting(&call));
+        let outcome = match self.order.take() {
+            Some(_turn) => act::perform(&self.rules, &call, &|| listener.is_waiting(&call)),
+            None => Ok(Outcome::Waits),
+        };
         // An answer to a program that is gone has nobody to hear it.
         let _ = match outcome {
             Ok(Outcome::Done) => listener.answer(&call, &Answer::Value(0)),
@@ -164,6 +199,10 @@ impl Broker {
             }
             Ok(Outcome::Deferred(deferred, given, close_on_exec)) => {
                 self.deferred.push(*deferred);
+                listener.answer(&call, &Answer::Descriptor(given.as_fd(), close_on_exec))
+            }
+            Ok(Outcome::Watched(watched, given, close_on_exec)) => {
+                self.watched.push(*watched);
                 listener.answer(&call, &Answer::Descriptor(given.as_fd(), close_on_exec))
             }
             Ok(Outcome::Waits) if again && tracee::is_interrupted(call.thread) => {

@@ -1,8 +1,10 @@
 //! Opens files for a program that may create or write them.
 
 use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
-use super::deferred::{Deferred, Kind, Wanted};
+use super::deferred::{Deferred, Wanted};
 use super::path::{Place, is_own, is_proc, kind_of, shown};
+use super::watched::Watched;
+use crate::git::{Content, InPlace};
 use crate::kernel::ACCESS;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
@@ -10,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Files of a program's own folder of /proc that it may write, all of which the kernel checks
 /// again when they are written.
@@ -92,36 +94,15 @@ pub(super) fn open(
                 {
                     return Err(Errno::ISDIR.into());
                 }
-                match context.gate(&absolute)? {
-                    Gate::Free => {}
-                    Gate::Configuration(rule) if found.is_some() => {
-                        return Err(Refused::by(rule, &absolute, CONFIGURATION));
-                    }
-                    Gate::Leads(..) if new_only && found.is_some() => {
-                        return Err(Errno::EXIST.into());
-                    }
-                    gate @ (Gate::Leads(_, rule) | Gate::Configuration(rule)) => {
-                        let mode = match &found {
-                            // What is there keeps its own.
-                            Some(found) => Mode::from_raw_mode(fstat(found)?.st_mode),
-                            None => mode & !context.tracee.status()?.umask,
-                        };
-                        let (file, given) = Deferred::new(Wanted {
-                            folder,
-                            name,
-                            path: absolute,
-                            mode: mode & Mode::from_raw_mode(0o777),
-                            kind: match gate {
-                                Gate::Leads(kind, _) => Kind::Leads(kind),
-                                _ => Kind::Configuration,
-                            },
-                            rule,
-                            named: context.rules.root() != Path::new("/"),
-                            process: context.tracee.status()?.process,
-                        })?;
-                        let close = wanted & libc::O_CLOEXEC != 0;
-                        return Ok(Outcome::Deferred(Box::new(file), given, close));
-                    }
+                if let Gate::Obeyed(content, rule) = context.gate(&absolute)? {
+                    let at = Obeyed {
+                        folder,
+                        name,
+                        path: absolute,
+                        content,
+                        rule,
+                    };
+                    return at.open(context, found.as_ref(), wanted, mode);
                 }
             }
             if let Some(found) = &found
@@ -160,6 +141,102 @@ pub(super) fn open(
         }
     };
     open.attempt()
+}
+
+/// A file that git obeys, which a program wants to write where it is.
+struct Obeyed {
+    folder: OwnedFd,
+    name: OsString,
+    path: PathBuf,
+    content: Content,
+    rule: u32,
+}
+
+impl Obeyed {
+    fn open(
+        self,
+        context: &Context<'_>,
+        found: Option<&OwnedFd>,
+        wanted: i32,
+        mode: Mode,
+    ) -> Result<Outcome, Refused> {
+        if found.is_some() && wanted & libc::O_CREAT != 0 && wanted & libc::O_EXCL != 0 {
+            return Err(Errno::EXIST.into());
+        }
+        match self.content.in_place() {
+            InPlace::Watched => self.watched(context, found, wanted, mode),
+            InPlace::Later => self.later(context, found, wanted, mode),
+        }
+    }
+
+    /// What the program writes is looked at when it has written it.
+    fn watched(
+        self,
+        context: &Context<'_>,
+        found: Option<&OwnedFd>,
+        wanted: i32,
+        mode: Mode,
+    ) -> Result<Outcome, Refused> {
+        let Self {
+            folder,
+            name,
+            path,
+            content,
+            rule,
+        } = self;
+        let before = Watched::before(found, content)?;
+        if found.is_none() {
+            context.take_umask()?;
+        }
+        let again = folder.try_clone().map_err(|_| Errno::MFILE)?;
+        let open = Open::new(again, name.clone(), wanted | libc::O_NOFOLLOW, mode);
+        match open.attempt()? {
+            Outcome::Opened(file, close_on_exec) => {
+                let watched = Watched::new((folder, name), path, content, rule, before, &file)?;
+                Ok(Outcome::Watched(Box::new(watched), file, close_on_exec))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The file gets its name, or says something else, when it is known what that is.
+    fn later(
+        self,
+        context: &Context<'_>,
+        found: Option<&OwnedFd>,
+        wanted: i32,
+        mode: Mode,
+    ) -> Result<Outcome, Refused> {
+        let Self {
+            folder,
+            name,
+            path,
+            content,
+            rule,
+        } = self;
+        // What is there is changed as a whole, and a configuration by whoever takes its lock.
+        let in_part =
+            content.is_configuration() || wanted & libc::O_TRUNC == 0 && content == Content::Index;
+        if found.is_some() && in_part {
+            return Err(Refused::by(rule, &path, CONFIGURATION));
+        }
+        let mode = match found {
+            // What is there keeps its own.
+            Some(found) => Mode::from_raw_mode(fstat(found)?.st_mode),
+            None => mode & !context.tracee.status()?.umask,
+        };
+        let (file, given) = Deferred::new(Wanted {
+            folder,
+            name,
+            path,
+            mode: mode & Mode::from_raw_mode(0o777),
+            content,
+            rule,
+            process: context.tracee.status()?.process,
+        })?;
+        let close = wanted & libc::O_CLOEXEC != 0;
+        Ok(Outcome::Deferred(Box::new(file), given, close))
+    }
 }
 
 /// Opens again what a descriptor is of. Directories and what has no name any more come here.

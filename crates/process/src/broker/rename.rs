@@ -1,11 +1,10 @@
 //! Moves names. A name can become protected, or stop to be, without that anything in it is
 //! written: what a folder holds moves with it.
 
-use super::act::{Context, Gate, Outcome, Refused};
-use super::git;
+use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
 use super::path::{Place, kind_of, shown};
-use super::repository::{self, leads_well};
-use super::rules::{Verdict, folder_of_module};
+use super::rules::{Rules, Verdict};
+use crate::git::{self, Content};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, openat, renameat,
@@ -17,8 +16,6 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-/// A configuration is at most this long.
-const CONFIGURATION: u64 = 1 << 20;
 /// A folder with more entries than this is not looked through; programs copy it instead.
 const ENTRIES: usize = 10_000;
 
@@ -55,19 +52,19 @@ pub(super) fn rename(
     if from.slash && !folder {
         return Err(Errno::NOTDIR.into());
     }
-    match context.rules.decide(&to.path) {
-        Verdict::Git(rule) if !folder => {
-            return checked(context, &from, &to, flags, Gate::Configuration(rule));
-        }
-        _ => context.decide(&to.path)?,
-    }
     if folder {
+        context.decide(&to.path)?;
         may_take_name(context, &from, &to, exchanged)?;
     } else {
-        let gate = context.gate(&to.path)?;
-        if gate != Gate::Free {
-            return checked(context, &from, &to, flags, gate);
+        if !matches!(context.rules.decide(&to.path), Verdict::Git(_)) {
+            context.decide(&to.path)?;
         }
+        // What git would run, or nobody knows, stays where it is.
+        context.gate(&from.path)?;
+        if let Gate::Obeyed(content, rule) = context.gate(&to.path)? {
+            return checked(context, &from, &to, flags, (content, rule));
+        }
+        context.must_be_file(&to.path, kind_of(found)?)?;
     }
     if exchanged {
         context.must_be_free(&from.path)?;
@@ -90,15 +87,12 @@ fn may_take_name(
     let Some(rule) = context.rules.git(&from.path) else {
         return Ok(());
     };
-    let back = !exchanged || repository::may_move(&to.path, &from.path);
-    if !repository::may_move(&from.path, &to.path) || !back {
+    let back = !exchanged || git::may_move(&to.path, &from.path);
+    if !git::may_move(&from.path, &to.path) || !back {
         let reason = "what git keeps here would lead elsewhere";
         return Err(Refused::by(rule, &from.path, reason));
     }
-    if matches!(to.name.as_encoded_bytes(), b"objects" | b"refs") {
-        context.gate(&to.path)?;
-    }
-    Ok(())
+    context.gate_folder(&to.path)
 }
 
 fn side(context: &Context<'_>, at: (i32, u64)) -> Result<Side, Errno> {
@@ -140,8 +134,8 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
     let inside = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
     if let Some(rule) = context.rules.git(&to.path)
         && to.name == "hooks"
-        && to.path.parent().is_some_and(repository::is_repository_at)
-        && !repository::holds_only_samples(&inside.join("."))
+        && to.path.parent().is_some_and(git::is_repository_at)
+        && !git::holds_only_samples(&inside.join("."))
     {
         return Err(Refused::by(rule, &to.path, "git would run what it holds"));
     }
@@ -152,6 +146,13 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
                 path: to.path.join(found),
                 reason: None,
             });
+        }
+    }
+    // The same the other way round: what would be rid of its protection.
+    for (rule, tail) in context.rules.entering(&to.path, &from.path) {
+        if exists(&inside, &tail)?.is_some() {
+            let reason = "what is protected in it would get a name that is not";
+            return Err(Refused::by(rule, &from.path, reason));
         }
     }
     if context.rules.must_look_through(&from.path, &to.path) {
@@ -250,67 +251,71 @@ fn patterns(
     Ok(())
 }
 
-/// Puts a file of git in the place of another, if what it says is harmless. The program may still
-/// have its file open: a copy takes the place.
+/// Puts a file that git obeys in the place of another, if what it says is harmless. The program may still have
+/// its file open, or another name for it: a copy takes the place.
 fn checked(
     context: &Context<'_>,
     from: &Side,
     to: &Side,
     flags: RenameFlags,
-    gate: Gate,
+    (content, rule): (Content, u32),
 ) -> Result<Outcome, Refused> {
-    let (Gate::Configuration(rule) | Gate::Leads(_, rule)) = gate else {
-        return Err(Errno::INVAL.into());
-    };
     if flags.contains(RenameFlags::EXCHANGE) {
-        context.must_be_free(&to.path)?;
+        return Err(Refused::by(rule, &to.path, CONFIGURATION));
     }
     if to.found.is_some() && flags.contains(RenameFlags::NOREPLACE) {
         return Err(Errno::EXIST.into());
     }
     let refused = |reason: String| Refused::by(rule, &to.path, reason);
     let found = from.found.as_ref().ok_or(Errno::NOENT)?;
-    let (new, mode) = read(found)?.ok_or_else(|| refused("it is not a file of text".into()))?;
-    if let Gate::Leads(kind, _) = gate {
-        let folder = to.path.parent().unwrap_or(&to.path);
-        if !leads_well(kind, &new, folder, context.rules.root()) {
-            return Err(refused(
-                "it leads to a repository that is not protected".into(),
-            ));
+    let too_long = || {
+        refused(format!(
+            "it is no file of at most {} bytes",
+            content.limit()
+        ))
+    };
+    let (new, mode) = read(found, content.limit())?.ok_or_else(too_long)?;
+    let old = match &to.found {
+        None => context.rules.baseline(&to.path),
+        Some(_) if !(content.is_configuration() || content == Content::Alternates) => Vec::new(),
+        Some(found) => {
+            read(found, content.limit())?
+                .ok_or_else(|| refused("what it replaces is not a file of text".into()))?
+                .0
         }
-    } else {
-        let old = match &to.found {
-            None => context.rules.baseline(&to.path),
-            Some(found) => {
-                read(found)?
-                    .ok_or_else(|| refused("what it replaces is not a file of text".into()))?
-                    .0
-            }
-        };
-        git::accept(&old, &new, folder_of_module(&to.path))
-            .map_err(|objection| refused(objection.to_string()))?;
-    }
-    replace(&to.folder, &to.name, &new, mode)?;
+    };
+    let path = context.rules.of_policy(&to.path);
+    let instead = git::check(content, &old, &new, &context.rules.site(&path)).map_err(refused)?;
+    replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;
     unlinkat(&from.folder, &from.name, AtFlags::empty())?;
     Ok(Outcome::Done)
 }
 
-/// Whether what lies in a folder as a configuration is harmless; a copy takes its place, because a
-/// program may still have it open.
-pub(super) fn renew(folder: &Path) -> bool {
-    let renewed = || -> Option<()> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(CWD, folder, flags, Mode::empty()).ok()?;
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let found = match openat(&folder, "config", flags, Mode::empty()) {
-            Err(Errno::NOENT) => return Some(()),
-            found => found.ok()?,
+/// Whether everything that git would obey in a folder is harmless, once the folder is a repository; a copy of
+/// each file takes its place, because a program may still have it open.
+pub(super) fn renew(top: &Path, rules: &Rules) -> Result<(), String> {
+    for (path, content) in git::obeyed_in(top, ENTRIES)? {
+        let shown = |reason: String| {
+            format!(
+                "{}: {reason}",
+                path.strip_prefix(top).unwrap_or(&path).display()
+            )
         };
-        let (content, mode) = read(&found).ok()??;
-        git::accept(b"", &content, None).ok()?;
-        replace(&folder, OsStr::new("config"), &content, mode).ok()
-    };
-    renewed().is_some()
+        let failed = |errno: Errno| shown(errno.to_string());
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = openat(CWD, &path, flags, Mode::empty()).map_err(failed)?;
+        let (text, mode) = read(&found, content.limit())
+            .map_err(failed)?
+            .ok_or_else(|| shown("it is no file that can be looked at".to_owned()))?;
+        let named = rules.of_policy(&path);
+        let instead = git::check(content, b"", &text, &rules.site(&named)).map_err(shown)?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder =
+            openat(CWD, path.parent().unwrap_or(top), flags, Mode::empty()).map_err(failed)?;
+        let name = path.file_name().unwrap_or_default();
+        replace(&folder, name, instead.as_ref().unwrap_or(&text), mode).map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// Makes a file, or puts it in the place of another, without that it is ever there in part.
@@ -334,19 +339,20 @@ pub(super) fn replace(
     written
 }
 
-/// The content of a plain file of sensible length, for which nothing waits.
-pub(super) fn content_of(path: &Path) -> Result<Vec<u8>, Errno> {
+/// The content of a plain file of at most so many bytes, for which nothing waits.
+pub(super) fn content_of(path: &Path, limit: usize) -> Result<Vec<u8>, Errno> {
     let found = openat(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-    let (content, _) = read(&found)?.ok_or(Errno::INVAL)?;
+    let (content, _) = read(&found, limit)?.ok_or(Errno::INVAL)?;
     Ok(content)
 }
 
-/// The content and mode of a plain file of sensible length; none for anything else. One that
-/// another program has leased is told ([`Errno::AGAIN`]).
-fn read(found: &OwnedFd) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
+/// The content and mode of a plain file of at most so many bytes; none for anything else. One that another
+/// program has leased is told ([`Errno::AGAIN`]).
+pub(super) fn read(found: &OwnedFd, limit: usize) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
+    let limit = limit as u64;
     let stat = fstat(found)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile
-        || stat.st_size.cast_unsigned() > CONFIGURATION
+        || stat.st_size.cast_unsigned() > limit
     {
         return Ok(None);
     }
@@ -355,10 +361,10 @@ fn read(found: &OwnedFd) -> Result<Option<(Vec<u8>, Mode)>, Errno> {
     let file = openat(CWD, link, flags, Mode::empty())?;
     let mut content = Vec::new();
     File::from(file)
-        .take(CONFIGURATION + 1)
+        .take(limit + 1)
         .read_to_end(&mut content)
         .map_err(|_| Errno::IO)?;
-    let long = content.len() as u64 > CONFIGURATION;
+    let long = content.len() as u64 > limit;
     Ok((!long).then(|| (content, Mode::from_raw_mode(stat.st_mode & 0o777))))
 }
 

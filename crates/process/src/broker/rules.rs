@@ -6,10 +6,10 @@ mod shared;
 
 use self::shared::Shared;
 use super::rename::content_of;
-use super::repository::{self, Meaning};
+use crate::git::{self, Content, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
-use bailiwick_event::RuleRef;
+use bailiwick_event::{RuleRef, Text};
 use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -62,6 +62,12 @@ pub(crate) struct Rules {
     globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
     /// Where all of these paths stand, where a monitor shows them.
     shared: Option<Shared>,
+    /// What git's configuration led to at the start.
+    #[serde(skip)]
+    followed: Vec<git::Followed>,
+    /// The folders that may be written, as the policy writes them.
+    #[serde(skip)]
+    kept: Vec<PathBuf>,
 }
 
 /// What happens to an act on a path.
@@ -70,8 +76,7 @@ pub(crate) enum Verdict {
     Allow,
     /// The rule of this number protects it.
     Refuse(u32),
-    /// One of git's own files, which [`super::repository`] decides; the rule that would protect
-    /// it otherwise.
+    /// One of git's own files, which [`crate::git`] decides; the rule that would protect it otherwise.
     Git(u32),
 }
 
@@ -99,7 +104,7 @@ impl Rules {
         let mut names = Vec::new();
         let mut number = 0;
         for entry in &files.protect {
-            names.extend(protected(entry, &policy.workspace).map(|name| (number, name)));
+            names.extend(protected(entry, &policy.workspace, host).map(|name| (number, name)));
             names.extend(linked(entry, &policy.workspace).map(|name| (number, name)));
             number += 1;
         }
@@ -124,7 +129,38 @@ impl Rules {
             .iter()
             .find(|(number, name)| rules.covers(*number, name, asked));
         rules.git = found.map(|(number, _)| *number);
+        if let Some(number) = rules.git {
+            let followed = git::followed(host, &policy.home);
+            rules.names.extend(
+                followed
+                    .iter()
+                    .map(|led| (number, Name::Whole(led.path.clone()))),
+            );
+            rules.followed = followed;
+        }
         rules
+    }
+
+    /// What the user's configuration of git leads to where a sandboxed program could write, for a person.
+    pub(crate) fn told(&self) -> Option<String> {
+        let shown = |led: &git::Followed| {
+            format!(
+                "{} ({})",
+                Text::from(led.path.as_os_str()),
+                Text::from(led.variable.as_str())
+            )
+        };
+        let mut shown: Vec<String> = self.followed.iter().map(shown).collect();
+        let more = shown.len().saturating_sub(3);
+        shown.truncate(3);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        (!shown.is_empty()).then(|| {
+            format!("git's configuration obeys files in folders that may be written; they are protected as its hooks are: {}{more}", shown.join(", "))
+        })
     }
 
     /// The rules of a policy where there are no mounts to keep what exists: patterns that deny, the
@@ -172,10 +208,11 @@ impl Rules {
         found.map_or(Verdict::Allow, |(number, _)| Verdict::Refuse(*number))
     }
 
-    /// Whether `path` lies where the policy lets a program write; for what Landlock does not know.
-    pub(crate) fn may_write_in(&self, path: &Path) -> bool {
+    /// Whether what belongs to the file at `path` may be changed, as far as mounts do not decide it: without
+    /// them it may be where the policy lets a program write.
+    pub(crate) fn may_change(&self, path: &Path) -> bool {
         let mut folders = self.host.iter().chain(&self.exempt);
-        folders.any(|folder| path.starts_with(folder))
+        self.unreadable.is_none() || folders.any(|folder| path.starts_with(folder))
     }
 
     /// Whether a folder must stay where it is, because of what is protected in it.
@@ -205,7 +242,10 @@ impl Rules {
             .iter()
             .flat_map(|folder| [".git/config", ".gitmodules"].map(|name| folder.join(name)));
         self.baselines = files
-            .filter_map(|path| content_of(&path).ok().map(|content| (path, content)))
+            .filter_map(|path| {
+                let content = content_of(&path, Content::Config.limit()).ok()?;
+                Some((path, content))
+            })
             .collect();
         self
     }
@@ -223,6 +263,11 @@ impl Rules {
         for path in self.paths() {
             *path = path.components().collect();
         }
+        self.kept = self
+            .host
+            .iter()
+            .map(|folder| self.of_policy(folder))
+            .collect();
         self.globs = self
             .names
             .iter()
@@ -234,6 +279,25 @@ impl Rules {
             })
             .collect();
         self
+    }
+
+    /// The path of the policy's files that a path inside is.
+    pub(crate) fn of_policy(&self, path: &Path) -> PathBuf {
+        super::of_policy(self.root(), path)
+    }
+
+    /// The folders that may be written, as the policy writes them.
+    pub(crate) fn kept(&self) -> &[PathBuf] {
+        &self.kept
+    }
+
+    /// Where a file is, for whoever decides what git obeys; the path is one of the policy's.
+    pub(crate) fn site<'a>(&'a self, path: &'a Path) -> Site<'a> {
+        Site {
+            path,
+            root: self.root(),
+            kept: &self.kept,
+        }
     }
 
     /// What happens to an act that creates or writes `path`, which has no links in it.
@@ -284,7 +348,7 @@ impl Rules {
     /// Whether a folder for hooks is git's, and nothing above it is protected.
     fn is_of_free_git(&self, hooks: &Path) -> bool {
         let above = hooks.parent().map(|above| self.decide(above));
-        repository::is_in_git(hooks) && above == Some(Verdict::Allow)
+        git::below_git(hooks).is_some() && above == Some(Verdict::Allow)
     }
 
     fn covers(&self, number: u32, name: &Name, asked: Asked<'_>) -> bool {
@@ -314,26 +378,30 @@ impl Rules {
     }
 }
 
-/// The names that an entry protects. Control folders and files of the workspace (`.git/hooks`,
-/// `.mcp.json`) are obeyed in every folder of it, and so protected in every folder.
-fn protected(entry: &PathEntry, workspace: &Path) -> impl Iterator<Item = Name> {
+/// The names that an entry protects. Control folders and files of the workspace (`.git/hooks`, `.mcp.json`) are
+/// obeyed in every folder that holds them, and so protected in every folder of the workspace and of all that
+/// may be written besides (`host`).
+fn protected(entry: &PathEntry, workspace: &Path, host: &[PathBuf]) -> impl Iterator<Item = Name> {
+    let anywhere = |components: Vec<String>| {
+        let others = host.iter().filter(|folder| !folder.starts_with(workspace));
+        std::iter::once(workspace)
+            .chain(others.map(PathBuf::as_path))
+            .map(move |root| Name::Anywhere {
+                root: root.to_path_buf(),
+                components: components.clone(),
+            })
+    };
     let mut names = Vec::new();
     match &entry.pattern {
         PathPattern::Path(path) => {
             names.push(Name::Whole(path.clone()));
             if let Some(components) = control_name(path, workspace) {
-                names.push(Name::Anywhere {
-                    root: workspace.to_path_buf(),
-                    components,
-                });
+                names.extend(anywhere(components));
             }
         }
         PathPattern::Glob { root, glob } => match control_name(&root.join(glob), workspace) {
             Some(components) if components.iter().all(|c| c == "*" || plain(c)) => {
-                names.push(Name::Anywhere {
-                    root: workspace.to_path_buf(),
-                    components,
-                });
+                names.extend(anywhere(components));
             }
             _ => names.push(Name::Glob {
                 root: root.clone(),
@@ -456,17 +524,12 @@ fn ends(path: &Path, components: &[String]) -> Vec<usize> {
 
 /// Whether git reads this file as configuration, whatever else is in its folder.
 fn is_configuration(path: &Path) -> bool {
-    repository::meaning(path, &|_| false) == Meaning::Configuration
-}
-
-/// The folder of a file of git, where it is that of a submodule.
-pub(super) fn folder_of_module(path: &Path) -> Option<&Path> {
-    let parts = parts(path);
-    let module = parts
-        .windows(2)
-        .position(|w| w[0].as_bytes() == b".git" && w[1].as_bytes() == b"modules")
-        .is_some_and(|at| parts.len() > at + 3);
-    path.parent().filter(|_| module)
+    let named = path.file_name().is_some_and(|name| {
+        [".gitmodules", "config", "config.worktree"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+    });
+    named && matches!(git::meaning(path), Meaning::Obeyed(content) if content.is_configuration())
 }
 
 /// Whether the name is this file's and not that of a folder above it.

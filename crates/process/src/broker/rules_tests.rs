@@ -15,7 +15,7 @@ fn rules(names: &[&str]) -> Rules {
     };
     let mut list = Vec::new();
     for (number, name) in names.iter().enumerate() {
-        list.extend(protected(&entry(name), Path::new("/ws")).map(|n| (number as u32, n)));
+        list.extend(protected(&entry(name), Path::new("/ws"), &[]).map(|n| (number as u32, n)));
     }
     let mut rules = Rules {
         names: list,

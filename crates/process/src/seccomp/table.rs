@@ -197,13 +197,6 @@ const ATTRIBUTES: &[i64] = &[
     libc::SYS_chown,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_lchown,
-];
-/// Older and newer forms of these (`setxattrat`, `removexattrat`, `file_setattr`), instead of which
-/// programs call those.
-const OTHER_ATTRIBUTES: &[i64] = &[
-    463,
-    466,
-    469,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_utime,
     #[cfg(target_arch = "x86_64")]
@@ -211,6 +204,8 @@ const OTHER_ATTRIBUTES: &[i64] = &[
     #[cfg(target_arch = "x86_64")]
     libc::SYS_futimesat,
 ];
+/// Newer forms of these (`setxattrat`, `removexattrat`, `file_setattr`), instead of which programs call those.
+const OTHER_ATTRIBUTES: &[i64] = &[463, 466, 469];
 
 /// For whom a filter is.
 #[derive(Clone, Copy, Debug)]
@@ -250,9 +245,10 @@ pub(crate) enum Network {
 /// Calls that the write broker takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Brokered {
-    /// Whether also those that open a file for reading, take a name away, or change what belongs to a
-    /// file: where no mounts keep what exists.
-    pub(crate) everything: bool,
+    /// Whether also those that open a file for reading: where no mount keeps what may not be read.
+    pub(crate) reads: bool,
+    /// Whether `bind`, which gives a socket a name; without namespaces it is refused.
+    pub(crate) binds: bool,
     /// Whether also `connect`.
     pub(crate) connects: bool,
 }
@@ -260,7 +256,8 @@ pub(crate) struct Brokered {
 impl Brokered {
     /// Those of a program in namespaces.
     pub(crate) const PLAIN: Self = Self {
-        everything: false,
+        reads: false,
+        binds: true,
         connects: false,
     };
 }
@@ -392,10 +389,10 @@ pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
 const WRITES: u32 =
     (libc::O_CREAT | ACCESS | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 
-/// The filter that hands to the write broker what gives a file a name or opens one for writing.
+/// The filter that hands to the write broker what gives a file a name or takes one away, opens one for writing,
+/// or changes what belongs to one.
 pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
-    let everything = brokered.everything;
-    let open = |index| match everything {
+    let open = |index| match brokered.reads {
         // A handle shows nothing and cannot be handed over; what it is opened for comes here.
         true => Verdict::NotifyUnlessBits {
             index,
@@ -420,8 +417,7 @@ pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
         OTHER_ATTRIBUTES
             .iter()
             .map(|&number| (number, Verdict::Fail(ENOSYS))),
-    )
-    .filter(|_| everything);
+    );
     let calls = [
         (libc::SYS_openat, open(2)),
         (libc::SYS_mkdirat, Verdict::Notify),
@@ -453,6 +449,7 @@ pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
             .connects
             .then_some((libc::SYS_connect, Verdict::Notify)),
     )
+    .chain(brokered.binds.then_some((libc::SYS_bind, Verdict::Notify)))
     // What the broker does is not done under a program's own rules; it must not believe that.
     .chain([(libc::SYS_landlock_create_ruleset, Verdict::Fail(ENOSYS))])
     .chain(LOOKING.map(|number| (number, Verdict::Fail(EPERM))))

@@ -394,9 +394,8 @@ pub(super) fn race_for(
     let begin = Instant::now();
     // On a busy machine each runs for a while without the other; what counts is how often they took turns.
     let (mut done, mut turns, mut seen) = (false, 0, 0);
-    let long_enough = |turns: u32| {
-        begin.elapsed() > RACE && (turns > TURNS || begin.elapsed() > 100 * RACE)
-    };
+    let long_enough =
+        |turns: u32| begin.elapsed() > RACE && (turns > TURNS || begin.elapsed() > 100 * RACE);
     while !done && !long_enough(turns) {
         act();
         let now = rounds.load(Ordering::Relaxed);

@@ -17,9 +17,6 @@ const EXISTING: &[Shown] = &[
     container("broker"),
 ];
 
-/// What the broker does not see where there are mounts.
-const KEPT: &[Shown] = &[full("protection"), bare("broker"), container("broker")];
-
 /// Without Landlock besides, which forbids whatever no layer allows: moves between folders.
 const MOVED: &[Shown] = &[
     full("protection,broker"),
@@ -157,15 +154,15 @@ fn existing() -> Vec<Row> {
             at(libc::SYS_unlinkat, f.protected(), &[0])
         })
         .effect(|f| !f.protected().exists())
-        .shown(KEPT)
-        .full("EROFS")
+        .shown(EXISTING)
+        .full("EACCES")
         .bare("EACCES"),
         row("chmod-protected", "makes one executable", |f| {
             at(libc::SYS_fchmodat, f.protected(), &[0o755])
         })
         .effect(|f| std::fs::metadata(f.protected()).is_ok_and(|m| m.mode() & 0o111 != 0))
-        .shown(KEPT)
-        .full("EROFS")
+        .shown(EXISTING)
+        .full("EACCES")
         .bare("EACCES"),
         row(
             "create-beside-protected",
@@ -210,7 +207,7 @@ fn moved() -> Vec<Row> {
         )
         .effect(|f| !f.workspace().join(".claude").exists())
         .shown(EXISTING)
-        .full("EBUSY")
+        .full("EACCES")
         .bare("EBUSY"),
         row(
             "move-git",

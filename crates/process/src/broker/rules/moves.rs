@@ -2,7 +2,7 @@
 //! of its protection, and whether each entry has to be looked at.
 
 use super::{Name, Rules, ends, parts};
-use crate::broker::repository;
+use crate::git;
 use bailiwick_policy::PathGlob;
 use std::path::{Path, PathBuf};
 
@@ -62,7 +62,7 @@ impl Rules {
     /// The rule that protects a name below this path, if there is one. Git keeps no links of its
     /// own, and what they lead to would be its as well.
     pub(crate) fn above(&self, path: &Path) -> Option<u32> {
-        if let Some(rule) = self.git(path).filter(|_| repository::is_in_git(path)) {
+        if let Some(rule) = self.git(path).filter(|_| git::below_git(path).is_some()) {
             return Some(rule);
         }
         let found = self.names.iter().find(|(_, name)| match name {
@@ -77,7 +77,7 @@ impl Rules {
     /// new place, it comes from where its names were not protected, or git reads other files
     /// there.
     pub(crate) fn must_look_through(&self, from: &Path, to: &Path) -> bool {
-        let of_git = repository::is_in_git(from) || repository::is_in_git(to);
+        let of_git = git::below_git(from).is_some() || git::below_git(to).is_some();
         if of_git && self.git(to).is_some() {
             return true;
         }

@@ -1,11 +1,24 @@
 use super::*;
 use proptest::prelude::*;
+use std::path::{Path, PathBuf};
 
 const BEFORE: &str = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https://a.test/x\n\
     \tfetch = +refs/heads/*:refs/remotes/origin/*\n[alias]\n\tst = status\n";
 
+fn accepted(old: &[u8], new: &[u8], path: &str) -> Result<(), Objection> {
+    let kept = [PathBuf::from("/ws")];
+    let site = Site {
+        path: Path::new(path),
+        root: Path::new("/"),
+        kept: &kept,
+    };
+    accept(Content::Config, old, new, &site)
+}
+
+const TOP: &str = "/ws/.git/config";
+
 fn change(after: &str) -> Result<(), Objection> {
-    accept(BEFORE.as_bytes(), after.as_bytes(), None)
+    accepted(BEFORE.as_bytes(), after.as_bytes(), TOP)
 }
 
 fn adding(text: &str) -> Result<(), Objection> {
@@ -78,12 +91,14 @@ fn what_runs_a_program_is_refused_by_name() {
         ("[core]\n\\\n\tfsmonitor = x\n", ""),
         (
             "[core]\n\tbare = true \\\n\tfsmonitor = x\n\tpager = x\n",
-            "core.pager",
+            "core.bare",
         ),
         ("[no.such]\n\tkey = 1\n", "no.such.key"),
     ] {
         match adding(text) {
-            Err(Objection::Key(found)) => assert_eq!(found, key, "{text}"),
+            Err(Objection::Key(found) | Objection::Value(found, _)) => {
+                assert_eq!(found, key, "{text}")
+            }
             Err(Objection::Unreadable(_)) => assert_eq!(key, "", "{text}"),
             Ok(()) => panic!("{text}: accepted"),
         }
@@ -93,7 +108,10 @@ fn what_runs_a_program_is_refused_by_name() {
 #[test]
 fn what_the_user_has_set_cannot_be_taken_away() {
     let tree = b"[core]\n\tworktree = ../\n";
-    assert!(accept(tree, b"", None).is_err());
+    assert!(
+        accepted(tree, b"", "/ws/.git/config").is_ok(),
+        "back to where it is made"
+    );
     let without = BEFORE.split("[alias]").next().unwrap();
     assert_eq!(change(without), Err(Objection::Key("alias.st".into())));
     assert!(change("").is_err());
@@ -104,7 +122,7 @@ fn what_the_user_has_set_cannot_be_taken_away() {
 #[test]
 fn what_cannot_be_read_is_neither_replaced_nor_written() {
     let unreadable = |old: &[u8], new: &[u8]| {
-        let accepted = accept(old, new, None);
+        let accepted = accepted(old, new, TOP);
         assert!(matches!(accepted, Err(Objection::Unreadable(_))));
     };
     unreadable(b"[alias]\n\tst = a\0b\n", b"");
@@ -113,14 +131,14 @@ fn what_cannot_be_read_is_neither_replaced_nor_written() {
 
 #[test]
 fn a_submodule_may_name_its_working_tree_and_no_other() {
-    let accepted = |to: &str, folder: Option<&str>| {
+    let takes = |to: &str, path: Option<&str>| {
         let text = format!("[core]\n\tworktree = {to}\n");
-        accept(b"", text.as_bytes(), folder.map(Path::new)).is_ok()
+        accepted(b"", text.as_bytes(), path.unwrap_or(TOP)).is_ok()
     };
-    let module = Some("/ws/.git/modules/lib");
-    assert!(accepted("../../../lib", module));
-    assert!(accepted("../../../a/b", module));
-    assert!(!accepted("../../../lib", None));
+    let module = Some("/ws/.git/modules/lib/config");
+    assert!(takes("../../../lib", module));
+    assert!(takes("../../../a/b", module));
+    assert!(!takes("../../../lib", None));
     for outside in [
         "../../../li\\\\b",
         "\"../../../li\\nb\"",
@@ -132,11 +150,11 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
         "../../../.git/x",
         "x",
     ] {
-        assert!(!accepted(outside, module), "{outside}");
+        assert!(!takes(outside, module), "{outside}");
     }
     let name = |name: &str| {
         let text = format!("[submodule \"{name}\"]\n\turl = ../x\n");
-        accept(b"", text.as_bytes(), None).is_ok()
+        accepted(b"", text.as_bytes(), TOP).is_ok()
     };
     assert!(name("lib") && name("a/b") && name("my.lib"));
     assert!(!name("a/refs/heads") && !name("../x") && !name("a/tABCDEF") && !name("/x"));
@@ -145,7 +163,7 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
 #[test]
 fn values_are_read_as_git_reads_them() {
     let read = |text: &str| {
-        let all = parse(format!("[a \"B\\\"c\"]\n{text}").as_bytes()).unwrap();
+        let all = variables(format!("[a \"B\\\"c\"]\n{text}").as_bytes()).unwrap();
         let value = all.values().next().unwrap()[0].clone();
         String::from_utf8(value).unwrap()
     };
@@ -200,12 +218,12 @@ proptest! {
     ) {
         let text = lines.join("\n");
         if let Some(found) = by_git(text.as_bytes()) {
-            let Ok(ours) = parse(text.as_bytes()) else { return Ok(()) };
+            let Ok(ours) = variables(text.as_bytes()) else { return Ok(()) };
             for (key, value) in found {
                 // Versions of git differ in the white space that they keep.
                 let bare = |text: &str| text.split_whitespace().collect::<String>();
                 let known = ours.iter().any(|(ours, values)| {
-                    shown(ours).eq_ignore_ascii_case(&key)
+                    ours.to_string().eq_ignore_ascii_case(&key)
                         && values.iter().any(|v| bare(&String::from_utf8_lossy(v)) == bare(&value))
                 });
                 prop_assert!(known, "{key:?} = {value:?} of {text:?}: {ours:?}");
@@ -215,6 +233,6 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = accept(b"", &bytes, None);
+        let _ = accepted(b"", &bytes, TOP);
     }
 }

@@ -1,0 +1,275 @@
+//! What a run leaves in a repository is data: whatever the user then does with git outside, nothing of it is
+//! executed, connected to or read. Each case is a reproducer of an attack: what a program does inside, and
+//! what a user does after it.
+
+use crate::support::Sandbox;
+
+/// An attack and the user's next commands.
+struct Case {
+    name: &'static str,
+    /// What the user has made before.
+    before: &'static str,
+    inside: &'static str,
+    /// In the shell of the user; what it prints is compared with nothing.
+    after: &'static str,
+    /// What must hold in the end, in the shell of the user.
+    holds: &'static str,
+}
+
+/// Writes an index of one entry by hand: mode, id of the object, path, where to.
+const INDEX: &str = "cat > index.py <<'X'
+import hashlib, struct, sys
+mode, oid, path, to = int(sys.argv[1], 8), sys.argv[2], sys.argv[3].encode(), sys.argv[4]
+body = b'DIRC' + struct.pack('>II', 2, 1)
+entry = bytes(24) + struct.pack('>I', mode) + bytes(12) + bytes.fromhex(oid) + struct.pack('>H', len(path)) + path + b'\\0'
+body += entry + bytes(-len(entry) % 8)
+open(to, 'wb').write(body + hashlib.sha1(body).digest())
+X
+blob=$(printf '#!/bin/sh\\ntouch PWNED\\n' | git hash-object -w --stdin)
+";
+
+const EVERYDAY: &str = "git status; git diff; git add -A; git commit -qm x; git restore .; git checkout .; git stash; \
+    git log -p -1; git worktree list; git submodule status; git gc --auto";
+const CLEAN: &str = "test ! -e PWNED -a ! -e sub/PWNED -a ! -e ../PWNED";
+
+const CASES: &[Case] = &[
+    // A repository made inside `.git/worktrees`, with a hook that was there before it was one.
+    Case {
+        name: "a repository in .git/worktrees",
+        before: "",
+        inside: "w=.git/worktrees/w1; mkdir -p $w/hooks sub; printf '#!/bin/sh\\ntouch ../PWNED\\n' > $w/hooks/post-index-change; \
+            chmod +x $w/hooks/post-index-change; mkdir -p $w/objects $w/refs/heads; echo 'ref: refs/heads/main' > $w/HEAD; \
+            printf 'gitdir: ../.git/worktrees/w1\\n' > sub/.git; (cd sub && git init; echo a > a; git add a; \
+            git -c user.name=x -c user.email=y commit -qm s --no-verify); c=$(git -C sub rev-parse HEAD); \
+            git update-index --add --cacheinfo 160000,$c,sub; touch -d '2 hours ago' sub/a",
+        after: EVERYDAY,
+        holds: "test ! -e PWNED -a ! -e .git/worktrees/w1/hooks",
+    },
+    // An index made by hand, whose paths git would never take.
+    Case {
+        name: "an index with a hook",
+        before: "",
+        inside: concat!(
+            "python3 index.py 100755 $blob .git/hooks/post-checkout .git/index.tmp; mv .git/index.tmp .git/index; ",
+            "python3 index.py 100755 $blob .git/hooks/post-checkout x; mv x .git/index; ",
+            "rm -f .git/index; python3 index.py 100755 $blob .git/hooks/post-checkout .git/index"
+        ),
+        after: "git restore .; git checkout .; git checkout-index -a; git status",
+        holds: "test ! -e PWNED -a ! -e .git/hooks/post-checkout",
+    },
+    Case {
+        name: "an index with paths outside",
+        before: "",
+        inside: "python3 index.py 100644 $blob ../outside x; mv x .git/index",
+        after: "git restore .; git checkout-index -af; git add -u; git rm -rf .",
+        holds: "test ! -e ../outside",
+    },
+    // What the user's own configuration leads to.
+    Case {
+        name: "what the configuration leads to",
+        before: "mkdir -p .githooks tools; printf '#!/bin/sh\\ntrue\\n' > .githooks/pre-commit; chmod +x .githooks/pre-commit; \
+            printf '#!/bin/sh\\ncat\\n' > tools/clean.sh; chmod +x tools/clean.sh; printf '[user]\\n' > shared.config; \
+            git config core.hooksPath .githooks; git config include.path ../shared.config; \
+            git config filter.x.clean ./tools/clean.sh; echo '*.dat filter=x' > .gitattributes; echo 1 > a.dat; \
+            git add -A; git commit -qm two",
+        inside: "for f in .githooks/pre-commit .githooks/post-commit tools/clean.sh; do \
+            printf '#!/bin/sh\\ntouch PWNED\\ncat\\n' > $f; chmod +x $f; printf '#!/bin/sh\\ntouch PWNED\\n' > t; chmod +x t; mv t $f; done; \
+            printf '[core]\\nfsmonitor = touch PWNED\\n' > shared.config; mv tools tools2; mkdir tools; \
+            printf '#!/bin/sh\\ntouch PWNED\\n' > tools/clean.sh; chmod +x tools/clean.sh; mv .githooks g2; touch a.dat",
+        after: EVERYDAY,
+        holds: CLEAN,
+    },
+    // Objects that are missing are fetched from wherever the configuration says.
+    Case {
+        name: "missing objects",
+        before: "",
+        inside: "git config extensions.partialClone evil; git config remote.evil.promisor true; \
+            git config remote.evil.url ext::'sh -c touch% PWNED'; git config remote.evil.url http://127.0.0.1:9/DATA; \
+            t=$(git rev-parse 'HEAD^{tree}'); rm -f .git/objects/$(echo $t | cut -c 1-2)/$(echo $t | cut -c 3-) .git/index",
+        after: "git status",
+        holds: "test -z \"$(git config --get extensions.partialClone)\" -a -z \"$(git config --get remote.evil.promisor)\"",
+    },
+    // Hooks of repositories in folders: removed, renamed, linked from, made executable.
+    Case {
+        name: "protected names in folders",
+        before: "git init -q sub; printf '#!/bin/sh\\ntouch PWNED\\n' > sub/.git/hooks/post-index-change; \
+            printf '#!/bin/sh\\n' > sub/.git/hooks/pre-push; chmod +x sub/.git/hooks/pre-push; echo '{}' > sub/.mcp.json; \
+            mkdir -p sub/.claude sub/.vscode; echo '{\"deny\":1}' > sub/.claude/settings.json; echo '{}' > sub/.vscode/tasks.json; \
+            chmod -x sub/.git/hooks/post-index-change; git -C sub config alias.mine status",
+        inside: "rm -f sub/.git/hooks/pre-push sub/.mcp.json sub/.claude/settings.json sub/.git/config; rm -rf sub/.vscode; \
+            chmod +x sub/.git/hooks/post-index-change; mv sub/.git/hooks/pre-push sub/x; mv sub/.git/hooks sub/.git/h; \
+            ln sub/.git/hooks/pre-push sub/z && echo 'touch PWNED' >> sub/z; ln sub/.mcp.json sub/y; mv sub/.claude sub/c; \
+            touch -d yesterday sub/.mcp.json; python3 -c 'import os; os.setxattr(\"sub/.mcp.json\", \"user.x\", b\"1\")'",
+        after: "git -C sub status; git -C sub add .; git -C sub -c user.name=x -c user.email=y commit -qm x",
+        holds: "test ! -e sub/PWNED -a -x sub/.git/hooks/pre-push -a ! -x sub/.git/hooks/post-index-change && \
+            test -s sub/.mcp.json -a -s sub/.claude/settings.json -a -s sub/.vscode/tasks.json && git -C sub mine > /dev/null && \
+            test ! -e sub/y -a ! -e sub/z && ! getfattr -d sub/.mcp.json 2> /dev/null | grep -q user.x",
+    },
+    // Sockets have names as well.
+    Case {
+        name: "sockets",
+        before: "",
+        inside: "python3 -c 'import os, socket\nfor p in [\".envrc\", \".vscode\", \".git/commondir\", \".git/fsmonitor--daemon.ipc\"]:\n    \
+            s = socket.socket(socket.AF_UNIX)\n    try: s.bind(p)\n    except OSError: pass'",
+        after: "git status",
+        holds: "test ! -e .envrc -a ! -e .vscode -a ! -e .git/commondir -a ! -e .git/fsmonitor--daemon.ipc",
+    },
+    // Wider modes.
+    Case {
+        name: "wider modes",
+        before: "",
+        inside: "git config core.sharedRepository 0666",
+        after: "git add -A; git commit -qm x",
+        holds: "test -z \"$(find .git -perm -0002 -not -type l)\"",
+    },
+    // What a rebase that was begun would do at its end.
+    Case {
+        name: "a rebase that was begun",
+        before: "git checkout -qb side; echo 2 > f; git commit -qam two; git checkout -q main; echo 3 > f; git commit -qam three; \
+            git branch keep",
+        inside: "git rebase side; echo 'exec touch PWNED' >> .git/rebase-merge/git-rebase-todo; \
+            printf 'exec touch PWNED\\n' > t; cp t .git/rebase-merge/git-rebase-todo; mv t .git/rebase-merge/git-rebase-todo; \
+            printf 'x/evil\\n' > .git/rebase-merge/strategy; printf '#!/bin/sh\\ntouch PWNED\\n' > git-merge-x; \
+            mkdir -p git-merge-x.d; echo refs/heads/keep > .git/rebase-merge/refs-to-delete; git checkout --theirs f; git add f",
+        after: "GIT_EDITOR=true git rebase --continue; git rebase --abort",
+        holds: "test ! -e PWNED && git rev-parse -q --verify keep",
+    },
+    // Where git worktree and git bisect lead.
+    Case {
+        name: "worktrees, bisect and remotes",
+        before: "mkdir -p ../foreign; echo data > ../foreign/f",
+        inside: "git worktree add -q tree; echo $(dirname $PWD)/foreign/.git > .git/worktrees/tree/gitdir; \
+            echo ../../../evil > .git/worktrees/tree/commondir; echo --force > .git/BISECT_START; \
+            mkdir -p .git/remotes .git/info; echo 'URL: git://127.0.0.1:9/x' > .git/remotes/origin; echo x > .git/info/grafts; \
+            echo /var/tmp/objects > .git/objects/info/alternates",
+        after: "git worktree repair; git worktree prune; git fetch; git bisect reset",
+        holds: "test ! -e ../foreign/.git -a ! -e .git/remotes/origin -a ! -e .git/info/grafts -a ! -e .git/objects/info/alternates",
+    },
+];
+
+/// Runs each case on a machine with or without namespaces, and tells all that do not hold.
+fn nothing_acts(sandbox: impl Fn() -> Sandbox) {
+    let mut acted = String::new();
+    for case in CASES {
+        let sandbox = sandbox();
+        sandbox.host(&format!("true; {}", case.before));
+        let outcome = sandbox.run(&format!("{INDEX}{}", case.inside));
+        sandbox.host(&format!(
+            "({}) > ../after 2>&1 < /dev/null; true",
+            case.after
+        ));
+        let held = sandbox.host(&format!("if {}; then echo held; fi", case.holds));
+        if !held.contains("held") {
+            let after = sandbox.host("cat ../after; ls -la . .git sub 2>&1; true");
+            let inside = outcome.stderr();
+            acted += &format!("== {}\n{inside}\n{after}\n", case.name);
+        }
+    }
+    assert!(acted.is_empty(), "{acted}");
+}
+
+#[test]
+fn nothing_acts_on_the_host_with_namespaces() {
+    nothing_acts(Sandbox::repository);
+}
+
+#[test]
+fn nothing_acts_on_the_host_without_namespaces() {
+    nothing_acts(|| Sandbox::repository().without_namespaces());
+}
+
+#[test]
+fn a_repository_elsewhere_that_may_be_written_is_protected_alike() {
+    let policy = "extends = [\"default\"]\n[filesystem]\nwrite = [\"main\"]\n";
+    for bare in [false, true] {
+        let sandbox = Sandbox::new().policy(policy);
+        let sandbox = if bare {
+            sandbox.without_namespaces()
+        } else {
+            sandbox
+        };
+        sandbox.host(
+            "git init -q -b main ../main; cd ../main; printf '#!/bin/sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; \
+             mkdir .vscode; echo '{}' > .vscode/tasks.json",
+        );
+        let outcome = sandbox.run(
+            "cd ../main/.git; ln hooks/pre-commit z && echo 'touch PWNED' >> z; mv hooks/pre-commit hooks/x; rm -f hooks/pre-commit; \
+             echo x > hooks/post-commit; cd ..; echo x > .mcp.json; echo x > .envrc; echo x >> .vscode/tasks.json; mkdir .husky",
+        );
+        sandbox.host("test ! -e ../main/.git/z -a -x ../main/.git/hooks/pre-commit -a ! -e ../main/.git/hooks/post-commit");
+        sandbox.host("cd ../main; test ! -e .mcp.json -a ! -e .envrc -a ! -e .husky && grep -qx '{}' .vscode/tasks.json");
+        assert!(
+            outcome.stderr().contains("filesystem.protect"),
+            "{}",
+            outcome.stderr()
+        );
+    }
+}
+
+#[test]
+fn a_sweep_takes_away_what_git_would_obey() {
+    let sandbox = Sandbox::repository()
+        .policy("extends = [\"default\"]\n[filesystem]\nprotect_absent = \"sweep\"\n");
+    let outcome = sandbox.run(&format!(
+        "{INDEX} git init -q sub; printf '[core]\\nrepositoryformatversion = 0\\nfsmonitor = touch PWNED\\n' > sub/.git/config; \
+         printf '[submodule \"a\"]\\npath = a\\nurl = x\\nupdate = !touch PWNED\\n' > .gitmodules; \
+         git init -q --bare b.git; printf '[core]\\nfsmonitor = touch ../PWNED\\nbare = false\\nworktree = ..\\n' > b.git/config; \
+         cp -r b.git evil; mkdir tree; echo 'gitdir: ../evil' > tree/.git; \
+         python3 index.py 100755 $blob .git/hooks/post-checkout .git/index"
+    ));
+    assert!(
+        outcome.stderr().contains("file sweep"),
+        "{}",
+        outcome.stderr()
+    );
+    sandbox.host("for d in . sub b.git tree; do (cd $d && git status; git diff; git restore .) > /dev/null 2>&1; done; true");
+    let left = sandbox.host(
+        "ls -d PWNED sub/PWNED tree/.git .gitmodules .git/hooks/post-checkout 2> /dev/null; true",
+    );
+    assert_eq!(left, "");
+}
+
+/// Opens a name in a folder that the other program renames to a protected one, and the other way round; says
+/// so where a protected file exists.
+const RACE: &str = "import os, sys
+turns = int(sys.argv[2])
+os.makedirs('d', exist_ok=True)
+open(sys.argv[1] + '.ready', 'w').close()
+while not (os.path.exists('a.ready') and os.path.exists('b.ready')): pass
+for _ in range(turns):
+    try:
+        if sys.argv[1] == 'a':
+            os.close(os.open('d/settings.json', os.O_CREAT | os.O_WRONLY))
+        else:
+            os.rename('d', '.claude')
+            if os.path.exists('.claude/settings.json'): print('made'); break
+            os.rename('.claude', 'd')
+    except OSError: pass
+    if sys.argv[1] == 'b':
+        try: os.unlink('d/settings.json')
+        except OSError: pass
+if sys.argv[1] == 'b': open('over', 'w').close()
+";
+
+#[test]
+fn two_sandboxes_in_one_folder_take_turns() {
+    for bare in [false, true] {
+        let sandbox = Sandbox::new().file("race.py", RACE);
+        let sandbox = match bare {
+            true => sandbox.without_namespaces(),
+            false => sandbox,
+        };
+        let said = std::thread::scope(|scope| {
+            let a =
+                scope.spawn(|| sandbox.run("while ! test -e over; do python3 race.py a 300; done"));
+            let b = sandbox.run("python3 race.py b 1500");
+            a.join().unwrap();
+            b.stdout()
+        });
+        assert_eq!(
+            said, "",
+            "a file of this name was made, with namespaces: {}",
+            !bare
+        );
+    }
+}

@@ -1,0 +1,182 @@
+//! One order for all sandboxes of this host that can write in one folder. What a broker decides of a name holds
+//! as long as nothing is renamed meanwhile: its own programs wait for it, and the brokers of other sandboxes
+//! take turns with it by locks on one file, each byte of which stands for a folder.
+//!
+//! Decision: a lock belongs to a descriptor that only the broker has (fcntl(2), *Open file description locks*),
+//! so that it is gone when the broker is, and no sandboxed program can hold it. A broker that gets none does not
+//! wait for it: its program does.
+
+use crate::kernel::lock_range;
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, openat};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Where the file may be, the first folder of these that there is; nobody's environment changes that.
+const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
+const NAME: &str = ".bailiwick-order";
+/// Folders are told from each other by so many parts of their paths, counted from the root.
+const PARTS: usize = 8;
+/// How often the lock is asked for before the program waits.
+const TRIES: u32 = 200;
+
+/// The file of all sandboxes of this host.
+///
+/// # Errors
+/// Why it cannot be opened: without it nobody would know of the others.
+pub(crate) fn open() -> Result<OwnedFd, (PathBuf, Errno)> {
+    let folder = FOLDERS.iter().map(Path::new).find(|folder| folder.is_dir());
+    let path = folder.unwrap_or(Path::new("/tmp")).join(NAME);
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    // Files of others may not be opened as if they were to be made, in a folder that all may write.
+    let mut opened = Err(Errno::NOENT);
+    for _ in 0..8 {
+        opened = openat(CWD, &path, flags, Mode::empty());
+        if !matches!(opened, Err(Errno::NOENT)) {
+            break;
+        }
+        let all = Mode::from_raw_mode(0o666);
+        match openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, all) {
+            Ok(file) => {
+                // Whatever the mask: root and every user lock the same file.
+                opened = fchmod(&file, all).map(|()| file);
+                break;
+            }
+            Err(Errno::EXIST) => {}
+            Err(errno) => return Err((path, errno)),
+        }
+    }
+    let file = opened.map_err(|errno| (path.clone(), errno))?;
+    match fstat(&file) {
+        Ok(meta) if FileType::from_raw_mode(meta.st_mode) == FileType::RegularFile => Ok(file),
+        _ => Err((path, Errno::INVAL)),
+    }
+}
+
+/// The place of one sandbox in that order.
+#[derive(Debug)]
+pub(super) struct Order {
+    file: OwnedFd,
+    /// Bytes of the file, and whether nobody else may have them meanwhile.
+    bytes: Vec<(i64, bool)>,
+}
+
+/// The turn of this sandbox; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Order);
+
+impl Order {
+    /// The order for a sandbox that can write in these folders of the host.
+    pub(super) fn of(file: OwnedFd, folders: &[PathBuf]) -> Self {
+        // Whoever can write in a folder above, or below, has one of these bytes in common.
+        let mut bytes = BTreeMap::new();
+        for folder in folders {
+            let parts: Vec<_> = folder.components().take(PARTS).collect();
+            for length in 1..=parts.len() {
+                let path: PathBuf = parts[..length].iter().collect();
+                let exclusive = length == parts.len();
+                *bytes.entry(byte(&path)).or_insert(false) |= exclusive;
+            }
+        }
+        Self {
+            file,
+            bytes: bytes.into_iter().collect(),
+        }
+    }
+
+    /// Takes the turn; none where another sandbox has it for longer than an act takes.
+    pub(super) fn take(&self) -> Option<Turn<'_>> {
+        (0..TRIES).find_map(|_| {
+            if self.bytes.iter().all(|(at, exclusive)| {
+                let kind = if *exclusive {
+                    libc::F_WRLCK
+                } else {
+                    libc::F_RDLCK
+                };
+                lock_range(&self.file, kind, *at, 1)
+            }) {
+                return Some(Turn(self));
+            }
+            self.release();
+            rustix::thread::sched_yield();
+            None
+        })
+    }
+
+    fn release(&self) {
+        lock_range(&self.file, libc::F_UNLCK, 0, 0);
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.release();
+    }
+}
+
+/// The byte of a folder.
+fn byte(path: &Path) -> i64 {
+    // FNV-1a: every version of the product has to come to the same number.
+    let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = path
+        .as_os_str()
+        .as_bytes()
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, hash);
+    // An offset is not negative, and one more has to be.
+    (hash >> 2).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(file: &Path, folders: &[&str]) -> Order {
+        let file = openat(CWD, file, OFlags::RDWR, Mode::empty()).unwrap();
+        let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
+        Order::of(file, &folders)
+    }
+
+    #[test]
+    fn sandboxes_whose_folders_overlap_take_turns_and_others_do_not() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let at = |folders: &[&str]| order(file.path(), folders);
+        let one = at(&["/home/u/code/a"]);
+        let turn = one.take().unwrap();
+        for other in [
+            &["/home/u/code/a"][..],
+            &["/home/u/code/a/b"],
+            &["/home/u"],
+            &["/x", "/home/u/code/a"],
+            &["/"],
+        ] {
+            assert!(at(other).take().is_none(), "{other:?}");
+        }
+        for other in [&["/home/u/code/b"][..], &["/home/u/code/ab"], &["/srv"]] {
+            assert!(at(other).take().is_some(), "{other:?}");
+        }
+        drop(turn);
+        assert!(at(&["/home/u"]).take().is_some());
+    }
+
+    #[test]
+    fn who_dies_leaves_no_lock() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let one = order(file.path(), &["/ws"]);
+        std::mem::forget(one.take().unwrap());
+        assert!(order(file.path(), &["/ws"]).take().is_none());
+        drop(one);
+        assert!(order(file.path(), &["/ws"]).take().is_some());
+    }
+
+    #[test]
+    fn folders_that_lie_deep_share_the_last_part_that_is_told_apart() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let deep = |name: &str| order(file.path(), &[&format!("/1/2/3/4/5/6/7/8/{name}")]);
+        let one = deep("a");
+        let _turn = one.take().unwrap();
+        assert!(deep("b").take().is_none());
+    }
+}

@@ -1,0 +1,141 @@
+//! What the files that git obeys may say.
+
+use super::{config, index, leads, lines};
+use std::path::{Path, PathBuf};
+
+/// A kind of file that git obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// `config` of a repository or a submodule.
+    Config,
+    /// `config.worktree`.
+    ConfigOfTree,
+    /// `.gitmodules` of a working tree.
+    Modules,
+    /// `index`: what is checked out, and what a commit will hold.
+    Index,
+    /// `sharedindex.ID`, of which an index may be a change.
+    SharedIndex,
+    /// A file `.git`, which says where the git folder is.
+    GitFile,
+    /// `commondir` of a linked working tree.
+    CommonDir,
+    /// `gitdir` of a linked working tree: where the tree is.
+    GitDir,
+    /// `objects/info/alternates`: folders whose objects are the repository's as well.
+    Alternates,
+    /// What a rebase or a sequence of picks has to do yet.
+    Todo,
+    /// The strategy of a rebase.
+    Strategy,
+    /// Options of that strategy.
+    StrategyOptions,
+    /// By which key commits are signed.
+    Signing,
+    /// Options of `git apply`, which `git am` uses.
+    ApplyOptions,
+    /// Options of a sequence of picks.
+    PickOptions,
+    /// References that the end of a rebase removes.
+    RefsToDelete,
+    /// References that the end of a rebase moves.
+    RefsToMove,
+    /// The branch that is rebased.
+    HeadName,
+    /// What `git bisect reset` checks out.
+    BisectStart,
+    /// Files whose conflicts are remembered.
+    MergeRr,
+    /// The list of tables of references.
+    Tables,
+}
+
+/// How a file of a kind may be made where it is, and not under another name first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InPlace {
+    /// It gets its name when it is known what it says.
+    Later,
+    /// It is written where it is, and put back where it says what it may not: git writes it so, reads it at
+    /// once, and obeys it when the user goes on with what was begun.
+    Watched,
+}
+
+impl Content {
+    /// Files of this kind are at most so many bytes.
+    pub(crate) fn limit(self) -> usize {
+        match self {
+            // A million entries take about 100 MB.
+            Self::Index | Self::SharedIndex => 256 << 20,
+            Self::Todo | Self::RefsToMove | Self::MergeRr => 16 << 20,
+            _ => 1 << 20,
+        }
+    }
+
+    pub(crate) fn in_place(self) -> InPlace {
+        match self {
+            Self::Config
+            | Self::ConfigOfTree
+            | Self::Modules
+            | Self::Index
+            | Self::SharedIndex
+            | Self::GitFile
+            | Self::CommonDir
+            | Self::GitDir
+            | Self::Alternates => InPlace::Later,
+            _ => InPlace::Watched,
+        }
+    }
+
+    /// Whether a file of this kind is one of variables, which can change one by one.
+    pub(crate) fn is_configuration(self) -> bool {
+        matches!(self, Self::Config | Self::ConfigOfTree | Self::Modules)
+    }
+}
+
+/// Where a file is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Site<'a> {
+    /// Its path, without links, as the policy writes paths.
+    pub(crate) path: &'a Path,
+    /// What whoever runs git sees as the root.
+    pub(crate) root: &'a Path,
+    /// The folders, as the policy writes paths, that a sandbox may write: elsewhere nobody looks after what
+    /// git obeys.
+    pub(crate) kept: &'a [PathBuf],
+}
+
+impl Site<'_> {
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(self.path)
+    }
+}
+
+/// Whether a file may say `new` where it said `old` before (nothing where it is new).
+///
+/// Returns what it is to say instead, where something has to be left out that only makes git quicker.
+///
+/// # Errors
+/// Why it may not, for a person.
+pub(crate) fn check(
+    content: Content,
+    old: &[u8],
+    new: &[u8],
+    site: &Site<'_>,
+) -> Result<Option<Vec<u8>>, String> {
+    let as_it_is = |checked: Result<(), String>| checked.map(|()| None);
+    if new.len() > content.limit() {
+        return Err(format!("it has more than {} bytes", content.limit()));
+    }
+    match content {
+        Content::Config | Content::ConfigOfTree | Content::Modules => {
+            let accepted = config::accept(content, old, new, site);
+            as_it_is(accepted.map_err(|objection| objection.to_string()))
+        }
+        Content::Index | Content::SharedIndex => index::check(content, new, site),
+        Content::GitFile | Content::CommonDir | Content::GitDir => {
+            as_it_is(leads::check(content, new, site))
+        }
+        Content::Alternates => as_it_is(leads::check_alternates(old, new, site)),
+        _ => as_it_is(lines::check(content, new)),
+    }
+}

@@ -1,0 +1,405 @@
+//! Git's index: what is checked out, and what the next commit will hold. Git checks a path when it adds an
+//! entry, and never again; so an index that somebody made by hand lets `git restore` write any file and
+//! `git add` read any. Layout: git's `Documentation/gitformat-index.txt`.
+//!
+//! Parts that only make git quicker (`UNTR`, `FSMN`, `EOIE`, `IEOT`, and a `TREE` that does not follow from
+//! the entries) are left out, because git believes them: with them a commit would hold other files than
+//! `git status` shows.
+
+use super::content::{Content, Site};
+use super::ewah::Bits;
+use super::trees;
+use sha1::{Digest, Sha1};
+use sha2::Sha256;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+/// Entries that are ordinary files, executable files, links, other repositories, and folders of a sparse index.
+const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, GITLINK, FOLDER];
+const GITLINK: u32 = 0o160_000;
+const FOLDER: u32 = 0o040_000;
+/// Flags of an entry that have a second word.
+const EXTENDED: u16 = 0x4000;
+const INTENT_TO_ADD: u16 = 0x2000;
+const SKIP_WORKTREE: u16 = 0x4000;
+/// The longest path that is followed; the kernel takes none that is longer.
+const PATH: usize = 4096;
+
+/// An entry, as far as it is looked at.
+#[derive(Debug)]
+pub(super) struct Entry<'a> {
+    pub(super) mode: u32,
+    pub(super) id: &'a [u8],
+    pub(super) path: Vec<u8>,
+    pub(super) stage: u8,
+    /// It stands for a file that is added later, and is part of no tree.
+    pub(super) intended: bool,
+}
+
+/// What an index holds.
+struct Index<'a> {
+    entries: Vec<Entry<'a>>,
+    /// Where its entries end.
+    end: usize,
+    extensions: Vec<([u8; 4], &'a [u8])>,
+    /// The length of an id.
+    width: usize,
+}
+
+/// Whether an index may have its name; what it is to say instead, where parts have to be left out.
+pub(super) fn check(
+    content: Content,
+    bytes: &[u8],
+    site: &Site<'_>,
+) -> Result<Option<Vec<u8>>, String> {
+    let width = width(bytes)?;
+    let index = read(bytes, width)?;
+    let change = index.extensions.iter().find(|(name, _)| name == b"link");
+    if change.is_some() && content == Content::SharedIndex {
+        return Err("a shared index cannot be a change of another".to_owned());
+    }
+    let replaced = change.map_or(Ok(None), |(_, body)| Change::read(body, width).map(Some))?;
+    check_entries(&index, replaced.as_ref(), site)?;
+    let keep = |(name, body): &([u8; 4], &[u8])| match name {
+        b"link" | b"REUC" => true,
+        b"sdir" => body.is_empty(),
+        // Of a change of another index not all entries are known.
+        b"TREE" => replaced.is_none() && trees::follow(body, &index.entries, width),
+        _ => false,
+    };
+    if let Some((name, _)) = index
+        .extensions
+        .iter()
+        .find(|(name, _)| name[0].is_ascii_lowercase() && name != b"link" && name != b"sdir")
+    {
+        return Err(format!(
+            "it needs a part of git that is not known: {}",
+            String::from_utf8_lossy(name)
+        ));
+    }
+    if index.extensions.iter().all(keep) {
+        return Ok(None);
+    }
+    Ok(Some(index.without(bytes, keep)))
+}
+
+/// The length of the ids of an index: that with which its checksum is right, or SHA-1's where it has none.
+fn width(bytes: &[u8]) -> Result<usize, String> {
+    if bytes.len() < 12 + 20 || &bytes[..4] != b"DIRC" {
+        return Err("it is not an index".to_owned());
+    }
+    let (body, sum) = bytes.split_at(bytes.len() - 20);
+    if sum == [0; 20] || Sha1::digest(body).as_slice() == sum {
+        return Ok(20);
+    }
+    if bytes.len() >= 12 + 32 {
+        let (body, sum) = bytes.split_at(bytes.len() - 32);
+        if Sha256::digest(body).as_slice() == sum {
+            return Ok(32);
+        }
+    }
+    Err("its checksum is wrong".to_owned())
+}
+
+/// Reads bytes one after the other.
+struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, length: usize) -> Result<&'a [u8], String> {
+        let end = self
+            .at
+            .checked_add(length)
+            .filter(|end| *end <= self.bytes.len());
+        let end = end.ok_or_else(|| "it ends too early".to_owned())?;
+        let taken = &self.bytes[self.at..end];
+        self.at = end;
+        Ok(taken)
+    }
+
+    fn word(&mut self) -> Result<u32, String> {
+        let mut word = [0; 4];
+        word.copy_from_slice(self.take(4)?);
+        Ok(u32::from_be_bytes(word))
+    }
+
+    fn half(&mut self) -> Result<u16, String> {
+        let mut half = [0; 2];
+        half.copy_from_slice(self.take(2)?);
+        Ok(u16::from_be_bytes(half))
+    }
+
+    /// Everything before the next NUL, which is skipped.
+    fn text(&mut self) -> Result<&'a [u8], String> {
+        let rest = &self.bytes[self.at..];
+        let length = rest
+            .iter()
+            .position(|&b| b == 0)
+            .ok_or("it ends too early")?;
+        self.at += length + 1;
+        Ok(&rest[..length])
+    }
+
+    /// A number of any length, as git writes offsets in packs.
+    fn number(&mut self) -> Result<usize, String> {
+        let mut byte = self.take(1)?[0];
+        let mut number = usize::from(byte & 0x7f);
+        while byte & 0x80 != 0 {
+            byte = self.take(1)?[0];
+            let next = number.checked_add(1).and_then(|n| n.checked_mul(128));
+            number = next.ok_or("it has a number that is too large")? + usize::from(byte & 0x7f);
+        }
+        Ok(number)
+    }
+}
+
+fn read(bytes: &[u8], width: usize) -> Result<Index<'_>, String> {
+    let body = &bytes[..bytes.len() - width];
+    let mut cursor = Cursor { bytes: body, at: 4 };
+    let version = cursor.word()?;
+    if !(2..=4).contains(&version) {
+        return Err(format!("its version is {version}"));
+    }
+    let count = cursor.word()? as usize;
+    // Paths may be told by what differs from the one before, and so take more room than the file.
+    let mut room = body.len().saturating_mul(4);
+    let mut entries: Vec<Entry<'_>> = Vec::with_capacity(count.min(body.len() / 62));
+    for _ in 0..count {
+        let before = entries.last().map_or(&[][..], |entry| &entry.path);
+        let entry = read_entry(&mut cursor, version, width, before)?;
+        room = room
+            .checked_sub(entry.path.len())
+            .ok_or("its paths are too long")?;
+        entries.push(entry);
+    }
+    let end = cursor.at;
+    let mut extensions = Vec::new();
+    while cursor.at < body.len() {
+        let mut name = [0; 4];
+        name.copy_from_slice(cursor.take(4)?);
+        let length = cursor.word()? as usize;
+        extensions.push((name, cursor.take(length)?));
+    }
+    Ok(Index {
+        entries,
+        end,
+        extensions,
+        width,
+    })
+}
+
+fn read_entry<'a>(
+    cursor: &mut Cursor<'a>,
+    version: u32,
+    width: usize,
+    before: &[u8],
+) -> Result<Entry<'a>, String> {
+    let start = cursor.at;
+    // Times, device, number, and after the mode owner and size.
+    cursor.take(24)?;
+    let mode = cursor.word()?;
+    cursor.take(12)?;
+    let id = cursor.take(width)?;
+    let flags = cursor.half()?;
+    let more = match flags & EXTENDED {
+        0 => 0,
+        _ if version < 3 => {
+            return Err("an entry has flags that its version does not have".to_owned());
+        }
+        _ => cursor.half()?,
+    };
+    if more & !(INTENT_TO_ADD | SKIP_WORKTREE) != 0 {
+        return Err("an entry has flags that nobody knows".to_owned());
+    }
+    let path = if version == 4 {
+        let cut = cursor.number()?;
+        let kept = before
+            .len()
+            .checked_sub(cut)
+            .ok_or("an entry takes more from the one before than that has")?;
+        [&before[..kept], cursor.text()?].concat()
+    } else {
+        let path = cursor.text()?.to_vec();
+        // One to eight NULs, of which one was taken.
+        let length = cursor.at - start;
+        let padding = cursor.take(length.next_multiple_of(8) - length)?;
+        if padding.iter().any(|&b| b != 0) {
+            return Err("an entry does not end where it should".to_owned());
+        }
+        path
+    };
+    if path.len() > PATH {
+        return Err("an entry's path is too long".to_owned());
+    }
+    let told = usize::from(flags & 0xfff);
+    if told != path.len().min(0xfff) {
+        return Err("an entry has another length than it says".to_owned());
+    }
+    Ok(Entry {
+        mode,
+        id,
+        path,
+        stage: (flags >> 12 & 3) as u8,
+        intended: more & INTENT_TO_ADD != 0,
+    })
+}
+
+fn check_entries(
+    index: &Index<'_>,
+    change: Option<&Change>,
+    site: &Site<'_>,
+) -> Result<(), String> {
+    let sparse = index.extensions.iter().any(|(name, _)| name == b"sdir");
+    let mut before: Option<&Entry<'_>> = None;
+    for (number, entry) in index.entries.iter().enumerate() {
+        let shown =
+            || String::from_utf8_lossy(&entry.path[..entry.path.len().min(200)]).into_owned();
+        if !MODES.contains(&entry.mode) || entry.mode == FOLDER && !sparse {
+            return Err(format!("{} has the mode {:o}", shown(), entry.mode));
+        }
+        // What a change replaces has its path in the shared index.
+        if change.is_some_and(|change| number < change.replaced) {
+            if !entry.path.is_empty() || entry.mode == GITLINK {
+                return Err("it replaces entries in a way that is not followed".to_owned());
+            }
+            continue;
+        }
+        let path = match entry.mode {
+            FOLDER => entry.path.strip_suffix(b"/").unwrap_or_default(),
+            _ => &entry.path,
+        };
+        if !is_path_of_tree(path) {
+            return Err(format!(
+                "it holds a path that git itself would refuse: {}",
+                shown()
+            ));
+        }
+        if entry.mode == 0o120_000 && is_gitmodules(path) {
+            return Err("it holds a link .gitmodules".to_owned());
+        }
+        if entry.mode == GITLINK {
+            check_gitlink(path, site)?;
+        }
+        if before.is_some_and(|before| (&before.path, before.stage) >= (&entry.path, entry.stage)) {
+            return Err(format!("its entries are not in order at {}", shown()));
+        }
+        before = Some(entry);
+    }
+    Ok(())
+}
+
+/// Whether git asks the repository at this path what it knows: then it is one whose git folder was decided
+/// when it was made, and no link to another.
+fn check_gitlink(path: &[u8], site: &Site<'_>) -> Result<(), String> {
+    let Some(top) = site
+        .path
+        .ancestors()
+        .find(|above| above.file_name().is_some_and(|name| name == ".git"))
+    else {
+        return Ok(());
+    };
+    let tree = top
+        .parent()
+        .unwrap_or(top)
+        .join(OsStr::from_bytes(path))
+        .join(".git");
+    let here = crate::paths::below(site.root, &tree);
+    match here.symlink_metadata() {
+        Ok(meta) if meta.is_symlink() => Err(format!(
+            "{} is a repository whose git folder is a link",
+            String::from_utf8_lossy(path)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Whether git would take a path into an index: relative, without empty parts, `.`, `..` and everything that
+/// some file system takes for `.git` (git's `verify_path`).
+pub(super) fn is_path_of_tree(path: &[u8]) -> bool {
+    !path.is_empty() && !path.contains(&0) && path.split(|&b| b == b'/').all(is_part_of_tree)
+}
+
+fn is_part_of_tree(part: &[u8]) -> bool {
+    if matches!(part, b"" | b"." | b"..") || part.eq_ignore_ascii_case(b".git") {
+        return false;
+    }
+    // NTFS: short names, streams, and what it leaves out at the end.
+    let end = part
+        .iter()
+        .position(|b| matches!(b, b':' | b'\\'))
+        .unwrap_or(part.len());
+    let trimmed = part[..end]
+        .iter()
+        .rposition(|b| !matches!(b, b' ' | b'.'))
+        .map_or(&[][..], |last| &part[..=last]);
+    if trimmed.eq_ignore_ascii_case(b".git") || trimmed.eq_ignore_ascii_case(b"git~1") {
+        return false;
+    }
+    // HFS+ leaves out some characters that are not seen.
+    let seen: String = String::from_utf8_lossy(part)
+        .chars()
+        .filter(|c| !is_ignored(*c))
+        .collect();
+    !seen.eq_ignore_ascii_case(".git")
+}
+
+/// Characters that HFS+ ignores in names (git's `next_hfs_char`).
+fn is_ignored(c: char) -> bool {
+    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
+}
+
+fn is_gitmodules(path: &[u8]) -> bool {
+    path.eq_ignore_ascii_case(b".gitmodules")
+}
+
+impl Index<'_> {
+    /// The same with the extensions that are kept, and a checksum of its own.
+    fn without(&self, bytes: &[u8], keep: impl Fn(&([u8; 4], &[u8])) -> bool) -> Vec<u8> {
+        let mut written = bytes[..self.end].to_vec();
+        for (name, body) in self.extensions.iter().filter(|extension| keep(extension)) {
+            written.extend_from_slice(name);
+            written.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes());
+            written.extend_from_slice(body);
+        }
+        match self.width {
+            20 => {
+                let sum = Sha1::digest(&written);
+                written.extend_from_slice(&sum);
+            }
+            _ => {
+                let sum = Sha256::digest(&written);
+                written.extend_from_slice(&sum);
+            }
+        }
+        written
+    }
+}
+
+/// What an index that is a change of another says of that.
+struct Change {
+    /// So many of its first entries replace others, whose paths they have.
+    replaced: usize,
+}
+
+impl Change {
+    fn read(body: &[u8], width: usize) -> Result<Self, String> {
+        if body.len() < width {
+            return Err("it does not say of which index it is a change".to_owned());
+        }
+        let (_, mut bits) = body.split_at(width);
+        if bits.is_empty() {
+            return Ok(Self { replaced: 0 });
+        }
+        Bits::read(&mut bits)?;
+        let replaced = Bits::read(&mut bits)?;
+        Ok(Self {
+            replaced: replaced.count,
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "index_tests.rs"]
+mod tests;

@@ -1,0 +1,289 @@
+use super::*;
+use proptest::prelude::*;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A repository with files, as git makes it.
+struct Repository(tempfile::TempDir);
+
+impl Repository {
+    fn new() -> Self {
+        let repository = Self(tempfile::tempdir().unwrap());
+        repository.git(&["init", "-q"]);
+        for name in ["a", "b/c", "b/d/e", "b/d/f", "b.x", "z/z/z"] {
+            let path = repository.at(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, name).unwrap();
+        }
+        repository.git(&["add", "."]);
+        repository.git(&[
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t.test",
+            "commit",
+            "-qm",
+            "one",
+        ]);
+        repository
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(path)
+    }
+
+    fn git(&self, words: &[&str]) {
+        let out = Command::new("git")
+            .current_dir(self.0.path())
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .args(words)
+            .output()
+            .expect("git is installed");
+        assert!(
+            out.status.success(),
+            "{words:?}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+    }
+
+    fn index(&self) -> Vec<u8> {
+        std::fs::read(self.at(".git/index")).unwrap()
+    }
+
+    fn check(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        self.check_as(Content::Index, bytes)
+    }
+
+    fn check_as(&self, content: Content, bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let path = self.at(".git/index");
+        check(
+            content,
+            bytes,
+            &Site {
+                path: &path,
+                root: Path::new("/"),
+                kept: &[],
+            },
+        )
+    }
+}
+
+/// The same with a checksum that is right.
+fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = bytes.len() - 20;
+    let sum = Sha1::digest(&bytes[..end]);
+    bytes[end..].copy_from_slice(&sum);
+    bytes
+}
+
+/// An index of one entry, made by hand.
+fn forged(mode: u32, path: &[u8]) -> Vec<u8> {
+    let mut bytes = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
+    let start = bytes.len();
+    bytes.extend([0; 24]);
+    bytes.extend(mode.to_be_bytes());
+    bytes.extend([0; 12]);
+    bytes.extend([7; 20]);
+    bytes.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
+    bytes.extend(path);
+    bytes.push(0);
+    while (bytes.len() - start) % 8 != 0 {
+        bytes.push(0);
+    }
+    bytes.extend([0; 20]);
+    signed(bytes)
+}
+
+#[test]
+fn every_index_that_git_writes_is_taken_as_it_is() {
+    let repository = Repository::new();
+    assert_eq!(
+        repository.check(&repository.index()),
+        Ok(None),
+        "with trees"
+    );
+    std::fs::write(repository.at("b/new"), "").unwrap();
+    repository.git(&["add", "b/new"]);
+    assert_eq!(
+        repository.check(&repository.index()),
+        Ok(None),
+        "with trees that are out of date"
+    );
+    for version in ["2", "3", "4"] {
+        repository.git(&["update-index", "--index-version", version]);
+        assert_eq!(
+            repository.check(&repository.index()),
+            Ok(None),
+            "version {version}"
+        );
+    }
+    std::fs::write(repository.at("later"), "").unwrap();
+    repository.git(&["add", "-N", "later"]);
+    repository.git(&["update-index", "--skip-worktree", "a"]);
+    assert_eq!(
+        repository.check(&repository.index()),
+        Ok(None),
+        "with further flags"
+    );
+    repository.git(&["rm", "-q", "--cached", "later"]);
+    repository.git(&[
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t.test",
+        "commit",
+        "-qm",
+        "two",
+    ]);
+    repository.git(&["sparse-checkout", "set", "--cone", "--sparse-index", "z"]);
+    assert_eq!(
+        repository.check(&repository.index()),
+        Ok(None),
+        "with folders that are not checked out"
+    );
+}
+
+#[test]
+fn an_index_that_is_a_change_of_another_is_followed() {
+    let repository = Repository::new();
+    repository.git(&["update-index", "--split-index"]);
+    std::fs::write(repository.at("a"), "changed").unwrap();
+    std::fs::write(repository.at("0"), "new").unwrap();
+    repository.git(&["add", "a", "0"]);
+    let checked = repository.check(&repository.index());
+    assert!(checked.is_ok(), "{checked:?}");
+    let shared = std::fs::read_dir(repository.at(".git"))
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path());
+    let shared: Vec<_> = shared
+        .filter(|path| path.to_string_lossy().contains("sharedindex."))
+        .collect();
+    assert!(!shared.is_empty());
+    for path in shared {
+        let bytes = std::fs::read(path).unwrap();
+        assert!(repository.check_as(Content::SharedIndex, &bytes).is_ok());
+    }
+}
+
+#[test]
+fn a_repository_of_longer_ids_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let repository = Repository(dir);
+    repository.git(&["init", "-q", "--object-format=sha256"]);
+    std::fs::create_dir(repository.at("d")).unwrap();
+    std::fs::write(repository.at("d/a"), "a").unwrap();
+    repository.git(&["add", "."]);
+    repository.git(&["write-tree"]);
+    assert_eq!(repository.check(&repository.index()), Ok(None));
+}
+
+#[test]
+fn a_path_that_git_would_refuse_is_refused() {
+    let repository = Repository::new();
+    assert_eq!(repository.check(&forged(0o100_644, b"a/b")), Ok(None));
+    for path in [
+        ".git/hooks/post-checkout",
+        "a/.GIT/config",
+        "../x",
+        "/etc/x",
+        "a//b",
+        "a/./b",
+        "a/",
+        "",
+        "git~1/config",
+        ".git./x",
+        ".git /x",
+        ".git::$INDEX_ALLOCATION/x",
+        ".g\u{200c}it/config",
+        "a/..",
+    ] {
+        assert!(
+            repository
+                .check(&forged(0o100_644, path.as_bytes()))
+                .is_err(),
+            "{path}"
+        );
+    }
+    for mode in [0o100_666, 0o104_755, 0o040_000, 0o020_666, 0] {
+        assert!(repository.check(&forged(mode, b"a")).is_err(), "{mode:o}");
+    }
+    assert!(
+        repository
+            .check(&forged(0o120_000, b".gitmodules"))
+            .is_err()
+    );
+    assert!(
+        is_path_of_tree(b".gitignore")
+            && is_path_of_tree(b"a/.github/x")
+            && is_path_of_tree("é/ü".as_bytes())
+    );
+}
+
+#[test]
+fn a_repository_in_a_link_is_not_asked() {
+    let repository = Repository::new();
+    let gitlink = forged(0o160_000, b"sub");
+    assert_eq!(repository.check(&gitlink), Ok(None));
+    std::fs::create_dir(repository.at("sub")).unwrap();
+    std::os::unix::fs::symlink("../z", repository.at("sub/.git")).unwrap();
+    assert!(repository.check(&gitlink).is_err());
+}
+
+#[test]
+fn trees_that_do_not_follow_from_the_entries_are_left_out() {
+    let repository = Repository::new();
+    let good = repository.index();
+    let at = good.windows(4).rposition(|name| name == b"TREE").unwrap();
+    let mut forged = good.clone();
+    // The first byte of the id of the top folder, behind its name, its counts and a line's end.
+    let id = at + 8 + good[at + 8..].iter().position(|&b| b == b'\n').unwrap() + 1;
+    forged[id] ^= 1;
+    let cleaned = repository
+        .check(&signed(forged))
+        .unwrap()
+        .expect("it is changed");
+    assert!(!cleaned.windows(4).any(|name| name == b"TREE"));
+    assert_eq!(repository.check(&cleaned), Ok(None));
+    std::fs::write(repository.at(".git/index"), cleaned).unwrap();
+    repository.git(&["fsck"]);
+    repository.git(&["diff", "--cached", "--exit-code"]);
+}
+
+#[test]
+fn a_part_that_only_makes_git_quicker_is_left_out() {
+    let repository = Repository::new();
+    repository.git(&["update-index", "--untracked-cache"]);
+    repository.git(&[
+        "-c",
+        "index.threads=4",
+        "update-index",
+        "--force-write-index",
+    ]);
+    let index = repository.index();
+    assert!(index.windows(4).any(|name| name == b"UNTR"));
+    let cleaned = repository.check(&index).unwrap().expect("it is changed");
+    assert!(
+        ![b"UNTR", b"EOIE", b"IEOT"]
+            .iter()
+            .any(|part| cleaned.windows(4).any(|name| &name == part))
+    );
+    std::fs::write(repository.at(".git/index"), cleaned).unwrap();
+    repository.git(&["status"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn a_damaged_index_is_refused_or_read(at in any::<prop::sample::Index>(), byte: u8, cut in any::<prop::sample::Index>()) {
+        let mut bytes = forged(0o100_644, b"some/path");
+        let place = at.index(bytes.len() - 20);
+        bytes[place] = byte;
+        let repository = Path::new("/ws/.git/index");
+        let site = Site { path: repository, root: Path::new("/"), kept: &[] };
+        let _ = check(Content::Index, &signed(bytes.clone()), &site);
+        bytes.truncate(cut.index(bytes.len()).max(20));
+        let _ = check(Content::Index, &signed(bytes), &site);
+    }
+}

@@ -1,0 +1,212 @@
+//! Variables of git's configuration that a sandboxed program may change, each with the values that can
+//! neither execute a program, connect, read or write a file elsewhere, nor widen a mode or weaken a check.
+//! A variable that is not in the table may not be changed, because git grows new ones.
+
+use super::config::{Key, Variables};
+use super::content::{Content, Site};
+use super::layout::is_name_of_module;
+use super::leads;
+use super::variables::{Row, Sub, TABLE};
+
+/// Which values a variable may get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Values {
+    /// Any text without control characters: it is shown, or compared with text.
+    Any,
+    /// A truth or a number.
+    Number,
+    /// One of these words, whatever their case.
+    Words(&'static [&'static str]),
+    /// `false`, and nothing that switches it on.
+    Off,
+    /// These words where the repository is made, and no other than before later.
+    AtBirth(&'static [&'static str]),
+    /// What it was, because git obeys it without a word.
+    AsBefore,
+    /// An address that git only connects to when the user asks for that remote.
+    Url,
+    /// A remote by its name, or the repository itself.
+    Remote,
+    /// A branch or tag by its whole name.
+    Reference,
+    /// Which references of a remote are fetched to where those of remotes are kept.
+    Fetch,
+    /// Which references are sent, none of them removed or overwritten.
+    Push,
+    /// A path below the working tree.
+    Inside,
+    /// Whether a submodule is active, by its path.
+    Pattern,
+    /// The working tree of a submodule, or of a git folder that stands alone.
+    Tree,
+}
+
+impl Values {
+    /// For a person, after "may be changed to".
+    pub(super) fn shown(self) -> &'static str {
+        match self {
+            Self::Any | Self::Pattern => "text without control characters",
+            Self::Number => "a number or a truth",
+            Self::Words(_) | Self::AtBirth(_) => "one of git's own words for it",
+            Self::Off => "false",
+            Self::AsBefore => "what it was",
+            Self::Url => "an address that names no helper and no option",
+            Self::Remote => "the name of a remote of this repository",
+            Self::Reference => "the whole name of a branch or tag",
+            Self::Fetch => "references that are kept below refs/remotes",
+            Self::Push => "references that are sent and neither removed nor overwritten",
+            Self::Inside => "a path in the working tree",
+            Self::Tree => "a folder that the sandbox may write, outside of git's own",
+        }
+    }
+}
+
+/// Which values a variable may get in a file; none where it may not be changed.
+pub(super) fn values(key: &Key, content: Content) -> Option<Values> {
+    let in_file = match content {
+        Content::Modules => key.section == "submodule" && key.subsection.is_some(),
+        Content::ConfigOfTree => !matches!(
+            key.section.as_str(),
+            "remote" | "branch" | "submodule" | "extensions"
+        ),
+        _ => true,
+    };
+    let named = |name: &str| {
+        name.split_ascii_whitespace()
+            .any(|n| n == "*" || n == key.name)
+    };
+    let matches = |(section, sub, names, _): &&Row| {
+        let right = match sub {
+            Sub::No => key.subsection.is_none(),
+            Sub::Yes => key.subsection.is_some(),
+            Sub::Either => true,
+        };
+        *section == key.section && right && named(names)
+    };
+    let mut rows = TABLE.iter().flat_map(|(_, rows)| rows.iter());
+    rows.find(matches)
+        .map(|(.., values)| *values)
+        .filter(|_| in_file && is_named_well(key))
+}
+
+/// Whether a subsection is a name that cannot mean something else, as a path or as a program.
+fn is_named_well(key: &Key) -> bool {
+    let Some(name) = &key.subsection else {
+        return true;
+    };
+    let plain = !name.iter().any(u8::is_ascii_control);
+    match key.section.as_str() {
+        "submodule" => plain && is_name_of_module(name),
+        // It connects to every remote, at times that a timer sets.
+        "maintenance" => name.as_slice() != b"prefetch",
+        "remote" => {
+            plain
+                && !name.is_empty()
+                && !name.starts_with(b"-")
+                && !has_parent(name)
+                && !name.starts_with(b"/")
+        }
+        _ => plain,
+    }
+}
+
+/// A change of one configuration to another.
+pub(super) struct Change<'a> {
+    pub(super) content: Content,
+    pub(super) old: &'a Variables,
+    pub(super) new: &'a Variables,
+    pub(super) site: &'a Site<'a>,
+}
+
+impl Change<'_> {
+    /// Whether a variable may have this value.
+    pub(super) fn allows(&self, key: &Key, values: Values, value: &[u8]) -> bool {
+        let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
+        let plain = !value.iter().any(|b| b.is_ascii_control() && *b != b'\t');
+        match values {
+            Values::Any => key.name == "description" || plain,
+            Values::Pattern => plain,
+            Values::Number => value.len() <= 20 && value.iter().all(u8::is_ascii_alphanumeric),
+            Values::Words(words) => words.iter().any(|word| is(word)),
+            Values::Off => ["false", "no", "off", "0", ""].iter().any(|word| is(word)),
+            Values::AtBirth(words) => !self.is_old() && words.iter().any(|word| is(word)),
+            Values::AsBefore => false,
+            Values::Url => is_harmless_url(value) && !self.is_promised(key),
+            Values::Remote => value == b"." || self.is_remote(value),
+            Values::Reference => value.starts_with(b"refs/") && plain && !value.contains(&b' '),
+            Values::Fetch => is_fetched_well(value),
+            Values::Push => plain && !value.starts_with(b"+") && !value.starts_with(b":"),
+            Values::Inside => {
+                plain && !value.starts_with(b"/") && !value.starts_with(b"-") && !has_parent(value)
+            }
+            Values::Tree => self.content != Content::Modules && leads::is_tree(value, self.site),
+        }
+    }
+
+    /// Whether the repository was there before.
+    fn is_old(&self) -> bool {
+        let made = |key: &Key| key.section == "core" && key.name == "repositoryformatversion";
+        self.old.keys().any(made)
+    }
+
+    /// Whether git fetches missing objects from this remote without being asked.
+    fn is_promised(&self, key: &Key) -> bool {
+        let promisor = |variables: &Variables| {
+            variables.iter().any(|(other, values)| {
+                let by_itself = other.section == "remote"
+                    && other.subsection == key.subsection
+                    && matches!(other.name.as_str(), "promisor" | "partialclonefilter");
+                let named = other.section == "extensions"
+                    && other.name == "partialclone"
+                    && values
+                        .iter()
+                        .any(|value| Some(value) == key.subsection.as_ref());
+                by_itself || named
+            })
+        };
+        key.section == "remote" && (promisor(self.old) || promisor(self.new))
+    }
+
+    fn is_remote(&self, value: &[u8]) -> bool {
+        let mut keys = self.old.keys().chain(self.new.keys());
+        keys.any(|key| key.section == "remote" && key.subsection.as_deref() == Some(value))
+    }
+}
+
+fn has_parent(path: &[u8]) -> bool {
+    path.split(|&b| b == b'/').any(|part| part == b"..")
+}
+
+/// A transport `name::` runs a program `git-remote-name`; a leading dash is an option to whoever is given
+/// the address.
+fn is_harmless_url(url: &[u8]) -> bool {
+    let host = url
+        .windows(3)
+        .position(|w| w == b"://")
+        .map_or(url, |at| &url[at + 3..]);
+    !url.starts_with(b"-")
+        && !host.starts_with(b"-")
+        && !url.windows(2).any(|w| w == b"::")
+        && !url.iter().any(|b| b.is_ascii_control())
+}
+
+/// Whether what is fetched is kept where only remotes' references are: else a fetch would overwrite branches.
+fn is_fetched_well(value: &[u8]) -> bool {
+    let value = value.strip_prefix(b"+").unwrap_or(value);
+    if value.iter().any(|b| b.is_ascii_control()) {
+        return false;
+    }
+    let mut parts = value.splitn(2, |&b| b == b':');
+    let (_, Some(to)) = (parts.next(), parts.next()) else {
+        return true;
+    };
+    // While a remote gets another name its references are those of the old one.
+    to.starts_with(b"refs/remotes/")
+        || to.starts_with(b"refs/tags/")
+        || to.starts_with(b"refs/prefetch/")
+        || to.is_empty()
+}
+
+#[cfg(test)]
+#[path = "keys_tests.rs"]
+mod tests;

@@ -1,0 +1,148 @@
+use super::super::config::accept;
+use super::*;
+use std::path::{Path, PathBuf};
+
+fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
+    let kept = [PathBuf::from("/ws"), PathBuf::from("/state")];
+    let site = Site {
+        path: Path::new(path),
+        root: Path::new("/"),
+        kept: &kept,
+    };
+    accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
+}
+
+fn may_add(new: &str) -> bool {
+    adds(
+        "[core]\n\trepositoryformatversion = 0\n",
+        &format!("[core]\n\trepositoryformatversion = 0\n{new}"),
+        "/ws/.git/config",
+        Content::Config,
+    )
+}
+
+#[test]
+fn harmless_values_pass() {
+    for text in [
+        "[core]\nautocrlf = false",
+        "[core]\nautocrlf = input",
+        "[core]\nquotepath = off",
+        "[core]\nfsmonitor = false",
+        "[core]\nsharedRepository = umask",
+        "[gc]\nauto = 0",
+        "[commit]\ngpgsign = false",
+        "[core]\nsparseCheckout = true\nsparseCheckoutCone = true",
+        "[extensions]\nworktreeConfig = true",
+        "[color \"branch\"]\ncurrent = red",
+        "[advice]\ndetachedHead = false",
+        "[pull]\nrebase = true",
+        "[branch \"b\"]\nremote = .\nmerge = refs/heads/main\nrebase = true",
+        "[remote \"o\"]\nurl = git@host.test:a/b\nfetch = +refs/heads/*:refs/remotes/o/*\n[branch \"b\"]\nremote = o",
+        "[submodule \"lib\"]\nurl = ../lib\nactive = true\nupdate = rebase",
+        "[branch \"b\"]\ndescription = \"two\\nlines\"",
+    ] {
+        assert!(may_add(text), "{text}");
+    }
+}
+
+#[test]
+fn values_that_execute_connect_or_widen_are_refused() {
+    for text in [
+        "[core]\nfsmonitor = true",
+        "[core]\nfsmonitor",
+        "[core]\nsharedRepository = 0666",
+        "[core]\nsharedRepository = world",
+        "[core]\nprotectNTFS = false",
+        "[core]\nhooksPath = x",
+        "[commit]\ngpgsign = true",
+        "[extensions]\npartialClone = evil",
+        "[remote \"evil\"]\npromisor = true\nurl = http://host.test/x",
+        "[remote \"evil\"]\nurl = http://host.test/x\npartialclonefilter = blob:none",
+        "[remote \"o\"]\nfetch = +refs/heads/*:refs/heads/*",
+        "[remote \"o\"]\nmirror = true",
+        "[remote \"../x\"]\nurl = x",
+        "[branch \"b\"]\nremote = http://host.test/x",
+        "[branch \"b\"]\nmergeOptions = -s x",
+        "[rebase]\ninstructionFormat = \"%s%nexec x\"",
+        "[submodule \"lib\"]\nupdate = !x",
+        "[extensions]\nobjectFormat = sha256",
+        "[extensions]\nrefStorage = files:///x",
+        "[push]\ndefault = matching",
+        "[url \"x\"]\ninsteadOf = y",
+        "[uploadpack]\npackObjectsHook = x",
+        "[core]\nworktree = /ws",
+        "[branch \"b\"]\ngh-merge-base = \"a\\nb\"",
+    ] {
+        assert!(!may_add(text), "{text}");
+    }
+}
+
+#[test]
+fn a_remote_that_git_fetches_from_without_being_asked_keeps_its_address() {
+    let partial =
+        "[remote \"o\"]\npromisor = true\nurl = https://a.test/x\n[remote \"p\"]\nurl = x\n";
+    let changed = |from: &str, to: &str| {
+        adds(
+            partial,
+            &partial.replace(from, to),
+            "/ws/.git/config",
+            Content::Config,
+        )
+    };
+    assert!(!changed("https://a.test", "https://b.test"));
+    assert!(!changed("promisor = true\n", ""));
+    assert!(changed("url = x", "url = y"));
+    let named = "[extensions]\npartialClone = o\n[remote \"o\"]\nurl = https://a.test/x\n";
+    assert!(!adds(
+        named,
+        &named.replace("a.test", "b.test"),
+        "/ws/.git/config",
+        Content::Config
+    ));
+}
+
+#[test]
+fn what_is_found_out_when_a_repository_is_made_is_written_then() {
+    let made =
+        "[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n";
+    assert!(adds("", made, "/ws/.git/config", Content::Config));
+    assert!(!adds(
+        made,
+        &made.replace("sha256", "sha1"),
+        "/ws/.git/config",
+        Content::Config
+    ));
+}
+
+#[test]
+fn a_folder_that_stands_alone_may_name_a_tree_that_is_kept() {
+    let takes = |tree: &str, path: &str| {
+        adds(
+            "",
+            &format!("[core]\nworktree = {tree}\n"),
+            path,
+            Content::Config,
+        )
+    };
+    let alone = "/state/snapshot/id/config";
+    assert!(takes("/ws", alone) && takes("/ws/sub", alone));
+    assert!(
+        !takes("/etc", alone)
+            && !takes("/state", alone)
+            && !takes("/ws/.git", alone)
+            && !takes("/ws/sub/.git/x", alone)
+    );
+    assert!(!takes("/ws", "/ws/.git/config"));
+}
+
+#[test]
+fn a_working_tree_has_no_remotes_of_its_own() {
+    let of_tree = |text: &str| adds("", text, "/ws/.git/config.worktree", Content::ConfigOfTree);
+    assert!(of_tree(
+        "[core]\nsparseCheckout = true\n[index]\nsparse = true\n"
+    ));
+    assert!(!of_tree("[remote \"o\"]\nurl = x\n"));
+    let modules = |text: &str| adds("", text, "/ws/.gitmodules", Content::Modules);
+    assert!(modules("[submodule \"a\"]\npath = a\nurl = ../a\n"));
+    assert!(!modules("[core]\nbare = true\n") && !modules("[submodule \"a\"]\npath = ../a\n"));
+}

@@ -1,0 +1,173 @@
+//! Files that lead git from one folder to another: `.git`, `commondir`, `gitdir`, `objects/info/alternates`,
+//! and the working tree that a configuration names. Each may lead only to where somebody looks after what git
+//! obeys: below a folder `.git`, or into a folder that the sandbox may write and git is asked about.
+
+use super::content::{Content, Site};
+use super::layout::is_name_of_module;
+use crate::paths;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// What a file that leads to a folder may not say.
+const ELSEWHERE: &str = "it leads to a repository that is not protected";
+
+/// Whether a file that leads to a folder leads to where everything is protected by its name.
+pub(super) fn check(content: Content, text: &[u8], site: &Site<'_>) -> Result<(), String> {
+    let line = text.strip_suffix(b"\n").unwrap_or(text);
+    let plain = !line.iter().any(u8::is_ascii_control);
+    let well = plain
+        && match content {
+            Content::CommonDir => line == b"../..",
+            Content::GitDir => is_git_file_of_tree(line, site),
+            _ => line
+                .strip_prefix(b"gitdir: ")
+                .is_some_and(|target| leads_to_git(target, site)),
+        };
+    match well {
+        true => Ok(()),
+        false => Err(ELSEWHERE.to_owned()),
+    }
+}
+
+/// Whether a file `.git` leads to the folder of a linked working tree or of a submodule.
+fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
+    let target = site.folder().join(OsStr::from_bytes(target));
+    let Some(real) = real_path(&target, site.root) else {
+        return false;
+    };
+    match below_git(&real).as_deref() {
+        Some([b"worktrees", name]) => is_name_of_module(name),
+        Some([b"modules", names @ ..]) if !names.is_empty() => {
+            is_name_of_module(&names.join(&b'/')) || is_worktree_of_module(names)
+        }
+        _ => false,
+    }
+}
+
+/// `modules/NAME/worktrees/TREE`.
+fn is_worktree_of_module(names: &[&[u8]]) -> bool {
+    match names {
+        [module @ .., b"worktrees", tree] if !module.is_empty() => {
+            is_name_of_module(&module.join(&b'/')) && is_name_of_module(tree)
+        }
+        _ => false,
+    }
+}
+
+/// Whether `gitdir` names the file `.git` of a folder that the sandbox may write: `git worktree` moves,
+/// mends and removes that folder.
+fn is_git_file_of_tree(line: &[u8], site: &Site<'_>) -> bool {
+    let path = site.folder().join(OsStr::from_bytes(line));
+    let (Some(tree), Some(name)) = (path.parent(), path.file_name()) else {
+        return false;
+    };
+    name == ".git"
+        && real_path(tree, site.root)
+            .is_some_and(|tree| is_kept(&tree, site) && below_git(&tree).is_none())
+}
+
+/// Whether each line of `alternates` was there before, or leads to objects of a repository that the sandbox
+/// may write.
+pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Result<(), String> {
+    let before: Vec<&[u8]> = old.split(|&b| b == b'\n').collect();
+    // The lines of `objects/info/alternates` begin at `objects`.
+    let objects = site.folder().parent().unwrap_or(site.folder());
+    let leads_well = |line: &&[u8]| {
+        let plain = !line.starts_with(b"\"") && !line.iter().any(u8::is_ascii_control);
+        let real = real_path(&objects.join(OsStr::from_bytes(line)), site.root);
+        plain && real.is_some_and(|real| real.ends_with("objects") && is_kept(&real, site))
+    };
+    let lines = text
+        .split(|&b| b == b'\n')
+        .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    match lines
+        .filter(|line| !before.contains(line))
+        .all(|line| leads_well(&line))
+    {
+        true => Ok(()),
+        false => Err("it leads to objects in a folder that the sandbox may not write".to_owned()),
+    }
+}
+
+/// Whether a configuration may name this working tree: that of a submodule lies in the repository that the
+/// submodule is of; any other is a folder that the sandbox may write, of a git folder that lies elsewhere.
+pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
+    // Git writes none that it would have to quote.
+    if value.iter().any(|b| b.is_ascii_control() || *b == b'\\') {
+        return false;
+    }
+    let value = Path::new(OsStr::from_bytes(value));
+    match below_git(site.path).as_deref() {
+        Some([b"modules", ..]) => is_tree_of_module(value, site.folder()),
+        Some(_) => false,
+        None => {
+            let real = real_path(&site.folder().join(value), site.root);
+            real.is_some_and(|tree| {
+                is_kept(&tree, site) && below_git(&tree).is_none() && !site.path.starts_with(&tree)
+            })
+        }
+    }
+}
+
+fn is_tree_of_module(value: &Path, folder: &Path) -> bool {
+    let above = |path: &Path| path.file_name().is_some_and(|name| name == ".git");
+    let Some(top) = folder
+        .ancestors()
+        .filter(|path| above(path))
+        .last()
+        .and_then(Path::parent)
+    else {
+        return false;
+    };
+    let mut tree = folder.to_path_buf();
+    for part in value.components() {
+        match part {
+            Component::ParentDir => drop(tree.pop()),
+            Component::Normal(name) if name != ".git" => tree.push(name),
+            Component::CurDir => {}
+            _ => return false,
+        }
+    }
+    tree != top && tree.starts_with(top) && !tree.starts_with(top.join(".git"))
+}
+
+fn is_kept(path: &Path, site: &Site<'_>) -> bool {
+    site.kept.iter().any(|folder| path.starts_with(folder))
+}
+
+/// The components below the first `.git`.
+pub(crate) fn below_git(path: &Path) -> Option<Vec<&[u8]>> {
+    let mut parts = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .map(|part| part.as_os_str().as_bytes());
+    parts.find(|part| part.eq_ignore_ascii_case(b".git"))?;
+    Some(parts.collect())
+}
+
+/// Where a path leads now, through every link, as it is seen from `root`; its last part need not exist
+/// yet, because git makes it later. What is made below a `.git` is no link.
+fn real_path(path: &Path, root: &Path) -> Option<PathBuf> {
+    let mut absent = Vec::new();
+    let mut there = path;
+    loop {
+        match paths::resolve_in(root, there) {
+            Some(found) => {
+                let absent: PathBuf = absent.iter().rev().collect();
+                return Some(found.real.join(absent));
+            }
+            None => {
+                // A link that leads nowhere might lead somewhere later.
+                if paths::is_there(root, there) {
+                    return None;
+                }
+                let Some(Component::Normal(name)) = there.components().next_back() else {
+                    return None;
+                };
+                absent.push(name);
+                there = there.parent()?;
+            }
+        }
+    }
+}

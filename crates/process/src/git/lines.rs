@@ -1,0 +1,239 @@
+//! Small files in which git notes what it has begun, and which it obeys when the user goes on with it.
+
+use super::config;
+use super::content::Content;
+
+/// Strategies of a merge that git itself has; any other name is that of a program.
+const STRATEGIES: [&[u8]; 6] = [
+    b"ort",
+    b"recursive",
+    b"resolve",
+    b"octopus",
+    b"ours",
+    b"subtree",
+];
+/// What a line of a list of things to do may begin with. `exec` is not among them: the user's
+/// `git rebase --continue` would run it.
+const VERBS: [&[u8]; 25] = [
+    b"pick",
+    b"p",
+    b"revert",
+    b"reword",
+    b"r",
+    b"edit",
+    b"e",
+    b"squash",
+    b"s",
+    b"fixup",
+    b"f",
+    b"break",
+    b"b",
+    b"drop",
+    b"d",
+    b"label",
+    b"l",
+    b"reset",
+    b"t",
+    b"merge",
+    b"m",
+    b"update-ref",
+    b"u",
+    b"noop",
+    b"",
+];
+/// Options of `git apply` with which it reads and writes nothing but what the patch names.
+const APPLY: [&[u8]; 9] = [
+    b"--whitespace=",
+    b"--ignore-space-change",
+    b"--ignore-whitespace",
+    b"--directory=",
+    b"--exclude=",
+    b"--include=",
+    b"--reject",
+    b"-C",
+    b"-p",
+];
+
+/// Whether a file may say this.
+pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
+    let text = text.strip_suffix(b"\n").unwrap_or(text);
+    match content {
+        Content::Todo => todo(text),
+        Content::Strategy => one(
+            STRATEGIES.contains(&text.trim_ascii()),
+            "it names a program as a strategy",
+        ),
+        Content::StrategyOptions => one(
+            are_strategy_options(text),
+            "it is not a list of options of a strategy",
+        ),
+        Content::Signing => one(
+            text.trim_ascii().is_empty(),
+            "git would start a program that signs",
+        ),
+        Content::ApplyOptions => one(
+            are_apply_options(text),
+            "git apply would get an option that may do more",
+        ),
+        Content::PickOptions => pick_options(text),
+        Content::RefsToDelete => one(
+            lines(text).all(|line| line.starts_with(b"refs/rewritten/") && is_plain(line)),
+            "it would remove other references than those that a rebase makes",
+        ),
+        Content::RefsToMove => one(
+            lines(text)
+                .all(|line| is_id(line) || line.starts_with(b"refs/heads/") && is_plain(line)),
+            "it would move other references than branches",
+        ),
+        Content::HeadName => one(
+            text == b"detached HEAD" || text.starts_with(b"refs/") && is_plain(text),
+            "it is not the name of a branch",
+        ),
+        Content::BisectStart => one(
+            is_id(text) || !text.starts_with(b"-") && is_plain(text),
+            "git checkout would get it as an option",
+        ),
+        Content::MergeRr => one(
+            text.split(|&b| b == 0)
+                .filter(|record| !record.is_empty())
+                .all(is_record),
+            "it names a file outside of the working tree",
+        ),
+        Content::Tables => one(
+            lines(text).all(is_table),
+            "it names a file that is no table of references",
+        ),
+        _ => Err("it is not a file of lines".to_owned()),
+    }
+}
+
+fn one(holds: bool, reason: &str) -> Result<(), String> {
+    match holds {
+        true => Ok(()),
+        false => Err(reason.to_owned()),
+    }
+}
+
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|&b| b == b'\n').filter(|line| !line.is_empty())
+}
+
+/// Whether it is a word that says the same to everybody.
+fn is_plain(text: &[u8]) -> bool {
+    !text.is_empty() && !text.iter().any(|b| b.is_ascii_control() || *b == b' ')
+}
+
+fn is_id(text: &[u8]) -> bool {
+    matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn todo(text: &[u8]) -> Result<(), String> {
+    for (number, line) in text.split(|&b| b == b'\n').enumerate() {
+        let line = line.trim_ascii();
+        let verb = line
+            .split(u8::is_ascii_whitespace)
+            .next()
+            .unwrap_or_default();
+        if !line.starts_with(b"#") && !VERBS.contains(&verb) {
+            let shown = String::from_utf8_lossy(&verb[..verb.len().min(20)]);
+            return Err(format!(
+                "line {}: git rebase --continue would obey \"{shown}\"",
+                number + 1
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Words with two dashes, each of which git gives to a strategy of its own.
+fn are_strategy_options(text: &[u8]) -> bool {
+    let harmless = |b: &u8| b.is_ascii_alphanumeric() || b" '=-_./%\n".contains(b);
+    text.iter().all(harmless)
+}
+
+/// Words in single quotes, as git quotes them for a shell.
+fn are_apply_options(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    if text.is_empty() {
+        return true;
+    }
+    let Some(inner) = text
+        .strip_prefix(b"'")
+        .and_then(|rest| rest.strip_suffix(b"'"))
+    else {
+        return false;
+    };
+    let inner = String::from_utf8_lossy(inner);
+    inner.split("' '").all(|word| {
+        let word = word.as_bytes();
+        !word.contains(&b'\'')
+            && !word.contains(&b'\\')
+            && APPLY.iter().any(|option| word.starts_with(option))
+    })
+}
+
+/// The options of a sequence of picks, which git keeps as a configuration.
+fn pick_options(text: &[u8]) -> Result<(), String> {
+    const TRUTHS: [&str; 10] = [
+        "no-commit",
+        "edit",
+        "allow-empty",
+        "allow-empty-message",
+        "keep-redundant-commits",
+        "drop-redundant-commits",
+        "signoff",
+        "record-origin",
+        "allow-ff",
+        "allow-rerere-auto",
+    ];
+    for (key, values) in config::variables(text).map_err(|objection| objection.to_string())? {
+        let harmless = |value: &Vec<u8>| match key.name.as_str() {
+            "mainline" => value.iter().all(u8::is_ascii_digit),
+            "strategy" => STRATEGIES.contains(&value.as_slice()),
+            "strategy-option" => are_strategy_options(value),
+            "default-msg-cleanup" => value.iter().all(u8::is_ascii_lowercase),
+            name => TRUTHS.contains(&name) && matches!(value.as_slice(), b"true" | b"false"),
+        };
+        if key.section != "options" || key.subsection.is_some() || !values.iter().all(harmless) {
+            return Err(format!("{key} may not be set so"));
+        }
+    }
+    Ok(())
+}
+
+/// `ID TAB PATH` or `ID.NUMBER TAB PATH`.
+fn is_record(record: &[u8]) -> bool {
+    let Some(at) = record.iter().position(|&b| b == b'\t') else {
+        return false;
+    };
+    let (id, path) = (&record[..at], &record[at + 1..]);
+    let mut parts = id.splitn(2, |&b| b == b'.');
+    let numbered = |number: &[u8]| !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    parts.next().is_some_and(is_id)
+        && parts.next().is_none_or(numbered)
+        && super::index::is_path_of_tree(path)
+}
+
+/// `0xMINIMUM-0xMAXIMUM-RANDOM.ref`.
+fn is_table(line: &[u8]) -> bool {
+    let Some(name) = line.strip_suffix(b".ref") else {
+        return false;
+    };
+    let number =
+        |part: &[u8], digits: usize| part.len() == digits && part.iter().all(u8::is_ascii_hexdigit);
+    let parts: Vec<&[u8]> = name.split(|&b| b == b'-').collect();
+    match parts.as_slice() {
+        [least, most, random] => {
+            let named = |part: &[u8]| {
+                part.strip_prefix(b"0x")
+                    .is_some_and(|part| number(part, 12))
+            };
+            named(least) && named(most) && number(random, 8)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

@@ -1,0 +1,103 @@
+use super::*;
+use proptest::prelude::*;
+
+const ID: &str = "0123456789012345678901234567890123456789";
+
+fn may_say(content: Content, text: &str) -> bool {
+    check(content, text.as_bytes()).is_ok()
+}
+
+#[test]
+fn a_list_of_things_to_do_runs_nothing() {
+    let picks = format!(
+        "# a remark\npick {ID} one\nfixup -C {ID}\nlabel a\nreset onto\nmerge -C {ID} a\n\nupdate-ref refs/heads/x\nbreak\nnoop\n"
+    );
+    assert!(may_say(Content::Todo, &picks));
+    for line in [
+        "exec touch x",
+        "x touch x",
+        "  exec\ttouch x",
+        "exec",
+        "unknown",
+        "EXEC x",
+    ] {
+        assert!(
+            !may_say(Content::Todo, &format!("pick {ID}\n{line}\n")),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn options_that_start_programs_or_read_files_are_refused() {
+    assert!(may_say(Content::Strategy, "ort\n") && !may_say(Content::Strategy, "x/evil\n"));
+    assert!(may_say(Content::Signing, "") && !may_say(Content::Signing, "-Skey\n"));
+    assert!(may_say(Content::ApplyOptions, "\n"));
+    assert!(may_say(Content::ApplyOptions, "'--whitespace=fix' '-p2'\n"));
+    for bad in [
+        "'--unsafe-paths'",
+        "'--build-fake-ancestor=x'",
+        "--whitespace=fix",
+        "'-p1' x",
+    ] {
+        assert!(!may_say(Content::ApplyOptions, bad), "{bad}");
+    }
+    assert!(may_say(
+        Content::PickOptions,
+        "[options]\n\tallow-ff = true\n\tstrategy = ort\n\tmainline = 1\n"
+    ));
+    for bad in [
+        "[options]\nstrategy = x/evil",
+        "[options]\ngpg-sign = key",
+        "[core]\nfsmonitor = x",
+        "[options",
+    ] {
+        assert!(!may_say(Content::PickOptions, bad), "{bad}");
+    }
+}
+
+#[test]
+fn references_and_paths_are_those_of_the_rebase() {
+    assert!(
+        may_say(Content::RefsToDelete, "refs/rewritten/a\n")
+            && !may_say(Content::RefsToDelete, "refs/heads/main\n")
+    );
+    assert!(may_say(
+        Content::RefsToMove,
+        &format!("refs/heads/a\n{ID}\n{ID}\n")
+    ));
+    assert!(!may_say(Content::RefsToMove, "refs/tags/v1\n"));
+    assert!(
+        may_say(Content::HeadName, "refs/heads/a\n")
+            && may_say(Content::HeadName, "detached HEAD\n")
+    );
+    assert!(!may_say(Content::HeadName, "refs/heads/\u{1b}]0;x\n"));
+    assert!(may_say(Content::BisectStart, "main\n") && may_say(Content::BisectStart, ID));
+    for bad in ["--force\n", "--pathspec-from-file=x\n", "-q", ""] {
+        assert!(!may_say(Content::BisectStart, bad), "{bad}");
+    }
+    assert!(may_say(
+        Content::MergeRr,
+        &format!("{ID}\ta/b\0{ID}.1\tc\0")
+    ));
+    for bad in ["../x", "/etc/x", "a/.git/config", ""] {
+        assert!(
+            !may_say(Content::MergeRr, &format!("{ID}\t{bad}\0")),
+            "{bad}"
+        );
+    }
+    assert!(may_say(
+        Content::Tables,
+        "0x000000000001-0x000000000002-abcdef01.ref\n"
+    ));
+    assert!(!may_say(Content::Tables, "../x.ref\n"));
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_decided(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        for content in [Content::Todo, Content::PickOptions, Content::MergeRr, Content::Tables, Content::ApplyOptions] {
+            let _ = check(content, &bytes);
+        }
+    }
+}

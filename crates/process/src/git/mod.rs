@@ -1,0 +1,27 @@
+//! What git keeps in its folders and what it obeys there, for whoever writes into a working tree: the write
+//! broker, the sweep at a run's end, the changes of a machine's disk. A git folder is data with a known layout:
+//! what is not in the layout is not made, and what git obeys is decided by what it says.
+
+mod config;
+mod content;
+mod ewah;
+mod followed;
+mod index;
+mod keys;
+mod layout;
+mod leads;
+mod lines;
+mod parser;
+mod repository;
+mod trees;
+mod variables;
+
+pub(crate) use config::is_harmless;
+pub(crate) use content::{Content, InPlace, Site, check};
+pub(crate) use followed::{Followed, followed};
+pub(crate) use layout::is_probe;
+pub(crate) use leads::below_git;
+pub(crate) use repository::{
+    Meaning, folder, holds_only_samples, is_hook, is_repository_at, may_be_link, may_move, meaning,
+    obeyed_in,
+};

@@ -1,0 +1,268 @@
+//! Which folders are git folders, and what a name means there. Git obeys a repository wherever it finds one: a
+//! folder `.git`, a file `.git` that leads to a folder, a folder without a working tree anywhere. Below a
+//! `.git` every name is decided by what git keeps there; in any other folder only what git would obey is, so
+//! that a project may have folders `objects` and files `config`.
+
+use super::content::Content;
+use super::layout::{self, Part};
+use super::leads::below_git;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+
+/// What a name means to git.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// Nothing, or data that it stores.
+    Plain,
+    /// It obeys a file of this name: what it says is decided.
+    Obeyed(Content),
+    /// It makes a repository of its folder: what lies beside it is decided.
+    Completes,
+    /// It may not be made at all, for this reason.
+    Never(&'static str),
+}
+
+/// Why a name is not made that git does not keep.
+pub(crate) const UNKNOWN: &str = "git keeps nothing of this name in its folder";
+const ELSEWHERE: &str = "it would lead git to another repository";
+
+/// What a new or changed file at `path` means.
+pub(crate) fn meaning(path: &Path) -> Meaning {
+    if let Some(below) = below_git(path) {
+        return match below.is_empty() {
+            true => Meaning::Obeyed(Content::GitFile),
+            false => in_git(&below),
+        };
+    }
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    if name.eq_ignore_ascii_case(b"commondir") {
+        return Meaning::Never(ELSEWHERE);
+    }
+    if name.eq_ignore_ascii_case(b".gitmodules") {
+        return Meaning::Obeyed(Content::Modules);
+    }
+    if completes(name, path) {
+        return Meaning::Completes;
+    }
+    elsewhere(path)
+}
+
+/// What `below` means in a folder `.git`.
+fn in_git(below: &[&[u8]]) -> Meaning {
+    match layout::file(below) {
+        Part::Data | Part::Draft | Part::Sample => Meaning::Plain,
+        Part::Obeyed(content) => Meaning::Obeyed(content),
+        Part::Refused(reason) => Meaning::Never(reason),
+        Part::Unknown => Meaning::Never(UNKNOWN),
+    }
+}
+
+/// What a name means in a folder that may be a repository without being called `.git`.
+fn elsewhere(path: &Path) -> Meaning {
+    let parts: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
+    for at in (1..parts.len()).rev() {
+        if !may_steer(parts[at]) {
+            continue;
+        }
+        let found = match layout::file(&parts[at..]) {
+            Part::Obeyed(content) => Meaning::Obeyed(content),
+            Part::Refused(reason) => Meaning::Never(reason),
+            _ => continue,
+        };
+        let top = path.ancestors().nth(parts.len() - at).unwrap_or(path);
+        if is_repository_at(top) {
+            return found;
+        }
+    }
+    Meaning::Plain
+}
+
+/// Whether git obeys anything in or under this name of a git folder.
+fn may_steer(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"config"
+            | b"config.worktree"
+            | b"index"
+            | b"gitdir"
+            | b"hooks"
+            | b"info"
+            | b"objects"
+            | b"branches"
+            | b"remotes"
+            | b"svn"
+            | b"worktrees"
+            | b"modules"
+            | b"rebase-merge"
+            | b"rebase-apply"
+            | b"sequencer"
+            | b"BISECT_START"
+            | b"MERGE_RR"
+            | b"reftable"
+            | b"fsmonitor--daemon.ipc"
+    ) || name.starts_with(b"sharedindex.")
+}
+
+/// What a new folder at `path` means: none where it may not be made, for the reason that is given.
+pub(crate) fn folder(path: &Path) -> Meaning {
+    match below_git(path) {
+        Some(below) if below.is_empty() || layout::is_folder(&below) => Meaning::Plain,
+        Some(below) => match layout::file(&below) {
+            Part::Refused(reason) => Meaning::Never(reason),
+            _ => Meaning::Never(UNKNOWN),
+        },
+        None => match completes(path.file_name().unwrap_or_default().as_bytes(), path) {
+            true => Meaning::Completes,
+            false => Meaning::Plain,
+        },
+    }
+}
+
+/// Whether a link may have this name. Git keeps none of its own but the file by which it finds out whether
+/// there are links; what one leads to would be git's as well.
+pub(crate) fn may_be_link(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().as_bytes();
+    match below_git(path) {
+        Some(_) => layout::is_probe(name),
+        None => {
+            let of_git = layout::is_folder(&[name]) || layout::file(&[name]) != Part::Unknown;
+            !of_git || !path.parent().is_some_and(is_repository_at)
+        }
+    }
+}
+
+/// Whether a folder is a repository to git, or what the working trees of one have in common.
+fn is_repository(exists: &dyn Fn(&str) -> bool) -> bool {
+    exists("HEAD") || exists("objects") && exists("refs")
+}
+
+/// The same, of a folder that is there.
+pub(crate) fn is_repository_at(folder: &Path) -> bool {
+    is_repository(&|name| folder.join(name).symlink_metadata().is_ok())
+}
+
+/// Whether the folder of `path` becomes a repository by this name.
+fn completes(name: &[u8], path: &Path) -> bool {
+    let beside = |name: &str| {
+        let folder = path.parent();
+        folder.is_some_and(|folder| folder.join(name).symlink_metadata().is_ok())
+    };
+    match name {
+        b"objects" => beside("refs"),
+        b"refs" => beside("objects"),
+        _ => name.eq_ignore_ascii_case(b"HEAD"),
+    }
+}
+
+/// Whether a folder may be moved to another name: what files in it say would lead elsewhere, and in a git
+/// folder every name has a meaning.
+pub(crate) fn may_move(from: &Path, to: &Path) -> bool {
+    let is_git = |path: &Path| below_git(path).is_some_and(|below| below.is_empty());
+    let of_data = |path: &Path| {
+        let below = below_git(path);
+        below.is_some_and(|below| {
+            matches!(
+                below.first(),
+                Some(&(b"refs" | b"logs" | b"objects" | b"lfs" | b"rr-cache"))
+            )
+        })
+    };
+    match below_git(from) {
+        Some(below) if below.is_empty() => is_git(to),
+        Some(below) if matches!(below[0], b"modules" | b"worktrees") => false,
+        _ => match below_git(to) {
+            Some(below) if !below.is_empty() => {
+                of_data(from) && of_data(to) && layout::is_folder(&below)
+            }
+            _ => true,
+        },
+    }
+}
+
+/// Whether a name lies in a folder `hooks` of a repository and is no sample: git would run it.
+pub(crate) fn is_hook(path: &Path) -> bool {
+    matches!(meaning(path), Meaning::Never(_))
+        && path
+            .ancestors()
+            .skip(1)
+            .any(|above| above.file_name().is_some_and(|name| name == "hooks"))
+}
+
+/// Whether a folder of hooks holds nothing that git would run.
+pub(crate) fn holds_only_samples(hooks: &Path) -> bool {
+    let is_sample = |name: &OsStr| {
+        Path::new(name)
+            .extension()
+            .is_some_and(|extension| extension == "sample")
+    };
+    match fs::symlink_metadata(hooks) {
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        Ok(meta) if !meta.is_dir() => false,
+        Ok(_) => fs::read_dir(hooks).is_ok_and(|mut entries| {
+            entries.all(|entry| entry.is_ok_and(|entry| is_sample(&entry.file_name())))
+        }),
+    }
+}
+
+/// What git would obey in a folder that becomes a repository: each with its path. The reason where something
+/// may not be there at all, or there is too much to look at.
+pub(crate) fn obeyed_in(
+    top: &Path,
+    limit: usize,
+) -> Result<Vec<(std::path::PathBuf, Content)>, String> {
+    let mut found = Vec::new();
+    let mut seen = 0;
+    let mut folders = vec![top.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error.to_string()),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| error.to_string())?;
+            seen += 1;
+            if seen > limit {
+                return Err("there is too much beside it to look at".to_owned());
+            }
+            let path = entry.path();
+            let kind = entry.file_type().map_err(|error| error.to_string())?;
+            let below: Vec<&[u8]> = path
+                .strip_prefix(top)
+                .unwrap_or(&path)
+                .components()
+                .filter(|part| matches!(part, Component::Normal(_)))
+                .map(|part| part.as_os_str().as_bytes())
+                .collect();
+            let of_git = layout::is_folder(&below) || layout::file(&below) != Part::Unknown;
+            match (kind.is_dir(), layout::file(&below)) {
+                (true, _) if holds_nothing_obeyed(&below) => {}
+                (true, _) if layout::is_folder(&below) => folders.push(path),
+                (false, _) if of_git && !kind.is_file() => {
+                    return Err(format!("{} is no file", path.display()));
+                }
+                (false, Part::Obeyed(content)) => found.push((path, content)),
+                (_, Part::Refused(reason)) => return Err(format!("{}: {reason}", path.display())),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Folders of data, which may be large.
+fn holds_nothing_obeyed(below: &[&[u8]]) -> bool {
+    match below {
+        [b"objects", b"info"] => false,
+        [b"objects", _, ..] | [b"refs" | b"logs" | b"lfs" | b"rr-cache" | b"lost-found", ..] => {
+            true
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "repository_tests.rs"]
+mod tests;
