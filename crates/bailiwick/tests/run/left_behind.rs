@@ -2,6 +2,9 @@
 //! executed, connected to or read. Each case is a reproducer of an attack: what a program does inside, and
 //! what a user does after it.
 
+mod oracle;
+mod random;
+
 use crate::support::Sandbox;
 
 /// An attack and the user's next commands.

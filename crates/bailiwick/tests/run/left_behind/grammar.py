@@ -1,0 +1,186 @@
+"""What a hostile program writes in and around git folders: a random list of acts, by a seed, from what git is
+known to obey. Each act is printed. What would run, connect or be written has the word `bwmark` in it.
+
+usage: grammar.py SEED
+"""
+import hashlib
+import os
+import random
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+
+seed = int(sys.argv[1])
+dice = random.Random(seed)
+RUN = "#!/bin/sh\ntouch bwmark\nexec cat\n"
+COMMAND = "touch bwmark"
+ID = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
+HOOKS = ["post-index-change", "pre-commit", "post-checkout", "reference-transaction", "post-commit", "commit-msg",
+         "pre-rebase", "post-merge", "pre-auto-gc", "fsmonitor-watchman"]
+
+
+def blob(text):
+    words = ["git", "hash-object", "-w", "--stdin"]
+    return subprocess.run(words, input=text, capture_output=True, text=True).stdout.strip() or "0" * 40
+
+
+def entry(mode, oid, path):
+    raw = bytes(24) + struct.pack(">I", mode) + bytes(12) + bytes.fromhex(oid)
+    raw += struct.pack(">H", min(len(path), 0xfff)) + path + b"\0"
+    return raw + bytes(-len(raw) % 8)
+
+
+def index():
+    """An index whose entries git would never make."""
+    oid = blob(RUN)
+    paths = [b".git/hooks/" + dice.choice(HOOKS).encode(), b".git/config", b"../bwmark", b"/var/tmp/bwmark-index",
+             b".vscode/tasks.json", b"sub/.git/hooks/post-checkout", b".GIT/config", b"a/../.git/hooks/post-checkout"]
+    mode, path = dice.choice([0o100755, 0o100644, 0o120000, 0o160000]), dice.choice(paths)
+    body = b"DIRC" + struct.pack(">II", 2, 1) + entry(mode, oid, path)
+    if dice.random() < 0.3:
+        body += b"TREE" + struct.pack(">I", 25) + b"\x001 0\n" + bytes(20)
+    return body + hashlib.sha1(body).digest()
+
+
+def configuration():
+    return dice.choice([
+        f"[core]\n\tfsmonitor = {COMMAND}\n", "[core]\n\thooksPath = evil\n", f"[alias]\n\tst = !{COMMAND}\n",
+        "[include]\n\tpath = ../evil/config\n", f"[filter \"x\"]\n\tclean = {COMMAND}\n\tsmudge = {COMMAND}\n",
+        f"[diff]\n\texternal = {COMMAND}\n", f"[diff \"x\"]\n\ttextconv = {COMMAND}\n\tcommand = {COMMAND}\n",
+        f"[merge \"x\"]\n\tdriver = {COMMAND}\n", f"[core]\n\tpager = {COMMAND}\n", f"[core]\n\teditor = {COMMAND}\n",
+        f"[core]\n\tsshCommand = {COMMAND}\n", f"[gpg]\n\tprogram = {COMMAND}\n[log]\n\tshowSignature = true\n[commit]\n\tgpgSign = true\n",
+        f"[remote \"evil\"]\n\tpromisor = true\n\turl = ssh://127.0.0.1:9/bwmark\n[extensions]\n\tpartialClone = evil\n",
+        "[core]\n\tworktree = ../../foreign\n", "[core]\n\tsharedRepository = 0666\n", "[core]\n\tbare = false\n\tworktree = ..\n",
+        "[submodule \"x\"]\n\tupdate = !touch bwmark\n\tpath = x\n\turl = ./x\n", f"[gc]\n\tauto = 1\n[core]\n\tfsmonitor = {COMMAND}\n",
+        f"[core] fsmonitor={COMMAND}\n", f"[CORE]\nFsMonitor = \"{COMMAND}\"\n", f"[core]\n\tfsmonitor = \\\n{COMMAND}\n",
+        f"[hook \"x\"]\n\tcommand = {COMMAND}\n\tevent = post-index-change\n", f"[credential]\n\thelper = !{COMMAND}\n",
+        "[branch \"main\"]\n\tremote = ext::sh -c touch% bwmark\n\tmerge = refs/heads/main\n[protocol \"ext\"]\n\tallow = always\n",
+        f"[core]\n\tattributesFile = {os.getcwd()}/evil/attributes\n[filter \"x\"]\n\tclean = {COMMAND}\n",
+    ])
+
+
+def file_of(where):
+    """A file below a git folder, and what it says."""
+    return dice.choice([
+        (f"{where}/config", configuration()), (f"{where}/config.worktree", configuration()),
+        (f"{where}/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/index", index()), (f"{where}/commondir", "../../evil\n"),
+        (f"{where}/gitdir", f"{os.path.dirname(os.getcwd())}/foreign/.git\n"), (f"{where}/HEAD", "ref: refs/heads/main\n"),
+        (f"{where}/info/attributes", "* filter=x diff=x merge=x\n"), (f"{where}/info/grafts", f"{ID}\n"),
+        (f"{where}/objects/info/alternates", "/var/tmp/bwmark-objects\n"), (f"{where}/remotes/origin", "URL: git://127.0.0.1:9/bwmark\n"),
+        (f"{where}/branches/origin", "git://127.0.0.1:9/bwmark\n"), (f"{where}/rebase-merge/git-rebase-todo", f"exec {COMMAND}\n"),
+        (f"{where}/rebase-merge/strategy", "x/bwmark\n"), (f"{where}/rebase-merge/refs-to-delete", "refs/heads/keep\n"),
+        (f"{where}/rebase-merge/head-name", "refs/heads/main\n"), (f"{where}/rebase-merge/onto", ID + "\n"),
+        (f"{where}/sequencer/opts", "[options]\n\tstrategy = x/bwmark\n"), (f"{where}/sequencer/todo", f"exec {COMMAND}\n"),
+        (f"{where}/BISECT_START", "--force\n"), (f"{where}/MERGE_RR", f"{ID}\t../../foreign/f\0"),
+        (f"{where}/worktrees/x/HEAD", "ref: refs/heads/main\n"), (f"{where}/worktrees/x/commondir", "../../../evil\n"),
+        (f"{where}/worktrees/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/config", configuration()),
+        (f"{where}/modules/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/HEAD", "ref: refs/heads/main\n"),
+        (f"{where}/svn/.metadata", configuration()), (f"{where}/unknown", configuration()),
+    ])
+
+
+def write(path, text):
+    with open(path, "wb") as file:
+        file.write(text if isinstance(text, bytes) else text.encode())
+    if path.split("/")[-1] in HOOKS or "hooks/" in path or dice.random() < 0.3:
+        os.chmod(path, 0o755)
+
+
+def place(path, text):
+    """Brings a file to its name in one of the ways that there are."""
+    top, name = os.path.dirname(path), os.path.basename(path)
+    way = dice.choice(["in place", "renamed", "lock", "linked", "linked later", "folder", "exchanged", "handle", "link", "appended",
+                       "socket", "copied"])
+    print(way, path)
+    if way != "folder":
+        os.makedirs(top or ".", exist_ok=True)
+    if way == "in place":
+        write(path, text)
+    elif way == "renamed":
+        write("draft", text)
+        os.rename("draft", path)
+    elif way == "lock":
+        write(path + ".lock", text)
+        os.rename(path + ".lock", path)
+    elif way == "linked":
+        write("draft", text)
+        os.link("draft", path)
+    elif way == "linked later":
+        write("draft", b"")
+        os.link("draft", path)
+        write("draft", text)
+    elif way == "folder":
+        os.makedirs("made", exist_ok=True)
+        write(f"made/{name}", text)
+        os.rename("made", top)
+    elif way == "exchanged":
+        os.makedirs("made", exist_ok=True)
+        write(f"made/{name}", text)
+        shutil.move(top, "away")
+        os.rename("made", top)
+    elif way == "handle":
+        with open("draft", "wb") as file:
+            file.write(b"")
+            file.flush()
+            os.rename("draft", path)
+            file.write(text if isinstance(text, bytes) else text.encode())
+    elif way == "link":
+        write("draft-of-link", text)
+        os.symlink(os.path.abspath("draft-of-link"), path)
+    elif way == "appended":
+        with open(path, "ab") as file:
+            file.write(text if isinstance(text, bytes) else text.encode())
+    elif way == "socket":
+        socket.socket(socket.AF_UNIX).bind(path)
+    else:
+        write("draft", text)
+        shutil.copy("draft", path)
+
+
+def act():
+    where = dice.choice([".git", ".git", "sub/.git", "bare.git", "evil", ".git/worktrees/tree", ".git/modules/lib", "new/.git", "src"])
+    kind = dice.random()
+    if kind < 0.55:
+        place(*file_of(where))
+    elif kind < 0.63:
+        place(dice.choice(["sub/.git", "tree/.git", "new/.git", "src/.git"]), dice.choice(["gitdir: ../evil\n", "gitdir: ../.git/worktrees/x\n",
+              "gitdir: ../.git/modules/x\n", "gitdir: ../bare.git\n", f"gitdir: {os.path.dirname(os.getcwd())}/foreign/.git\n"]))
+    elif kind < 0.70:
+        place(dice.choice([".gitattributes", "src/.gitattributes"]), "* filter=x diff=x merge=x\n")
+        place(".gitmodules", configuration())
+    elif kind < 0.76:
+        subprocess.run(["git", "update-index", "--add", "--cacheinfo", f"160000,{ID},{dice.choice(['sub', 'src', 'evil', 'new', 'tree'])}"],
+                       capture_output=True)
+    elif kind < 0.82:
+        one, other = dice.sample(["sub/.git", "evil", "src", "bare.git", ".git/hooks", ".git/worktrees/tree", "new/.git", ".git/objects", "sub"], 2)
+        print("move", one, other)
+        os.rename(one, other)
+    elif kind < 0.88:
+        gone = dice.choice([".git/config", ".git/HEAD", ".git/index", "sub/.git/config", ".git/objects/" + ID[:2], ".git/worktrees/tree/commondir"])
+        print("remove", gone)
+        shutil.rmtree(gone) if os.path.isdir(gone) else os.remove(gone)
+    elif kind < 0.94:
+        for name in ("objects", "refs"):
+            os.makedirs(f"{where}/{name}", exist_ok=True)
+        place(f"{where}/HEAD", "ref: refs/heads/main\n")
+    else:
+        words = dice.choice([["config", "core.fsmonitor", COMMAND], ["config", "alias.status", "!" + COMMAND],
+                             ["-C", "sub", "config", "core.hooksPath", "../evil"], ["init", "-q", "new"], ["worktree", "add", "-q", "more"],
+                             ["config", "remote.up.url", "ext::sh -c touch% bwmark"], ["-C", "bare.git", "config", "core.fsmonitor", COMMAND]])
+        print("git", *words)
+        subprocess.run(["git", *words], capture_output=True)
+
+
+for name in HOOKS[:3]:
+    os.makedirs("evil", exist_ok=True)
+    write(f"evil/{name}", RUN)
+write("evil/attributes", "* filter=x\n")
+for _ in range(dice.randint(1, 12)):
+    try:
+        act()
+    except (OSError, shutil.Error) as error:
+        print("  refused:", error)
+if dice.random() < 0.5:
+    subprocess.run("find . -path ./.git/objects -prune -o -type f -print0 | xargs -0 touch -d '2 hours ago'", shell=True, capture_output=True)
