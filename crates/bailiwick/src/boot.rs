@@ -72,7 +72,7 @@ pub(crate) fn boot(arguments: &BootArguments) -> Done {
         output::note(notice);
     }
     output::print(&match (arguments.json, arguments.trace) {
-        (true, _) => format!("{}\n", value(&boot)),
+        (true, _) => bailiwick_event::json::of(&value(&boot)) + "\n",
         (false, true) => table(&boot) + &summary(&boot),
         (false, false) => summary(&boot),
     })?;

@@ -2,6 +2,7 @@
 //! (HAR 1.2). What a session does not record is left empty: headers, which hold credentials, and bodies
 //! but for those that the policy keeps.
 
+use bailiwick_event::json::lines;
 use bailiwick_event::{Act, Event, Failure, KeptBodies, KeptBody, RuleRef, Verdict};
 use bailiwick_ledger::SessionReader;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -30,7 +31,7 @@ pub(crate) fn har(events: &[Event], reader: &SessionReader) -> Result<String, Fa
         "creator": { "name": "bailiwick", "version": env!("CARGO_PKG_VERSION") },
         "entries": entries,
     } });
-    let text = serde_json::to_string_pretty(&whole);
+    let text = lines(&whole);
     text.map(|text| text + "\n")
         .map_err(|error| Failure::fault(format!("the export cannot be written: {error}")))
 }

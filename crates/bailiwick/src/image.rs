@@ -176,7 +176,7 @@ fn list(cache: &Path, json: bool) -> Done {
             let mut value = serde_json::to_value(&manifest)
                 .map_err(|e| Failure::fault(format!("the manifest cannot be written: {e}")))?;
             value["id"] = id.into();
-            output::print(&format!("{value}\n"))?;
+            output::print(&(bailiwick_event::json::of(&value) + "\n"))?;
             continue;
         }
         let size: u64 = manifest.parts.iter().map(|part| part.size).sum();

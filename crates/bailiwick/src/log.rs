@@ -5,7 +5,7 @@ use crate::cli::{LogArguments, LogCommand};
 use crate::har::har;
 use crate::output;
 use crate::selection::{find, time};
-use bailiwick_event::{Act, Event, Failure};
+use bailiwick_event::{Act, Event, Failure, json};
 use bailiwick_ledger::{Filter, SessionInfo, SessionReader, SessionState};
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<Str
     if arguments.json {
         return events
             .iter()
-            .map(|event| match serde_json::to_string(event) {
+            .map(|event| match json::line(event) {
                 Ok(line) => Ok(line + "\n"),
                 Err(e) => Err(Failure::fault(format!("row {}: {e}", event.id))),
             })

@@ -17,7 +17,11 @@ pub(crate) fn policy(arguments: PolicyArguments) -> Done {
         PolicyCommand::New { template, output } => new(&template, &output),
         PolicyCommand::Import { tool, file, out } => import(tool, &file, out.as_deref()),
         PolicyCommand::Schema => {
-            output::print(&format!("{:#}\n", bailiwick_policy::schema()))?;
+            let schema =
+                bailiwick_event::json::lines(&bailiwick_policy::schema()).map_err(|error| {
+                    Failure::fault(format!("the schema cannot be written: {error}"))
+                })?;
+            output::print(&(schema + "\n"))?;
             Ok(0)
         }
         PolicyCommand::Trust { source, yes } => trust(source, yes),

@@ -5,7 +5,7 @@ use crate::cli::{SessionsArguments, SessionsCommand};
 use crate::keep::{is_suspended, remove};
 use crate::output;
 use crate::selection::{find, sessions as all, time};
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, json};
 use bailiwick_ledger::SessionInfo;
 use bailiwick_policy::Effective;
 
@@ -42,7 +42,7 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
             let lock = reader.policy_lock()?;
             if *policy {
                 let lock = lock.ok_or_else(|| Failure::fault(NOT_KEPT))?;
-                output::print(&format!("{}\n", lock.trim_end()))?;
+                output::print_foreign(format!("{}\n", lock.trim_end()).as_bytes())?;
                 return Ok(0);
             }
             let mut text = table(std::slice::from_ref(&info));
@@ -130,7 +130,7 @@ fn lines(list: &[SessionInfo]) -> String {
                 "workspace": info.workspace,
                 "argv": info.argv,
             });
-            format!("{line}\n")
+            json::of(&line) + "\n"
         })
         .collect()
 }

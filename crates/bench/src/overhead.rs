@@ -378,7 +378,7 @@ fn enlist(
 }
 
 pub(crate) fn write(path: &Path, evidence: &impl Serialize) -> Result<(), Failure> {
-    let text = serde_json::to_vec_pretty(evidence)
+    let text = bailiwick_event::json::lines(evidence)
         .map_err(|error| Failure::fault(format!("the evidence cannot be written: {error}")))?;
     // A finished file or none: a half-written one would be read as damaged evidence.
     let temporary = path.with_extension("json.part");

@@ -11,6 +11,7 @@ pub mod fields;
 mod host;
 mod host_pattern;
 mod id;
+pub mod json;
 mod kept_bodies;
 mod model;
 mod origin;

@@ -39,7 +39,7 @@ impl Refusal {
             if let Some(reason) = self.decision.told_reason() {
                 body["reason"] = reason.into();
             }
-            format!("{body}\n")
+            bailiwick_event::json::of(&body) + "\n"
         } else {
             let reason = self.decision.told_reason();
             let reason = reason.map_or(String::new(), |reason| format!("\nreason: {reason}"));

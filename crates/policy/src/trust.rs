@@ -94,9 +94,9 @@ impl TrustStore {
             .create_new(true)
             .mode(0o600)
             .open(&draft)?;
-        let done = serde_json::to_writer_pretty(&mut file, self)
+        let done = bailiwick_event::json::lines(self)
             .map_err(std::io::Error::other)
-            .and_then(|()| file.flush())
+            .and_then(|text| file.write_all(text.as_bytes()))
             .and_then(|()| file.sync_all())
             .and_then(|()| fs::rename(&draft, path));
         if done.is_err() {

@@ -1,6 +1,7 @@
 //! The last line of a run: what was refused, by which line of which policy. A person who sees a
 //! program fail must see in the same place whether the sandbox was the reason.
 
+use bailiwick_event::json::of;
 use bailiwick_event::{Event, RuleRef, SessionId};
 use bailiwick_ledger::Counts;
 
@@ -31,13 +32,12 @@ pub(crate) fn json(
     last: Option<&Event>,
     stopped: Option<&RuleRef>,
 ) -> String {
-    serde_json::json!({
+    of(&serde_json::json!({
         "session": id.as_str(),
         "exit_code": code,
         "rows": counts.rows,
         "refused": counts.refusals,
         "last_refusal": last,
         "stopped_by": stopped,
-    })
-    .to_string()
+    }))
 }

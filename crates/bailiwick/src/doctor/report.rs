@@ -89,7 +89,7 @@ pub(crate) fn lines(all: &[Checked]) -> String {
             "remedy": checked.remedy,
             "ms": u64::try_from(checked.took.as_millis()).unwrap_or(u64::MAX),
         });
-        format!("{value}\n")
+        bailiwick_event::json::of(&value) + "\n"
     };
     all.iter().map(line).collect()
 }

@@ -5,7 +5,7 @@ use super::backtest::now;
 use super::files;
 use crate::Done;
 use crate::output;
-use bailiwick_event::{Failure, Text};
+use bailiwick_event::{Failure, Text, json as writing};
 use bailiwick_rules::{Effect, Rule};
 use bailiwick_sandbox::{ListedRule, RulesAsk, rules};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub(super) fn list(of: &LiveSession, json: bool) -> Done {
     let listed = rules(&of.session, &RulesAsk::List)?;
     if json {
-        let text = serde_json::to_string_pretty(&listed)
+        let text = writing::lines(&listed)
             .map_err(|e| Failure::fault(format!("the rules cannot be shown: {e}")))?;
         output::print(&format!("{text}\n"))?;
         return Ok(0);

@@ -3,13 +3,13 @@
 
 use super::files::count;
 use crate::{Done, output};
-use bailiwick_event::Text;
+use bailiwick_event::{Text, json as writing};
 use bailiwick_rules::backtest::{Report, Row};
 
 /// Prints a report; lines that were passed over are told on stderr.
 pub(super) fn print(report: &Report, json: bool) -> Done {
     if json {
-        output::print(&format!("{}\n", report.to_json()))?;
+        output::print(&(writing::of(&report.to_json()) + "\n"))?;
     } else {
         output::print(&text(report))?;
     }

@@ -100,7 +100,8 @@ fn hostile_words_reach_the_record_and_no_terminal(on: Backend) {
         b"new\nline".to_vec(),
         b"quote\"'`$(x)".to_vec(),
         b"\x1b[2J\x1b]0;owned\x07\x9b31m".to_vec(),
-        "bidi\u{202e}txt".as_bytes().to_vec(),
+        "\u{7f}\u{9b}31m\u{2028}\u{feff}\u{e0041}".into(),
+        "bidi\u{202e}txt\u{2066}\u{61c}\u{200f}".into(),
         vec![0xff, 0xfe, b'x'],
         vec![b'a'; 4096],
     ];
@@ -114,6 +115,18 @@ fn hostile_words_reach_the_record_and_no_terminal(on: Backend) {
         "{shown:?}"
     );
     assert!(!shown.contains('\u{202e}'));
+    let session = &sandbox.scratch().sessions()[0];
+    let exported: [&[&str]; 4] = [
+        &["log", "--json"],
+        &["sessions", "list", "--json"],
+        &["rules", "export", session],
+        &["log", "--har"],
+    ];
+    for words in exported {
+        let text = sandbox.bailiwick(words).success().stdout();
+        let raw = |c: char| c != '\n' && !bailiwick_event::harmless(c);
+        assert!(!text.contains(raw), "{words:?} {text:?}");
+    }
     let json = sandbox.bailiwick(["log", "--json"]).success().stdout();
     let argv = json
         .lines()

@@ -289,7 +289,7 @@ impl<'a> Projection<'a> {
     /// The event as a line of a corpus, which [`super::Record::read`] reads.
     #[must_use]
     pub fn to_line(&self) -> String {
-        super::record::to_json(&self.subject()).to_string()
+        crate::json::of(&super::record::to_json(&self.subject()))
     }
 }
 

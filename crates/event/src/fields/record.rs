@@ -109,7 +109,7 @@ impl<'a> Record<'a> {
     /// The line: what [`Record::read`] reads again.
     #[must_use]
     pub fn to_line(&self) -> String {
-        to_json(&self.subject()).to_string()
+        crate::json::of(&to_json(&self.subject()))
     }
 }
 

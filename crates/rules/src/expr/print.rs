@@ -2,6 +2,7 @@
 //! else wrote enters a condition only through [`quoted`], so that no value can become syntax.
 
 use super::ast::{Ast, Literal, Node, NodeId, UnaryOp};
+use bailiwick_event::harmless;
 use std::fmt::{self, Write as _};
 
 /// A text as a literal of the language.
@@ -16,7 +17,7 @@ pub fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            c if c.is_control() || ('\u{2000}'..='\u{206f}').contains(&c) => {
+            c if !harmless(c) => {
                 let _ = write!(out, "\\U{:08x}", c as u32);
             }
             c => out.push(c),
