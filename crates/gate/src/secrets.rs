@@ -9,6 +9,8 @@ mod flow;
 pub(crate) mod masks;
 mod replace;
 mod requests;
+mod spelled;
+mod units;
 
 pub(crate) use flow::{Inject, Mask, Refuse};
 pub(crate) use replace::Replacer;

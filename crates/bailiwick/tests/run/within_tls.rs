@@ -191,6 +191,23 @@ fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it
         format!("HTTP/1.1 200 OK\r\n{more}Content-Length: {length}\r\n\r\n{body}")
     };
     let chunked = |body: &str| format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{body}");
+    // Every character of it behind a mark, and every second one.
+    let spelled = |write: fn(u32) -> String, every: usize| -> String {
+        let character = |(at, c): (usize, char)| match at % every {
+            0 => write(c.into()),
+            _ => c.to_string(),
+        };
+        SECRET.chars().enumerate().map(character).collect()
+    };
+    let spellings = [
+        spelled(|n| format!("%{n:02X}"), 1),
+        spelled(|n| format!("%{n:02x}"), 2),
+        spelled(|n| format!("\\u{n:04x}"), 1),
+        spelled(|n| format!("\\x{n:02X}"), 3),
+        spelled(|n| format!("&#{n};"), 1),
+        spelled(|n| format!("&#x{n:x};"), 2),
+        spelled(|n| format!("\\{n:03o}"), 1),
+    ];
     let answers = [
         ("header", head(&format!("X: {SECRET}\r\n"), "")),
         (
@@ -209,6 +226,10 @@ fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it
         ("percent", head("", &percent)),
         ("json", head("", &json)),
         ("basic", head("", basic)),
+        (
+            "spelled",
+            head(&format!("X: {}\r\n", spellings[0]), &spellings.join("\n")),
+        ),
         (
             "chunks",
             chunked(&format!(
@@ -253,6 +274,9 @@ fn an_answer_tells_a_secret_in_no_part_and_in_no_form_in_which_the_gate_sends_it
     outcome.success();
     let said = outcome.stdout();
     for told in [TOLD, "AbCd%2FEfGhIj", "AbCd\\/EfGhIj", "BYkNkL0VmR2hJa"] {
+        assert!(!said.contains(told), "{told} in {said}");
+    }
+    for told in &spellings {
         assert!(!said.contains(told), "{told} in {said}");
     }
     assert_eq!(said.matches("101 ").count(), 1, "{said}");

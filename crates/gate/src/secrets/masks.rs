@@ -1,7 +1,8 @@
 //! Secrets in what comes back, in every form in which the gate itself sends one, and in those that
-//! are common in documents: an answer that repeats its request must not tell them.
+//! are common in documents: an answer that repeats its request must not tell them. Each character may
+//! be written in another way ([`super::spelled`]); all of a secret may be coded in Base64.
 
-use super::requests::percent;
+use super::spelled::Spelled;
 use super::{Replacer, Secret};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -12,7 +13,9 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 /// Looks for secrets, and puts what stands for them in their place.
 pub(crate) fn replacer<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Replacer {
     let mut pairs: Vec<(String, String)> = Vec::new();
+    let mut spelled = Vec::new();
     for secret in secrets {
+        spelled.push(Spelled::new(&secret.value, &secret.stand_in));
         let forms = forms(&secret.value)
             .into_iter()
             .zip(forms(&secret.stand_in));
@@ -22,39 +25,14 @@ pub(crate) fn replacer<'s>(secrets: impl IntoIterator<Item = &'s Secret>) -> Rep
             }
         }
     }
-    Replacer::new(pairs.iter().map(|(from, to)| (from.as_str(), to.as_str())))
+    let pairs = pairs.iter().map(|(from, to)| (from.as_str(), to.as_str()));
+    Replacer::new(pairs).spelled(spelled)
 }
 
-/// A text as it stands in messages. What stands for a secret has its marks in the same places, so
+/// A text as it is, and in Base64 behind up to two other bytes. What stands for a secret is as long, so
 /// that the forms of both are of one length.
 fn forms(text: &str) -> Vec<String> {
-    let mut forms = vec![
-        text.to_owned(),
-        // JSON, where the slash is escaped too by some.
-        text.replace('\\', "\\\\").replace('"', "\\\""),
-        text.replace('/', "\\/"),
-        // What some write as numbers, lest it be read as HTML.
-        numbered(text, "<>&='", "\\u00"),
-        numbered(text, "<>&+'\"`", "\\u00"),
-    ];
-    let coded = percent(text);
-    // In a path the slash is left as it is, and so do some wherever it stands.
-    for coded in [coded.replace("%2F", "/"), coded] {
-        forms.push(
-            coded
-                .replace("%2F", "%2f")
-                .replace("%2B", "%2b")
-                .replace("%3D", "%3d"),
-        );
-        forms.push(coded);
-    }
-    for at in 3..5 {
-        forms.push(
-            forms[at]
-                .replace("\\u003d", "\\u003D")
-                .replace("\\u002b", "\\u002B"),
-        );
-    }
+    let mut forms = vec![text.to_owned()];
     for before in 0..3 {
         forms.push(within(
             &STANDARD_NO_PAD.encode(behind(before, text)),
@@ -68,18 +46,6 @@ fn forms(text: &str) -> Vec<String> {
         ));
     }
     forms
-}
-
-/// The text with each of these marks as a mark before its number.
-fn numbered(text: &str, marks: &str, before: &str) -> String {
-    let mut out = String::new();
-    for c in text.chars() {
-        match marks.contains(c) {
-            true => out += &format!("{before}{:02x}", u32::from(c)),
-            false => out.push(c),
-        }
-    }
-    out
 }
 
 fn behind(before: usize, text: &str) -> Vec<u8> {

@@ -2,11 +2,16 @@
 //! the beginning of one waits for the next part, and nothing else does. A beginning that both texts
 //! have in common goes on at once: a message that ends with it may be one that is waited for.
 
+use super::spelled::{self, Open, Spelled};
 use memchr::memmem::Finder;
 
 /// Replaces texts.
 pub(crate) struct Replacer {
     pairs: Vec<Pair>,
+    /// What is replaced as well where its characters are written in other ways.
+    spelled: Vec<Spelled>,
+    /// How many of those were replaced.
+    respelled: u64,
     /// The end of what came, which may be the beginning of one.
     waiting: Vec<u8>,
     /// How much of that has gone on: it would be the same.
@@ -48,17 +53,26 @@ impl Replacer {
         Self {
             replaced: vec![0; pairs.len()],
             pairs,
+            spelled: Vec::new(),
+            respelled: 0,
             waiting: Vec::new(),
             gone: 0,
         }
+    }
+
+    /// Replaces the first of each pair as well where its characters are written in other ways.
+    pub(super) fn spelled(mut self, spelled: Vec<Spelled>) -> Self {
+        self.spelled = spelled;
+        self
     }
 
     /// Takes a part; gives what can go on.
     pub(crate) fn part(&mut self, part: &[u8]) -> Vec<u8> {
         let mut bytes = std::mem::take(&mut self.waiting);
         bytes.extend_from_slice(part);
-        self.replace(&mut bytes);
-        let (keep, hold) = self.open_end(&bytes);
+        let mut open = self.replace(&mut bytes);
+        open.add(self.open_end(&bytes));
+        let Open { keep, hold } = open;
         let out = bytes[self.gone..bytes.len() - hold].to_vec();
         self.waiting = bytes.split_off(bytes.len() - keep);
         self.gone = keep - hold;
@@ -68,13 +82,16 @@ impl Replacer {
     /// What is left when no more parts come.
     pub(crate) fn end(&mut self) -> Vec<u8> {
         let gone = std::mem::take(&mut self.gone);
-        std::mem::take(&mut self.waiting).split_off(gone)
+        let rest = std::mem::take(&mut self.waiting);
+        self.whole(&rest).split_off(gone)
     }
 
     /// All of a text.
     pub(crate) fn whole(&mut self, text: &[u8]) -> Vec<u8> {
-        let mut bytes = text.to_vec();
+        // What ends with the text is followed by something that is part of nothing.
+        let mut bytes = [text, &[0]].concat();
         self.replace(&mut bytes);
+        bytes.truncate(text.len());
         bytes
     }
 
@@ -90,15 +107,17 @@ impl Replacer {
                 .any(|part| part.eq_ignore_ascii_case(from))
         };
         self.pairs.iter().any(|pair| holds(pair.from.needle()))
+            || spelled::is_in(&self.spelled, &[text, &[0]].concat())
     }
 
     /// How many were replaced since the last call.
     pub(crate) fn take_count(&mut self) -> u64 {
         let n: usize = self.replaced.iter_mut().map(std::mem::take).sum();
-        n as u64
+        n as u64 + std::mem::take(&mut self.respelled)
     }
 
-    fn replace(&mut self, bytes: &mut [u8]) {
+    /// What more bytes could make of the end is said of what is written in other ways alone.
+    fn replace(&mut self, bytes: &mut [u8]) -> Open {
         for (pair, replaced) in self.pairs.iter().zip(&mut self.replaced) {
             let mut from = 0;
             while let Some(at) = pair.from.find(&bytes[from..]) {
@@ -108,11 +127,17 @@ impl Replacer {
                 *replaced += 1;
             }
         }
+        if self.spelled.is_empty() {
+            return Open::default();
+        }
+        let (respelled, open) = spelled::replace(&self.spelled, bytes);
+        self.respelled += respelled;
+        open
     }
 
     /// How many bytes at the end could be the beginning of one of the texts, and how many of them
     /// could become others.
-    fn open_end(&self, bytes: &[u8]) -> (usize, usize) {
+    fn open_end(&self, bytes: &[u8]) -> Open {
         let of = |needle: &[u8]| {
             let longest = (needle.len() - 1).min(bytes.len());
             (1..=longest)
@@ -120,11 +145,13 @@ impl Replacer {
                 .find(|n| bytes.ends_with(&needle[..*n]))
                 .unwrap_or(0)
         };
-        let ends = self.pairs.iter().map(|pair| {
+        let mut open = Open::default();
+        for pair in &self.pairs {
             let keep = of(pair.from.needle());
-            (keep, keep.saturating_sub(pair.common))
-        });
-        ends.fold((0, 0), |(a, b), (keep, hold)| (a.max(keep), b.max(hold)))
+            let hold = keep.saturating_sub(pair.common);
+            open.add(Open { keep, hold });
+        }
+        open
     }
 }
 
