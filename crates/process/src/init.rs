@@ -104,6 +104,11 @@ impl Init {
             tell_of_it(what);
             kernel::exit_now(134)
         }));
+        if !without(Layer::Keyring) {
+            // Where this is refused (by a container engine's filter, or because the user has as many
+            // keys as he may) nothing reaches the caller's keys as long as the filter holds.
+            let _ = kernel::leave_keyring();
+        }
         let umask = rustix::process::umask(Mode::empty());
         let Complete {
             set_up,
@@ -383,7 +388,9 @@ impl Init {
             looks: set_up.rules.is_some(),
         };
         match raw::attach(&seccomp::program(&filter), 0) {
-            Err(Errno::INVAL) if set_up.without_seccomp => {}
+            Err(Errno::INVAL) if set_up.without_seccomp => {
+                kernel::leave_keyring().stage("keyring")?;
+            }
             attached => drop(attached.map_err(io::Error::from).stage("seccomp")?),
         }
         startup::mark(Mark::Seccomp);

@@ -198,6 +198,24 @@ pub(crate) fn unshare(namespaces: i32) -> io::Result<()> {
     check(unsafe { libc::unshare(namespaces) }.into()).map(drop)
 }
 
+/// Gives up the caller's session keyring for one of this process's own, which is empty and has no name.
+pub(crate) fn leave_keyring() -> io::Result<()> {
+    const KEYCTL_JOIN_SESSION_KEYRING: libc::c_long = 1;
+    // SAFETY: the operation takes a name, or null for a keyring without one.
+    let keyring = unsafe {
+        libc::syscall(
+            libc::SYS_keyctl,
+            KEYCTL_JOIN_SESSION_KEYRING,
+            std::ptr::null::<u8>(),
+        )
+    };
+    match check(keyring) {
+        // A kernel that keeps no keys.
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => Ok(()),
+        joined => joined.map(drop),
+    }
+}
+
 /// The network namespace that a socket belongs to.
 pub(crate) fn network_of(socket: impl AsFd) -> io::Result<OwnedFd> {
     const SIOCGSKNS: libc::Ioctl = 0x894c;

@@ -65,6 +65,14 @@ const LAYERS: &[Layer] = &[
         remedy: Known("use a kernel with CONFIG_SECCOMP_FILTER"),
     },
     Layer {
+        stage: "keyring",
+        name: "a session keyring of its own, which it needs without the system-call filter,",
+        stops: "the use of the caller's keys in the kernel",
+        remedy: Known(
+            "end other runs: each takes one of the user's keys (/proc/key-users has their number and limit)",
+        ),
+    },
+    Layer {
         stage: "broker",
         name: "the write broker",
         stops: "the making of protected names that do not exist yet",

@@ -31,6 +31,8 @@ use std::path::{Path, PathBuf};
 const NEW: &str = "/proc";
 /// Devices that every program may expect.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+/// Files that tell of the keys in the kernel of whoever this is outside.
+const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 /// Sources of masks, below the new root; removed when every mask is in place.
 const MASKS: &str = "/.masks";
 
@@ -186,10 +188,25 @@ pub(crate) fn begin(identity: Identity) -> Result<(), MountError> {
     )?;
     let flags = flags | MountFlags::NODEV;
     let place = inside(Path::new("/proc"));
-    if let Some(tree) = of_host {
-        return at("/proc", attach(&tree, &place));
+    at(
+        "/proc",
+        match of_host {
+            Some(tree) => attach(&tree, &place),
+            None => mount("proc", place, "proc", flags, None::<&CStr>).map_err(io::Error::from),
+        },
+    )?;
+    for path in KEYS {
+        at(path, empty(Path::new(path)))?;
     }
-    at("/proc", mount("proc", place, "proc", flags, None::<&CStr>))
+    Ok(())
+}
+
+/// Has a file of the new root read as an empty one, if the kernel has it at all.
+fn empty(path: &Path) -> io::Result<()> {
+    match attach(&clone_tree(Path::new("/dev/null"))?, &inside(path)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
 }
 
 /// Completes the root that [`begin`] has begun and makes it the root. The old root is still

@@ -49,6 +49,8 @@ pub(crate) enum Layer {
     Descriptors,
     /// The terminal of the sandbox's own.
     Terminal,
+    /// The session keyring of the sandbox's own.
+    Keyring,
 }
 
 /// Whether a layer is left out.

@@ -15,7 +15,7 @@ const MARKS: [&str; 2] = [
 ];
 
 /// What the layers are, by the names that a test build knows them by.
-const LAYERS: [(&str, &str); 19] = [
+const LAYERS: [(&str, &str); 20] = [
     ("broker", "the write broker"),
     ("capabilities", "no capabilities"),
     ("descriptors", "the caller's descriptors are closed"),
@@ -23,6 +23,7 @@ const LAYERS: [(&str, &str); 19] = [
     ("environment", "the allow list of variables"),
     ("identity", "root is another user inside"),
     ("ipc", "the IPC namespace"),
+    ("keyring", "a session keyring of its own"),
     ("landlock", "Landlock"),
     ("limits", "the policy's limits"),
     ("mounts", "the private root"),

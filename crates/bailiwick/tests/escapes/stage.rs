@@ -26,6 +26,7 @@ pub(crate) struct Programs {
 
 /// Runs all phases of a cell.
 pub(crate) fn run(who: Who, mode: Mode, only: &[String], programs: &Programs) -> io::Result<()> {
+    crate::table::keys::prepare();
     let rows: Vec<Row> = crate::table::rows()
         .into_iter()
         .filter(|row| only.is_empty() || only.iter().any(|id| id == row.id))
@@ -264,7 +265,7 @@ fn policy_text(group: Group, root: &Path) -> String {
     format!(
         "extends = [\"default\"]\n[filesystem]\nread = [\"{root}/readable\"]\n\
          write = [\"{}\"]\n\
-         deny = [\"**/*.secret\", \"{root}/workspace/denied\"]\n\
+         deny = [\"**/*.secret\", \"{root}/workspace/denied\", \"{root}/readable/hidden\"]\n\
          [limits]\n{limits}\n",
         crate::machine::ground().join("planted").display(),
         root = root.display()
@@ -339,6 +340,7 @@ fn make_field(root: &Path, rows: &[&Row]) -> io::Result<Field> {
     }
     let attacker = workspace.join("attacker");
     std::fs::hard_link(inside::executable()?, &attacker)?;
+    std::fs::hard_link(&attacker, root.join("readable/hidden"))?;
     field.know(
         "planted",
         crate::machine::ground().join("planted").display(),

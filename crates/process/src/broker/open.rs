@@ -28,6 +28,8 @@ const OWN_FILES: [&str; 7] = [
 ];
 /// Files of every process that anybody may read.
 const PUBLIC_FILES: [&str; 5] = ["stat", "status", "statm", "cmdline", "comm"];
+/// Files of /proc that belong to no process, and tell of the keys that the user has in the kernel.
+const KEYS: [&str; 2] = ["keys", "key-users"];
 /// Flags that mean something with `O_PATH` (open(2)).
 const WITH_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
@@ -292,32 +294,30 @@ fn allow_proc(
     context: &Context<'_>,
     file: BorrowedFd<'_>,
     writes: bool,
-    path: &std::path::Path,
+    path: &Path,
 ) -> Result<(), Errno> {
     if !is_proc(file)? {
         return Ok(());
     }
-    let own = match path.strip_prefix("/proc") {
-        Ok(below) => is_own(below, context.tracee.status()?),
-        Err(_) => false,
+    let below = path.strip_prefix("/proc").ok();
+    let own = match below {
+        Some(below) => is_own(below, context.tracee.status()?),
+        None => false,
     };
-    let known = path
-        .file_name()
-        .is_some_and(|name| OWN_FILES.iter().any(|own| name == *own));
-    // What belongs to no process is the same for everybody.
-    let shared = path
-        .strip_prefix("/proc")
-        .ok()
-        .and_then(|below| below.components().next())
-        .is_some_and(|first| !is_number(first.as_os_str()));
-    let public = path
-        .file_name()
-        .is_some_and(|name| PUBLIC_FILES.iter().any(|public| name == *public));
+    let is_one_of = |names: &[&str]| {
+        (path.file_name()).is_some_and(|name| names.iter().any(|one| name == *one))
+    };
+    // What belongs to no process is the same for everybody, but for keys.
+    let shared = below.is_some_and(|below| {
+        let first = below.components().next();
+        first.is_some_and(|first| !is_number(first.as_os_str()))
+            && !KEYS.iter().any(|keys| below == Path::new(keys))
+    });
     // Root, who stays root where there are no namespaces, is nobody special.
     let for_all = shared && fstat(file)?.st_mode & 0o004 != 0;
     match writes {
-        true if own && known => Ok(()),
-        false if own || for_all || public => Ok(()),
+        true if own && is_one_of(&OWN_FILES) => Ok(()),
+        false if own || for_all || is_one_of(&PUBLIC_FILES) => Ok(()),
         _ => Err(Errno::ACCESS),
     }
 }

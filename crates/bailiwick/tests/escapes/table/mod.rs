@@ -5,6 +5,7 @@ mod debugging;
 mod files;
 mod git;
 pub(crate) mod kernel;
+pub(crate) mod keys;
 mod machine;
 mod network;
 mod optional;
@@ -29,6 +30,7 @@ pub(crate) fn rows() -> Vec<Row> {
         processes::rows(),
         debugging::rows(),
         kernel::rows(),
+        keys::rows(),
         optional::rows(),
         machine::rows(),
         sharing::rows(),
