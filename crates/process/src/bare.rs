@@ -4,6 +4,7 @@
 //! can end and see needs care.
 
 use crate::plan::{Access, Plan};
+use crate::programs::Programs;
 use crate::ruleset;
 use crate::setup::raw;
 use crate::skeleton::Skeleton;
@@ -22,6 +23,8 @@ pub(crate) struct Bare {
     /// Whether there are machines that the policy grants: calls of `connect` are then made by the
     /// supervisor.
     pub(crate) network: bool,
+    /// What may be executed of what may be read.
+    pub(crate) programs: Programs,
 }
 
 /// Devices that every program may use.
@@ -53,7 +56,8 @@ pub(crate) fn enforce(plan: &Plan, bare: &Bare) -> io::Result<bool> {
             .into_iter()
             .filter(|d| d.exists()),
     );
-    ruleset::enforce_on_host(&read, &write).map_err(|error| io::Error::other(error.to_string()))
+    ruleset::enforce_on_host(&read, &write, &bare.programs)
+        .map_err(|error| io::Error::other(error.to_string()))
 }
 
 /// The name of git's configuration among the temporary files.

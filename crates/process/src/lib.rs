@@ -45,6 +45,7 @@ mod notify;
 mod outward;
 mod paths;
 mod plan;
+mod programs;
 mod pty;
 mod raw;
 mod rehearsal;

@@ -411,11 +411,11 @@ fn in_supplementary_group(gid: u32) -> bool {
 }
 
 /// A path as it may be shown: a workspace can hold names with escape sequences.
-fn shown(path: &Path) -> Text {
+pub(crate) fn shown(path: &Path) -> Text {
     Text::from(path.as_os_str())
 }
 
-fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Failure {
+pub(crate) fn refused(rule: &str, entry: &PathEntry, resource: String, remedy: &str) -> Failure {
     Failure::Refused(Refused {
         rule: RuleRef {
             id: rule.to_owned(),
@@ -458,7 +458,7 @@ fn literal<'a>(rule: &str, entry: &'a PathEntry) -> Result<&'a Path, Failure> {
 }
 
 /// The paths that an entry means here and now.
-fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
     match &entry.pattern {
         PathPattern::Path(path) => Ok(vec![path.clone()]),
         PathPattern::Glob { root, glob } => {

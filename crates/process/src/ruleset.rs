@@ -1,6 +1,7 @@
 //! Landlock over the finished root: a second, independent layer under the mounts. If a mount
 //! were writable by mistake, or a way to mount were found, this still holds.
 
+use crate::programs::Programs;
 use crate::switches::{self, Layer, without};
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
@@ -56,7 +57,11 @@ pub(crate) fn enforce<'a>(
 
 /// Restricts this process, and all that it starts, to these paths of the host, to no TCP at all and
 /// to signals among themselves. Returns whether the kernel enforces it at all.
-pub(crate) fn enforce_on_host(read: &[PathBuf], write: &[PathBuf]) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn enforce_on_host(
+    read: &[PathBuf],
+    write: &[PathBuf],
+    programs: &Programs,
+) -> Result<bool, Box<dyn Error>> {
     if without(Layer::Landlock) {
         return Ok(true);
     }
@@ -76,11 +81,20 @@ pub(crate) fn enforce_on_host(read: &[PathBuf], write: &[PathBuf]) -> Result<boo
     let mut ruleset = scoped(ruleset)?.create()?;
     for (paths, rights) in [(read, reading), (write, all)] {
         for path in paths {
-            let rights = match path.is_dir() {
+            let mut rights = match path.is_dir() {
                 true => rights,
                 false => rights & AccessFs::from_file(newest()),
             };
+            if programs.parted.contains(path) {
+                rights.remove(AccessFs::Execute);
+            }
             ruleset = ruleset.add_rule(PathBeneath::new(open(path)?, rights))?;
+        }
+    }
+    for path in &programs.beside {
+        // What is gone since cannot be executed.
+        if let Ok(found) = open(path) {
+            ruleset = ruleset.add_rule(PathBeneath::new(found, AccessFs::Execute))?;
         }
     }
     allow_streams(&ruleset)?;

@@ -8,6 +8,7 @@ use crate::limits::Bounds;
 use crate::monitor;
 use crate::network;
 use crate::plan::Plan;
+use crate::programs::Programs;
 use crate::skeleton::Skeleton;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
@@ -87,10 +88,14 @@ impl SetUp {
             true => Bounds::default(),
             false => Bounds::from(&policy.limits),
         };
-        let bare = scratch.map(|scratch| Bare {
-            scratch: scratch.to_path_buf(),
-            network: network::grants_any(&policy.network),
-        });
+        let bare = match scratch {
+            None => None,
+            Some(scratch) => Some(Bare {
+                scratch: scratch.to_path_buf(),
+                network: network::grants_any(&policy.network),
+                programs: Programs::of(&plan, policy)?,
+            }),
+        };
         if let Some(bare) = &bare {
             let own = plan.private_folders().chain([bare.scratch.clone()]);
             let host = &host;

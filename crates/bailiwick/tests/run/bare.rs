@@ -97,6 +97,69 @@ fn protected_and_denied_names_are_kept_by_the_broker() {
     assert!(said.contains("refused"), "{said}");
 }
 
+/// A policy that denies this path below the workspace's parent, and shows its folder of tools.
+fn denying(sandbox: &Sandbox, path: &str) -> String {
+    let root = sandbox.scratch().root();
+    let text = format!(
+        "extends = [\"default\"]\n[filesystem]\nread = [\"{0}/tools\"]\ndeny = [\"{0}/{path}\"]\n",
+        root.display()
+    );
+    let policy = sandbox.scratch().write(root.join("denying.toml"), text);
+    policy.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_denied_program_is_not_executed_and_those_beside_it_are() {
+    let sandbox = Sandbox::new();
+    let tools = sandbox.scratch().root().join("tools");
+    for name in ["hidden", "open", "below/open"] {
+        sandbox
+            .scratch()
+            .copy_of_program("/bin/true", tools.join(name));
+    }
+    std::fs::hard_link(tools.join("hidden"), tools.join("second")).unwrap();
+    let policy = denying(&sandbox, "tools/hidden");
+    let output = run(
+        &sandbox,
+        &["--best-effort", "--policy", &policy],
+        "cp /bin/true built
+         for program in open below/open hidden second; do ../tools/$program; echo $program $?; done
+         ./built; echo built $?; ln -s ../tools/hidden link; ./link; echo link $?",
+    );
+    let (out, said) = (text(&output.stdout), text(&output.stderr));
+    let wanted = "open 0\nbelow/open 0\nhidden 126\nsecond 126\nbuilt 0\nlink 126\n";
+    assert_eq!(out, wanted, "{said}");
+}
+
+#[test]
+fn a_denied_program_where_programs_are_built_keeps_the_run_from_starting() {
+    let sandbox = Sandbox::new();
+    let hidden = sandbox.workspace().join("hidden");
+    sandbox.scratch().copy_of_program("/bin/true", &hidden);
+    let policy = denying(&sandbox, "workspace/hidden");
+    let output = run(
+        &sandbox,
+        &["--best-effort", "--policy", &policy],
+        "touch started",
+    );
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(126), "{said}");
+    for part in ["denying.toml:4:", "hidden is a program", "chmod a-x"] {
+        assert!(said.contains(part), "{part} {said}");
+    }
+    assert!(!sandbox.workspace().join("started").exists());
+    let made = std::fs::metadata(&hidden).unwrap().permissions();
+    let plain = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+    std::fs::set_permissions(&hidden, plain).unwrap();
+    let output = run(
+        &sandbox,
+        &["--best-effort", "--policy", &policy],
+        "./hidden",
+    );
+    assert_eq!(output.status.code(), Some(126), "{}", text(&output.stderr));
+    std::fs::set_permissions(&hidden, made).unwrap();
+}
+
 #[test]
 fn there_is_no_network_and_no_way_to_other_processes() {
     let sandbox = Sandbox::new();

@@ -31,6 +31,9 @@ const WRITE: &[Shown] = &[
 
 const DENIED: &[Shown] = &[full("protection"), bare("broker"), container("broker")];
 
+/// What is executed no broker sees.
+const DENIED_PROGRAM: &[Shown] = &[full("protection"), bare("landlock"), container("landlock")];
+
 /// Without Landlock besides, which forbids whatever no layer allows: moves between folders.
 const DENIED_NAME: &[Shown] = &[
     full("protection,broker"),
@@ -297,6 +300,17 @@ fn denied() -> Vec<Row> {
             |_| read("deep/er/x.secret"),
         )
         .shown(DENIED)
+        .full("EACCES")
+        .bare("EACCES"),
+        row("execute-denied", "executes a denied program", |f| {
+            let program = f.readable().with_file_name("hidden");
+            let status = std::process::Command::new(program).arg("--who").status()?;
+            match status.code() {
+                Some(_) => Ok(()),
+                None => Err(nothing("it did not run")),
+            }
+        })
+        .shown(DENIED_PROGRAM)
         .full("EACCES")
         .bare("EACCES"),
         row(
