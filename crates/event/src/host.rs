@@ -101,6 +101,15 @@ impl AddressClass {
     }
 }
 
+/// Names by which machines of a cloud find its metadata service.
+const METADATA: [&str; 5] = [
+    "metadata",
+    "metadata.goog",
+    "metadata.google.internal",
+    "instance-data",
+    "instance-data.ec2.internal",
+];
+
 impl Host {
     /// Reads a host name or an address in any of its spellings: upper case, a trailing dot,
     /// Unicode (IDNA, UTS 46), `[::1]`, and IPv4 as decimal, octal or hexadecimal numbers of one
@@ -158,6 +167,17 @@ impl Host {
         match self {
             Self::Name(name) => name == "localhost" || name.ends_with(".localhost"),
             Self::Ip(ip) => AddressClass::of(*ip) == AddressClass::Loopback,
+        }
+    }
+
+    /// Whether it is this machine, an address that is not reached from the internet, or a cloud's
+    /// metadata service. A public name may still have such an address: that is known only when it is
+    /// resolved.
+    #[must_use]
+    pub fn is_inward(&self) -> bool {
+        match self {
+            Self::Name(name) => self.is_loopback() || METADATA.contains(&name.as_str()),
+            Self::Ip(ip) => AddressClass::of(*ip) != AddressClass::Public,
         }
     }
 }

@@ -113,3 +113,39 @@ proptest! {
         prop_assert_eq!(Host::parse(&u32::from_be_bytes(a).to_string()), Ok(Host::Ip(std)));
     }
 }
+
+#[test]
+fn machines_that_a_stranger_must_not_name_are_inward() {
+    for host in [
+        "127.0.0.1",
+        "127.9.9.9",
+        "[::1]",
+        "localhost",
+        "a.localhost.",
+        "0.0.0.0",
+        "[::]",
+        "169.254.169.254",
+        "[::ffff:169.254.169.254]",
+        "[64:ff9b::a9fe:a9fe]",
+        "[fd00:ec2::254]",
+        "Metadata.Google.Internal.",
+        "10.0.0.1",
+        "172.31.0.1",
+        "192.168.0.1",
+        "100.64.0.1",
+        "[fe80::1]",
+        "[fc00::1]",
+        "224.0.0.1",
+        "[ff02::1]",
+    ] {
+        assert!(Host::parse(host).unwrap().is_inward(), "{host}");
+    }
+    for host in [
+        "example.org",
+        "localhost.example.org",
+        "8.8.8.8",
+        "[2606:4700::1111]",
+    ] {
+        assert!(!Host::parse(host).unwrap().is_inward(), "{host}");
+    }
+}

@@ -2,7 +2,7 @@
 //! asked of it, by `CONNECT` for every port; what the policy maps, and this machine's own addresses,
 //! never go through it. A name is then resolved by that proxy: the gate cannot check its addresses.
 
-use bailiwick_event::{AddressClass, Host};
+use bailiwick_event::Host;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use std::collections::BTreeMap;
@@ -84,10 +84,7 @@ impl OuterProxy {
 
     /// Whether a machine is reached through it.
     pub(crate) fn is_for(&self, host: &Host, port: u16) -> bool {
-        let inward = host
-            .ip()
-            .is_some_and(|ip| AddressClass::of(ip) != AddressClass::Public);
-        if inward || host.is_loopback() {
+        if host.is_inward() {
             return false;
         }
         let name = host.to_string();

@@ -72,7 +72,7 @@ pub(crate) fn allow_covers(outer: &HostPattern, inner: &HostPattern) -> bool {
     // could name them.
     let any = matches!(outer.host, PatternHost::Any | PatternHost::Network(_, 0));
     let inner_is_public_name = matches!(&inner.host, PatternHost::Below(_) | PatternHost::Any)
-        || matches!(&inner.host, PatternHost::Exact(h @ Host::Name(_)) if !h.is_loopback());
+        || matches!(&inner.host, PatternHost::Exact(h @ Host::Name(_)) if !h.is_inward());
     ports
         && machine_covers(&outer.host, &inner.host)
         && (!any || inner_is_public_name || outer.host == inner.host)

@@ -6,9 +6,7 @@
 //! are granted only by name, or a wildcard would hand out metadata services.
 
 use crate::{NetworkPolicy, Sourced, request_path};
-use bailiwick_event::{
-    AddressClass, Decision, Host, HostPattern, Origin, PatternHost, Ports, RuleRef,
-};
+use bailiwick_event::{Decision, Host, HostPattern, Origin, PatternHost, Ports, RuleRef};
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -241,19 +239,11 @@ fn denies(pattern: &HostPattern, host: &Host, port: u16) -> bool {
 
 fn matches(pattern: &HostPattern, host: &Host, granting: bool) -> bool {
     match &pattern.host {
-        PatternHost::Any | PatternHost::Network(_, 0) if granting && is_inward(host) => false,
+        PatternHost::Any | PatternHost::Network(_, 0) if granting && host.is_inward() => false,
         PatternHost::Exact(named) if granting => named == host || (is_here(named) && is_here(host)),
         PatternHost::Exact(named) => named == host || (named.is_loopback() && host.is_loopback()),
         _ => pattern.covers(host),
     }
-}
-
-/// Whether the host is this machine or an address that is not reached from the internet.
-fn is_inward(host: &Host) -> bool {
-    host.is_loopback()
-        || host
-            .ip()
-            .is_some_and(|ip| AddressClass::of(ip) != AddressClass::Public)
 }
 
 /// Whether the host is one of the names of this machine that programs use for one another:
