@@ -1,5 +1,7 @@
 //! What is wrong with a policy file, where, and how to mend it. The file may be hostile (it came
-//! with a repository), so nothing of it reaches the terminal unescaped, not even the quoted line.
+//! with a repository), so nothing of it reaches the terminal unescaped, not even the quoted line; of a
+//! file that is withheld ([`crate::reach`]) nothing reaches it at all but the place and the kind of the
+//! mistake.
 
 use crate::source_text::SourceText;
 use bailiwick_event::{Origin, Text};
@@ -10,6 +12,13 @@ use unicode_width::UnicodeWidthStr;
 
 /// Columns of a line that are shown around the place that is meant.
 const WINDOW: usize = 160;
+
+/// What is said of a mistake in a file that is withheld.
+const UNSAID: &str = "what stands here has no place in a policy, or not in this way";
+
+/// Why nothing else is said of it, and what helps.
+const WITHHELD: &str =
+    "look into the file yourself: a project's policy names it, so that nothing of it is shown here";
 
 /// How much it matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +43,21 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
+    /// A mistake whose words may quote the file; of one that is withheld they are not told.
     pub(crate) fn error(
+        source: &Arc<SourceText>,
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        match source.withheld {
+            true => Self::plain(source, span, UNSAID, WITHHELD),
+            false => Self::plain(source, span, message, help),
+        }
+    }
+
+    /// A mistake whose words hold nothing of the file.
+    pub(crate) fn plain(
         source: &Arc<SourceText>,
         span: Range<usize>,
         message: impl Into<String>,
@@ -60,6 +83,17 @@ impl Diagnostic {
         Self {
             severity: Severity::Warning,
             ..Self::error(source, span, message, help)
+        }
+    }
+
+    /// The same, with words for a file that is withheld: those of the others may quote the file.
+    pub(crate) fn of_kind(self, kind: &'static str) -> Self {
+        match self.source.withheld {
+            true => Self {
+                message: kind.to_owned(),
+                ..self
+            },
+            false => self,
         }
     }
 
@@ -125,6 +159,9 @@ impl fmt::Display for Diagnostic {
         };
         let origin = self.origin();
         write!(f, "{origin}: {severity}: {}", self.message)?;
+        if self.source.withheld {
+            return write!(f, "\nhelp: {}", self.help);
+        }
         let (_, line) = self.source.line_at(self.span.start);
         let text = &self.source.text;
         // An error at the line's end lies behind its last character.

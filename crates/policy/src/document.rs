@@ -91,7 +91,8 @@ impl Document {
         let (table, errors) = DeTable::parse_recoverable(&source.text);
         for error in errors {
             let span = error.span().unwrap_or(0..0);
-            reader.error(span, sentence(error.message()), "");
+            let found = Diagnostic::error(&source, span, sentence(error.message()), "");
+            reader.found.push(found.of_kind("this is not TOML"));
         }
         if reader.found.is_empty() {
             reader.table("", table.get_ref());

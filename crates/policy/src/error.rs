@@ -79,13 +79,16 @@ impl fmt::Display for PolicyError {
             Self::Unreadable { file, why, named } => {
                 let file = Text::from(file.as_str());
                 write!(f, "the policy {file} cannot be read: {why}\nhelp: ")?;
-                match named {
-                    true => write!(
+                match (named, why) {
+                    (_, ReadError::Outside) => f.write_str(
+                        "mend it, or remove it: a project's policy lies in the project's folder, and no link leads out of it; else give the file by --policy",
+                    ),
+                    (true, _) => write!(
                         f,
                         "give a template ({}), or the path of a policy file that can be read",
                         templates::names()
                     ),
-                    false => f.write_str(
+                    (false, _) => f.write_str(
                         "mend it, or remove it: a policy that is there is never passed over",
                     ),
                 }

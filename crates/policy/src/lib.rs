@@ -32,6 +32,7 @@ mod parsed;
 mod path_glob;
 mod paths;
 mod quantity;
+mod reach;
 mod read_value;
 #[cfg(test)]
 mod reference;

@@ -181,8 +181,12 @@ pub(crate) fn check_of(request: &Request, path: &Path) -> Result<Vec<String>, Po
 /// A file and all that it names, weakest first, and what is allowed there and hardly meant.
 fn checked(request: &Request, path: &Path) -> Result<(Vec<Unit>, Vec<String>), PolicyError> {
     // The most that a file can be: the system's own policy.
-    let mut collector = Collector::new(request, Layer::System);
     let full = request.cwd.join(path);
+    let collector = Collector::new(request, Layer::System);
+    let mut collector = match stack::is_project(&full) {
+        true => collector.below(&full),
+        false => collector,
+    };
     collector.file(&full, &request.shown(&full))?;
     let units = collector.finish();
     let own = units.iter().flat_map(|u| &u.document.warnings).cloned();
@@ -297,7 +301,7 @@ impl Stack {
         };
         let project = match project {
             Some(file) if !named.as_ref().is_some_and(is_named) => {
-                let mut collector = Collector::new(request, Layer::Project).needing(&keys);
+                let mut collector = Collector::project(request, file).needing(&keys);
                 collector.file(file, &request.shown(file))?;
                 collector.finish()
             }

@@ -425,6 +425,9 @@ fn a_policy_that_cannot_be_read_is_an_error_and_never_a_wait() {
     assert!(binary.error().contains("not UTF-8 (byte 2)"));
     let dangling = Machine::new();
     std::os::unix::fs::symlink("/nowhere/x", dangling.path("bailiwick.toml")).unwrap();
+    assert!(dangling.error().contains("outside of the project's folder"));
+    let dangling = Machine::new();
+    std::os::unix::fs::symlink("nowhere", dangling.path("bailiwick.toml")).unwrap();
     assert!(dangling.error().contains("no such file"));
 }
 

@@ -6,9 +6,10 @@ use crate::diagnostic::Diagnostic;
 use crate::document::Document;
 use crate::entry::{Entry, Value};
 use crate::keys::{self, KeyId};
+use crate::reach::Reach;
 use crate::request::Request;
-use crate::source_text::SourceText;
-use crate::stack::{Reference, reference};
+use crate::source_text::{ReadError, SourceText};
+use crate::stack::{OWN_FOLDER, Reference, reference};
 use bailiwick_event::{Text, closest};
 use bailiwick_rules::Memory;
 use bailiwick_rules::pack::{Pack, shipped, shipped_names, verify};
@@ -28,10 +29,11 @@ pub(crate) fn source(
     name: &str,
     folder: &Path,
     request: &Request,
+    reach: &Reach,
     keys: &[String],
 ) -> Result<SourceText, PackProblem> {
     let name = match reference(name, folder, &request.home) {
-        Reference::File(path) => return file(&path, request, keys),
+        Reference::File(path) => return file(&path, request, reach, keys),
         Reference::Template(name) => name,
     };
     if let Some((_, text)) = shipped().iter().find(|(id, _)| *id == name) {
@@ -58,6 +60,7 @@ pub(crate) fn document(source: SourceText) -> Result<Document, PackProblem> {
     let pack = Pack::read(&source.shown, &source.text).map_err(|error| {
         let found = error.mistakes.into_iter().map(|(_, _, mistake)| {
             Diagnostic::error(&source, mistake.span, mistake.message, mistake.help)
+                .of_kind("what stands here has no place in a pack, or not in this way")
         });
         PackProblem::Pack(found.collect())
     })?;
@@ -82,7 +85,12 @@ pub(crate) fn document(source: SourceText) -> Result<Document, PackProblem> {
     })
 }
 
-fn file(path: &Path, request: &Request, keys: &[String]) -> Result<SourceText, PackProblem> {
+fn file(
+    path: &Path,
+    request: &Request,
+    reach: &Reach,
+    keys: &[String],
+) -> Result<SourceText, PackProblem> {
     let shown = request.shown(path);
     if path
         .extension()
@@ -92,23 +100,31 @@ fn file(path: &Path, request: &Request, keys: &[String]) -> Result<SourceText, P
         let help = "make one of Sigma rules with `bailiwick rules convert FILE.yml > FILE.toml`, and name that";
         return Err(PackProblem::Entry(message, help.to_owned()));
     }
-    let unread = |path: &Path, why: &dyn std::fmt::Display, help: &str| {
+    let unread = |path: &Path, why: &ReadError, help: &str| {
         let shown = Text::from(request.shown(path));
+        let help = match why {
+            ReadError::Outside => OWN_FOLDER,
+            _ => help,
+        };
         PackProblem::Entry(format!("{shown} cannot be read: {why}"), help.to_owned())
     };
     let relative = "a path in `packs` is relative to the file that it stands in";
-    let source = SourceText::read(path, &shown).map_err(|why| unread(path, &why, relative))?;
+    let source = reach
+        .read(path, &shown)
+        .map_err(|why| unread(path, &why, relative))?;
     if keys.is_empty() {
         return Ok(source);
     }
     let beside = PathBuf::from(format!("{}.minisig", path.display()));
-    let signature = SourceText::read(&beside, &request.shown(&beside)).map_err(|why| {
-        unread(
-            &beside,
-            &why,
-            "the system's policy asks for signed packs: sign it with `minisign -Sm FILE`",
-        )
-    })?;
+    let signature = reach
+        .read(&beside, &request.shown(&beside))
+        .map_err(|why| {
+            unread(
+                &beside,
+                &why,
+                "the system's policy asks for signed packs: sign it with `minisign -Sm FILE`",
+            )
+        })?;
     verify(source.text.as_bytes(), &signature.text, keys).map_err(|why| {
         let shown = Text::from(shown);
         let help = "the system's policy asks for signed packs (`lock.pack_keys`)".to_owned();

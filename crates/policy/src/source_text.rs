@@ -5,10 +5,10 @@
 
 use bailiwick_event::{Origin, Text};
 use rustix::fs::OFlags;
-use std::fs::OpenOptions;
+use std::fs::{Metadata, OpenOptions};
 use std::io::Read;
 use std::ops::Range;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -24,6 +24,8 @@ pub enum ReadError {
     NotAFile,
     /// Above so many bytes.
     TooLarge(u64),
+    /// It lies outside of the folder of the project whose policy names it.
+    Outside,
     /// Not UTF-8; the offset of the first byte that is not.
     NotUtf8(usize),
     /// The machine's own words.
@@ -35,6 +37,7 @@ impl std::fmt::Display for ReadError {
         match self {
             Self::Missing => f.write_str("there is no such file"),
             Self::NotAFile => f.write_str("it is not a regular file"),
+            Self::Outside => f.write_str("it lies outside of the project's folder"),
             Self::TooLarge(limit) => write!(f, "it is larger than {} MiB", limit >> 20),
             Self::NotUtf8(at) => write!(f, "it is not UTF-8 (byte {at})"),
             Self::Io(why) => f.write_str(why),
@@ -47,6 +50,11 @@ impl std::fmt::Display for ReadError {
 /// # Errors
 /// Why it cannot be read.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
+    read_opened(path, limit).map(|(bytes, _)| bytes)
+}
+
+/// The same, also which file it was.
+fn read_opened(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
     let io = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => ReadError::Missing,
         std::io::ErrorKind::IsADirectory => ReadError::NotAFile,
@@ -70,11 +78,14 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
         return Err(ReadError::TooLarge(limit));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0) + 1);
-    file.take(limit + 1).read_to_end(&mut bytes).map_err(io)?;
+    (&file)
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(io)?;
     if bytes.len() as u64 > limit {
         return Err(ReadError::TooLarge(limit));
     }
-    Ok(bytes)
+    Ok((bytes, meta))
 }
 
 /// A policy file's text and name.
@@ -85,6 +96,8 @@ pub(crate) struct SourceText {
     /// Canonical; None for a template.
     pub(crate) path: Option<PathBuf>,
     pub(crate) text: String,
+    /// Whether no message may show what stands in it.
+    pub(crate) withheld: bool,
     /// The offset at which each line begins, once somebody asked.
     lines: OnceLock<Vec<usize>>,
 }
@@ -95,7 +108,16 @@ impl SourceText {
             shown: Text::from(shown).to_string().into(),
             path,
             text,
+            withheld: false,
             lines: OnceLock::new(),
+        }
+    }
+
+    /// The same text, of which no message shows anything.
+    pub(crate) fn withheld(self) -> Self {
+        Self {
+            withheld: true,
+            ..self
         }
     }
 
@@ -108,12 +130,17 @@ impl SourceText {
 
     /// Reads `path`, which people know as `shown`.
     pub(crate) fn read(path: &Path, shown: &str) -> Result<Self, ReadError> {
-        let bytes = read_regular(path, MAX_BYTES)?;
+        let io = |e: std::io::Error| ReadError::Io(e.to_string());
+        let (bytes, opened) = read_opened(path, MAX_BYTES)?;
         let text = String::from_utf8(bytes)
             .map_err(|e| ReadError::NotUtf8(e.utf8_error().valid_up_to()))?;
-        let canonical = path
-            .canonicalize()
-            .map_err(|e| ReadError::Io(e.to_string()))?;
+        // Links on the way can change between the two: what was read is what lies at the place that
+        // it is taken for.
+        let canonical = path.canonicalize().map_err(io)?;
+        let there = canonical.symlink_metadata().map_err(io)?;
+        if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
+            return Err(ReadError::Io("it changed while it was read".to_owned()));
+        }
         Ok(Self::new(shown, Some(canonical), text))
     }
 

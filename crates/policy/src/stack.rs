@@ -7,6 +7,7 @@ use crate::entry::{Entry, Value};
 use crate::error::PolicyError;
 use crate::keys::KeyId;
 use crate::packs::{self, PackProblem};
+use crate::reach::Reach;
 use crate::request::Request;
 use crate::source_text::{ReadError, SourceText};
 use crate::templates;
@@ -20,6 +21,9 @@ use std::rc::Rc;
 const MAX_DEPTH: usize = 16;
 /// How many files one layer may have.
 const MAX_FILES: usize = 64;
+
+/// What helps where a project's policy names a file that it may not.
+pub(crate) const OWN_FOLDER: &str = "a project's policy names files of its own folder only; copy it there, or name it in your own policy or by --policy";
 
 /// Where a file stands among the layers, strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,6 +90,7 @@ pub(crate) struct Collector<'a> {
     memory: Memory,
     /// Keys of which one must have signed each pack that is not shipped; empty: none must.
     keys: Vec<String>,
+    reach: Reach,
 }
 
 impl<'a> Collector<'a> {
@@ -99,7 +104,19 @@ impl<'a> Collector<'a> {
             packs: 0,
             memory: Memory::default(),
             keys: Vec::new(),
+            reach: Reach::Anywhere,
         }
+    }
+
+    /// For a project's policy.
+    pub(crate) fn project(request: &'a Request, file: &Path) -> Self {
+        Self::new(request, Layer::Project).below(file)
+    }
+
+    /// The same, for a policy that may name what a project's at this place may.
+    pub(crate) fn below(mut self, file: &Path) -> Self {
+        self.reach = Reach::of_project(file);
+        self
     }
 
     /// The same, for packs that one of these keys must have signed.
@@ -127,7 +144,8 @@ impl<'a> Collector<'a> {
 
     /// Reads a file that must exist and the files that it extends.
     pub(crate) fn file(&mut self, path: &Path, shown: &str) -> Result<(), PolicyError> {
-        let source = SourceText::read(path, shown).map_err(|why| PolicyError::Unreadable {
+        let source = self.reach.read(path, shown);
+        let source = source.map_err(|why| PolicyError::Unreadable {
             file: shown.to_owned(),
             why,
             named: self.layer == Layer::Base,
@@ -200,12 +218,10 @@ impl<'a> Collector<'a> {
         folder: Option<&Path>,
     ) -> Result<(), PolicyError> {
         let error = |message: String, help: String| {
-            PolicyError::Invalid(vec![Diagnostic::error(
-                &by.source,
-                entry.span.clone(),
-                message,
-                help,
-            )])
+            let found = Diagnostic::error(&by.source, entry.span.clone(), message, help);
+            PolicyError::Invalid(vec![
+                found.of_kind("what `extends` names here cannot be used"),
+            ])
         };
         if self.open.len() >= MAX_DEPTH {
             return Err(error(
@@ -238,12 +254,14 @@ impl<'a> Collector<'a> {
                 }
             },
             Reference::File(path) => {
-                SourceText::read(&path, &self.request.shown(&path)).map_err(|why| {
-                    let shown = Text::from(self.request.shown(&path));
-                    error(
-                        format!("{shown} cannot be read: {why}"),
-                        "a path in `extends` is relative to the file that it stands in".to_owned(),
-                    )
+                let shown = self.request.shown(&path);
+                self.reach.read(&path, &shown).map_err(|why| {
+                    let help = match why {
+                        ReadError::Outside => OWN_FOLDER,
+                        _ => "a path in `extends` is relative to the file that it stands in",
+                    };
+                    let message = format!("{} cannot be read: {why}", Text::from(shown));
+                    error(message, help.to_owned())
                 })?
             }
         };
@@ -277,7 +295,8 @@ impl<'a> Collector<'a> {
             PackProblem::Entry(message, help) => {
                 let span = entry.span.clone();
                 let found = Diagnostic::error(&by.source, span, message, help);
-                PolicyError::Invalid(vec![found])
+                let kind = "what `packs` names here cannot be used";
+                PolicyError::Invalid(vec![found.of_kind(kind)])
             }
             PackProblem::Pack(found) => PolicyError::Invalid(found),
         };
@@ -289,7 +308,8 @@ impl<'a> Collector<'a> {
             )));
         }
         let folder = folder.unwrap_or(Path::new("/"));
-        let source = packs::source(name, folder, self.request, &self.keys).map_err(refused)?;
+        let source = packs::source(name, folder, self.request, &self.reach, &self.keys);
+        let source = source.map_err(refused)?;
         let id = identity(&source);
         if self.done.contains(&id) {
             return Ok(());
@@ -311,7 +331,7 @@ impl<'a> Collector<'a> {
         let added = self.memory.add(document.memory.bytes(), &whose);
         added.map_err(|message| {
             let source = &document.source;
-            PolicyError::Invalid(vec![Diagnostic::error(source, 0..0, message, LESS_MEMORY)])
+            PolicyError::Invalid(vec![Diagnostic::plain(source, 0..0, message, LESS_MEMORY)])
         })
     }
 
@@ -324,7 +344,7 @@ impl<'a> Collector<'a> {
             .filter_map(|entry| {
                 let (message, help) = no_place(entry, self.layer, template)?;
                 let span = entry.span.clone();
-                Some(Diagnostic::error(&document.source, span, message, help))
+                Some(Diagnostic::plain(&document.source, span, message, help))
             })
             .collect();
         match found.is_empty() {
@@ -369,11 +389,16 @@ fn no_place(entry: &Entry, layer: Layer, template: bool) -> Option<(&'static str
     }
 }
 
+/// Whether a file is a project's policy by its name.
+pub(crate) fn is_project(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name == PROJECT)
+}
+
 /// What a file that lies here may not say, though another may: a run that finds it there is refused.
 pub(crate) fn out_of_place(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagnostic> {
     let layer = match path {
         path if path == request.system_file => return Vec::new(),
-        path if path.file_name().is_some_and(|name| name == PROJECT) => Layer::Project,
+        path if is_project(path) => Layer::Project,
         _ => Layer::Base,
     };
     let mut found = Vec::new();

@@ -5,7 +5,7 @@
 use crate::error::PolicyError;
 use crate::request::Request;
 use crate::source_text::{ReadError, read_regular};
-use crate::stack::{Collector, Layer, Unit};
+use crate::stack::{Collector, Unit};
 use crate::workspace;
 use bailiwick_event::Text;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,7 @@ pub fn trust(request: &Request) -> Result<TrustCandidate, PolicyError> {
     let workspace = workspace::resolve(request)?;
     let file = workspace::project_file(&workspace, &request.home)
         .ok_or_else(|| PolicyError::NothingToTrust(workspace.clone()))?;
-    let mut collector = Collector::new(request, Layer::Project);
+    let mut collector = Collector::project(request, &file);
     collector.file(&file, &request.shown(&file))?;
     let texts = texts(&collector.finish());
     let store = TrustStore::read(&request.trust_file).map_err(PolicyError::Machine)?;
