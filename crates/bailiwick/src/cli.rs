@@ -333,7 +333,7 @@ pub(crate) enum PolicyCommand {
     },
     /// Print the JSON schema of policy files
     Schema,
-    /// Trust the project's policy as it stands, after showing what changed
+    /// Trust the project's policy, and hosts that its files give to sets, after showing what changed
     Trust {
         #[command(flatten)]
         source: PolicySource,

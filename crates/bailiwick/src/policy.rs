@@ -166,9 +166,17 @@ fn import(tool: ImportTool, file: &Path, out: Option<&Path>) -> Done {
 
 fn trust(source: PolicySource, yes: bool) -> Done {
     let candidate = bailiwick_policy::trust(&request(source))?;
-    let path = candidate.path.display();
+    let path = Text::from(candidate.path.as_os_str());
+    let subject = match (candidate.files.as_slice(), candidate.hosts.as_slice()) {
+        ([], _) => format!("the hosts that files of {path} give to sets"),
+        (_, []) => path.to_string(),
+        _ => format!("{path} and the hosts that files of the workspace give to sets"),
+    };
     if candidate.trusted {
-        output::print(&format!("{path} is trusted as it stands\n"))?;
+        output::print(&format!("trusted as it stands: {subject}\n"))?;
+        for host in &candidate.hosts {
+            output::print(&format!("  {host}\n"))?;
+        }
         return Ok(0);
     }
     output::print(&format!("{}\n", candidate.diff))?;
@@ -178,7 +186,7 @@ fn trust(source: PolicySource, yes: bool) -> Done {
                 "nobody can be asked here; read the lines above and run it again with --yes",
             ));
         }
-        output::print(&format!("Trust {path} with exactly this content? [y/N] "))?;
+        output::print(&format!("Trust {subject}, exactly as shown? [y/N] "))?;
         let mut answer = String::new();
         let _ = std::io::stdin().lock().read_line(&mut answer);
         if !matches!(answer.trim(), "y" | "Y" | "yes") {
@@ -187,6 +195,6 @@ fn trust(source: PolicySource, yes: bool) -> Done {
         }
     }
     candidate.store()?;
-    output::print(&format!("{path} is trusted until it changes\n"))?;
+    output::print(&format!("trusted until it changes: {subject}\n"))?;
     Ok(0)
 }

@@ -131,7 +131,7 @@ impl fmt::Display for PolicyError {
             }
             Self::NothingToTrust(workspace) => write!(
                 f,
-                "there is no bailiwick.toml in {} or above it\nhelp: `bailiwick policy new` writes one",
+                "there is no bailiwick.toml in {} or above it, and no set of your policy finds hosts in its files\nhelp: `bailiwick policy new` writes a policy; a set that only a template or a file asks for is looked at with --policy",
                 shown(workspace)
             ),
             Self::Machine(why) => f.write_str(why),

@@ -109,6 +109,7 @@ fn loaded(request: &Request, workspace: &Path, text: &str) -> Result<Loaded, Pol
     let stack = Stack {
         units,
         project_trusted: false,
+        trusted_hosts: Vec::new(),
         notices: Vec::new(),
     };
     assemble(request, workspace, stack)

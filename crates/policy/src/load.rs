@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::roots;
 use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
-use crate::trust::{self, TrustStore};
+use crate::trust::{self, SetHost, TrustStore};
 use crate::unseen::Known;
 use crate::{Effective, RuleLocks, built_in, contradictions, toolchains, unseen, workspace};
 use bailiwick_event::{Origin, Text};
@@ -55,20 +55,29 @@ pub struct Loaded {
 pub fn load(request: &Request) -> Result<Loaded, PolicyError> {
     let workspace = workspace::resolve(request)?;
     let project_file = workspace::project_file(&workspace, &request.home);
-    let stack = Stack::read(request, project_file.as_deref())?;
+    let stack = Stack::read(request, &workspace, project_file.as_deref())?;
     assemble(request, &workspace, stack)
 }
 
-/// Makes the policy of files that were read.
-pub(crate) fn assemble(
+/// The sets that a request asks for, and the hosts that only files of the workspace give them. The
+/// project's own policy counts as it would once it was trusted.
+pub(crate) fn hosts_of_workspace(
     request: &Request,
     workspace: &Path,
-    stack: Stack,
-) -> Result<Loaded, PolicyError> {
-    let workspace = workspace.to_path_buf();
+) -> Result<Vec<(String, Vec<sets::Named>)>, PolicyError> {
+    let project_file = workspace::project_file(workspace, &request.home);
+    let mut stack = Stack::read(request, workspace, project_file.as_deref())?;
+    stack.project_trusted = true;
+    let (merge, _) = merged(request, workspace, &stack);
+    Ok(sets::of_workspace(request, &merge))
+}
+
+/// The entries of all files as one policy, in which sets are names yet; also what the user should
+/// know.
+fn merged(request: &Request, workspace: &Path, stack: &Stack) -> (Merge, Vec<String>) {
     let home = request.home.clone();
-    let mut notices = stack.notices;
-    let mut merge = Merge::new(empty(request, &workspace, &stack.units));
+    let mut notices = Vec::new();
+    let mut merge = Merge::new(empty(request, workspace, &stack.units));
     for unit in stack.units.iter().filter(|u| u.layer == Layer::System) {
         for entry in unit.document.of(KeyId::Lock) {
             if let Value::Text(path) = &entry.value
@@ -89,8 +98,8 @@ pub(crate) fn assemble(
         trusted: layer != Layer::Project || stack.project_trusted,
         bases: Bases {
             home: home.clone(),
-            workspace: workspace.clone(),
-            relative: folder.unwrap_or(&workspace).clone(),
+            workspace: workspace.to_path_buf(),
+            relative: folder.map_or(workspace, PathBuf::as_path).to_path_buf(),
         },
     };
     for unit in &stack.units {
@@ -100,7 +109,7 @@ pub(crate) fn assemble(
         }
     }
     if request.toolchains {
-        let found = toolchains::find(request, &workspace);
+        let found = toolchains::find(request, workspace);
         let giver = giver(Layer::Toolchain, None);
         for entry in &found.entries {
             merge.add(entry, &giver);
@@ -115,16 +124,29 @@ pub(crate) fn assemble(
             }
         }
     }
+    (merge, notices)
+}
+
+/// Makes the policy of files that were read.
+pub(crate) fn assemble(
+    request: &Request,
+    workspace: &Path,
+    stack: Stack,
+) -> Result<Loaded, PolicyError> {
+    let (mut merge, found) = merged(request, workspace, &stack);
+    let mut notices = stack.notices;
+    notices.extend(found);
     merge.effective.network.default_origin = Some(default_origin(
         request,
         &stack.units,
         stack.project_trusted,
         &merge,
     ));
-    let resolved = sets::resolve_all(request, &workspace, stack.project_trusted, &mut merge)?;
+    let (resolved, told) = sets::resolve_all(request, &stack.trusted_hosts, &mut merge)?;
     for set in &resolved {
         notices.extend(set.notices.iter().cloned());
     }
+    notices.extend(told);
     built_in::guard_own_files(request, &stack.units, &mut merge);
     let project = stack.units.iter().find(|u| u.layer == Layer::Project);
     let shown = project.map_or("", |u| &u.document.source.shown);
@@ -266,11 +288,17 @@ pub(crate) struct Stack {
     /// Strongest first.
     pub(crate) units: Vec<Unit>,
     pub(crate) project_trusted: bool,
+    /// What the user has trusted of the hosts that files of the workspace give to sets.
+    pub(crate) trusted_hosts: Vec<SetHost>,
     pub(crate) notices: Vec<String>,
 }
 
 impl Stack {
-    fn read(request: &Request, project: Option<&Path>) -> Result<Self, PolicyError> {
+    fn read(
+        request: &Request,
+        workspace: &Path,
+        project: Option<&Path>,
+    ) -> Result<Self, PolicyError> {
         let layer = |layer: Layer, file: &Path, keys: &[String]| {
             let mut collector = Collector::new(request, layer).needing(keys);
             collector.file_if_any(file)?;
@@ -307,28 +335,34 @@ impl Stack {
             }
             _ => Vec::new(),
         };
-        let mut notices = Vec::new();
-        let mut project_trusted = false;
-        if !project.is_empty() {
-            match TrustStore::read(&request.trust_file) {
-                Ok(store) => project_trusted = store.trusts(&trust::texts(&project)),
-                Err(why) => {
-                    notices.push(format!("{why}; no project is trusted until it is mended"))
-                }
-            }
-        }
-        let units = base
+        let project_texts = trust::texts(&project);
+        let units: Vec<Unit> = base
             .into_iter()
             .chain(project)
             .chain(user)
             .chain(system)
             .rev()
             .collect();
-        Ok(Self {
+        let mut stack = Self {
             units,
-            project_trusted,
-            notices,
-        })
+            project_trusted: false,
+            trusted_hosts: Vec::new(),
+            notices: Vec::new(),
+        };
+        let entries = stack.units.iter().flat_map(|u| &u.document.entries);
+        let sets = entries.filter(|e| matches!(e.value, Value::Set(_))).count();
+        if !project_texts.is_empty() || sets > 0 {
+            match TrustStore::read(&request.trust_file) {
+                Ok(store) => {
+                    stack.project_trusted = store.trusts(&project_texts);
+                    stack.trusted_hosts = store.hosts(workspace);
+                }
+                Err(why) => stack
+                    .notices
+                    .push(format!("{why}; no project is trusted until it is mended")),
+            }
+        }
+        Ok(stack)
     }
 }
 

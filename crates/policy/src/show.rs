@@ -331,6 +331,12 @@ impl Page {
             for (pattern, from) in &set.hosts {
                 self.comment(&format!("    {pattern}, by {}", Text::from(from.as_str())));
             }
+            for (pattern, from) in &set.left_out {
+                let from = Text::from(from.as_str());
+                self.comment(&format!(
+                    "    not trusted, so left out: {pattern}, by {from}"
+                ));
+            }
         }
     }
 }

@@ -1,13 +1,22 @@
 //! Which project policies may widen. A project's files come from whoever wrote the repository, so
 //! trust is given to exact bytes at an exact place: BLAKE3 over the path and the text of the file
 //! and of every file that it extends. A changed byte, or the same file elsewhere, is not trusted.
+//!
+//! What the client of a set is configured by in the workspace is trusted for what it means, not for
+//! its bytes: by the exact hosts that it gives to the set ([`hosts`]).
+
+mod hosts;
+
+pub(crate) use hosts::SetHost;
 
 use crate::error::PolicyError;
+use crate::load::hosts_of_workspace;
 use crate::request::Request;
 use crate::source_text::{ReadError, read_regular};
 use crate::stack::{Collector, Unit};
 use crate::workspace;
 use bailiwick_event::Text;
+use hosts::{HostDiff, TrustedHosts};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -35,6 +44,9 @@ struct Trusted {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct TrustStore {
     trusted: Vec<Trusted>,
+    /// Hosts by workspace. Stores of earlier versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    workspaces: Vec<TrustedHosts>,
 }
 
 fn hash(texts: &Texts) -> String {
@@ -106,19 +118,23 @@ impl TrustStore {
     }
 }
 
-/// A project's policy that could be trusted. Nothing is stored before [`TrustCandidate::store`].
+/// What of a workspace could be trusted: the project's policy, and the hosts that files of the
+/// workspace give to sets. Nothing is stored before [`TrustCandidate::store`].
 #[derive(Clone, Debug)]
 pub struct TrustCandidate {
-    /// The project's policy file, canonical.
+    /// The project's policy file, canonical; the workspace where there is none.
     pub path: PathBuf,
-    /// The files that trust would cover: this one and what it extends.
+    /// The files that trust would cover: the project's policy and what it extends.
     pub files: Vec<PathBuf>,
-    /// What changed since it was last trusted, as a unified diff; where it never was, all of it.
-    /// Safe to show.
+    /// The hosts that trust would cover, each with the set that it is given to. Safe to show.
+    pub hosts: Vec<String>,
+    /// What changed since it was last trusted: files as a unified diff, then hosts; where nothing was
+    /// trusted, all of it. Safe to show.
     pub diff: String,
-    /// Whether it is trusted as it stands.
+    /// Whether all of it is trusted as it stands.
     pub trusted: bool,
     texts: Texts,
+    given: TrustedHosts,
     store: PathBuf,
 }
 
@@ -129,12 +145,15 @@ impl TrustCandidate {
     /// [`PolicyError::Machine`] where the trust store cannot be read or written.
     pub fn store(&self) -> Result<(), PolicyError> {
         let mut store = TrustStore::read(&self.store).map_err(PolicyError::Machine)?;
-        store.trusted.retain(|t| t.path != self.path);
-        store.trusted.push(Trusted {
-            path: self.path.clone(),
-            hash: hash(&self.texts),
-            files: self.texts.clone(),
-        });
+        if !self.texts.is_empty() {
+            store.trusted.retain(|t| t.path != self.path);
+            store.trusted.push(Trusted {
+                path: self.path.clone(),
+                hash: hash(&self.texts),
+                files: self.texts.clone(),
+            });
+        }
+        store.trust_hosts(self.given.clone());
         store.write(&self.store).map_err(|e| {
             let shown = Text::from(self.store.as_os_str());
             PolicyError::Machine(format!("the trust store {shown} cannot be written: {e}"))
@@ -142,26 +161,38 @@ impl TrustCandidate {
     }
 }
 
-/// What trusting the project's policy of this request would mean.
+/// What trusting this request's workspace would mean: the project's policy, and the hosts that its
+/// files give to the sets that the request asks for.
 ///
 /// # Errors
-/// [`PolicyError`] where there is no project policy, or it cannot be read or has mistakes.
+/// [`PolicyError`] where there is nothing to trust, or a policy cannot be read or has mistakes.
 pub fn trust(request: &Request) -> Result<TrustCandidate, PolicyError> {
     let workspace = workspace::resolve(request)?;
-    let file = workspace::project_file(&workspace, &request.home)
-        .ok_or_else(|| PolicyError::NothingToTrust(workspace.clone()))?;
-    let mut collector = Collector::project(request, &file);
-    collector.file(&file, &request.shown(&file))?;
-    let texts = texts(&collector.finish());
+    let file = workspace::project_file(&workspace, &request.home);
+    let mut texts = Texts::new();
+    if let Some(file) = &file {
+        let mut collector = Collector::project(request, file);
+        collector.file(file, &request.shown(file))?;
+        texts = self::texts(&collector.finish());
+    }
     let store = TrustStore::read(&request.trust_file).map_err(PolicyError::Machine)?;
-    let path = texts.first().map_or(file, |(path, _)| path.clone());
+    let asked = hosts_of_workspace(request, &workspace)?;
+    let hosts = HostDiff::new(&store, &workspace, asked);
+    if texts.is_empty() && hosts.is_nothing() {
+        return Err(PolicyError::NothingToTrust(workspace));
+    }
+    let path = texts.first().map_or(&workspace, |(path, _)| path).clone();
     let before = store.trusted.iter().find(|t| t.path == path);
+    let mut diff = diff(before.map_or(&[][..], |t| &t.files), &texts);
+    diff.push_str(&hosts.lines());
     Ok(TrustCandidate {
-        diff: diff(before.map_or(&[][..], |t| &t.files), &texts),
-        trusted: store.trusts(&texts),
+        diff,
+        trusted: (texts.is_empty() || store.trusts(&texts)) && !hosts.is_change(),
         files: texts.iter().map(|(path, _)| path.clone()).collect(),
+        hosts: hosts.shown(),
         path,
         texts,
+        given: hosts.into_trusted(),
         store: request.trust_file.clone(),
     })
 }

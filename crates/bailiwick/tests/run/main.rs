@@ -56,5 +56,6 @@ mod stages_entering;
 mod stages_waiting;
 mod terminal;
 mod toolchains;
+mod trust;
 mod waiting;
 mod within_tls;

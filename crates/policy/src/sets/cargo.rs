@@ -13,23 +13,19 @@ pub(crate) fn find(search: &mut Search<'_>) {
     let home = search
         .variable("CARGO_HOME")
         .map_or_else(|| search.home(".cargo"), PathBuf::from);
-    let mut folders = vec![home.clone()];
-    if search.trusted {
-        let above = search
-            .workspace
-            .ancestors()
-            .take_while(|a| *a != search.request.home);
-        folders.extend(above.map(|a| a.join(".cargo")));
-    }
-    folders.retain(|f| search.trusted || !f.starts_with(search.workspace));
+    // What stands in the workspace or above it, not above the home directory, is cargo's as well.
+    let above = search.workspace.ancestors();
+    let above = above.take_while(|folder| *folder != search.request.home);
+    let above: Vec<_> = above.map(|folder| (folder.join(".cargo"), true)).collect();
     let mut replaced = false;
-    for folder in folders {
+    for (folder, given) in std::iter::once((home.clone(), false)).chain(above) {
         for name in ["config.toml", "config"] {
             let file = folder.join(name);
             let Some(config) = search.read(&file).and_then(|t| t.parse::<Table>().ok()) else {
                 continue;
             };
-            replaced |= configured(search, &config, &file);
+            let given = given || search.is_workspaces(&file);
+            replaced |= configured(search, &config, &file, given);
             break;
         }
     }
@@ -41,15 +37,16 @@ pub(crate) fn find(search: &mut Search<'_>) {
         .filter(|(k, _)| k.starts_with("CARGO_REGISTRIES_") && k.ends_with("_INDEX"))
         .collect();
     for (name, url) in variables {
-        search.add(&url, &name);
+        search.add_own(&url, &name);
     }
     if !replaced {
         built_in(search, &home);
     }
 }
 
-/// Reads `[source]` and `[registries]`; whether the built-in index is replaced.
-fn configured(search: &mut Search<'_>, config: &Table, file: &Path) -> bool {
+/// Reads `[source]` and `[registries]` of a file; whether it replaces the built-in index. One that
+/// the workspace gives replaces nothing by a host that does not count.
+fn configured(search: &mut Search<'_>, config: &Table, file: &Path, given: bool) -> bool {
     let tables = |name: &str| {
         config
             .get(name)
@@ -58,24 +55,29 @@ fn configured(search: &mut Search<'_>, config: &Table, file: &Path) -> bool {
             .flatten()
     };
     let mut replaced = false;
+    let mut counted = false;
+    let mut add = |url: &str| {
+        let counts = match given {
+            true => search.add_workspaces(url, file),
+            false => search.add_from(url, file),
+        };
+        counted |= counts;
+        counts
+    };
     for (name, source) in tables("source") {
         replaced |= name == "crates-io" && source.get("replace-with").is_some();
-        if let Some(url) = source
-            .get("registry")
-            .or_else(|| source.get("git"))
-            .and_then(Value::as_str)
-        {
-            replaced |= name == "crates-io" && search.add_from(url, file);
-            search.add_from(url, file);
+        let url = source.get("registry").or_else(|| source.get("git"));
+        if let Some(url) = url.and_then(Value::as_str) {
+            replaced |= add(url) && name == "crates-io";
         }
     }
     for (name, registry) in tables("registries") {
         if let Some(url) = registry.get("index").and_then(Value::as_str) {
-            search.add_from(url, file);
+            add(url);
             replaced |= name == "crates-io";
         }
     }
-    replaced
+    replaced && (counted || !given)
 }
 
 fn built_in(search: &mut Search<'_>, home: &Path) {
@@ -90,7 +92,7 @@ fn built_in(search: &mut Search<'_>, home: &Path) {
         .flatten();
     programs.extend(toolchains.map(|t| t.path().join("bin/cargo")));
     programs.sort();
-    programs.retain(|p| !p.starts_with(search.workspace));
+    programs.retain(|p| !search.is_workspaces(p));
     programs.extend(client::on_path(search, "cargo"));
     let Some((program, index)) = programs
         .into_iter()
@@ -100,7 +102,7 @@ fn built_in(search: &mut Search<'_>, home: &Path) {
         return;
     };
     let shown = search.shown(&program);
-    if !search.add(&index, &shown) {
+    if !search.add_own(&index, &shown) {
         return;
     }
     // The index says where the packages themselves are; cargo keeps that answer.
@@ -122,12 +124,12 @@ fn built_in(search: &mut Search<'_>, home: &Path) {
             continue;
         }
         let file = folder.join("config.json");
-        let text = search.read(&file).unwrap_or_default();
+        let text = search.read_installed(&file).unwrap_or_default();
         let config: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
         let shown = search.shown(&file);
         known |= config["dl"]
             .as_str()
-            .is_some_and(|url| search.add(url, &shown));
+            .is_some_and(|url| search.add_own(url, &shown));
     }
     if !known {
         search.notice("cargo downloads packages from a machine that its index names, and has not stored which; run `cargo fetch` once outside the sandbox, or add that machine to [network] allow".to_owned());

@@ -1,13 +1,14 @@
 //! Where a client is installed, and, where nothing else helps, what it says itself. A program that
-//! lies in the workspace is never started: a repository could have put it there and on PATH.
+//! lies in the workspace, or that the sandbox may write, is never started, and the answer of another
+//! is not what a file of the workspace says: the client is not told of any.
 
 use super::Search;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, Read};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,27 +17,28 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How much of an answer is read, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// The programs of this name on PATH, in its order, outside the workspace.
+/// The programs of this name on PATH, in its order, that are not the workspace's.
 pub(crate) fn on_path(search: &Search<'_>, name: &str) -> Vec<PathBuf> {
     let path = search.request.variable("PATH").unwrap_or(OsStr::new(""));
     let mut found: Vec<PathBuf> = Vec::new();
     for folder in std::env::split_paths(path).filter(|f| f.is_absolute()) {
         let file = folder.join(name);
-        let outside = |p: &PathBuf| !p.starts_with(search.workspace);
-        if file.is_file()
-            && outside(&file)
-            && file.canonicalize().is_ok_and(|real| outside(&real))
-            && !found.contains(&file)
-        {
+        if file.is_file() && !search.is_workspaces(&file) && !found.contains(&file) {
             found.push(file);
         }
     }
     found
 }
 
-/// What the first program of this name prints, if it ends well in time.
-pub(crate) fn ask(search: &Search<'_>, name: &str, arguments: &[&str]) -> Option<String> {
-    ask_within(PATIENCE, search, name, arguments)
+/// What the first program of this name prints, if it ends well in time. `settings` are variables in
+/// place of the caller's.
+pub(crate) fn ask(
+    search: &Search<'_>,
+    name: &str,
+    arguments: &[&str],
+    settings: &[(&str, &str)],
+) -> Option<String> {
+    ask_within(PATIENCE, search, name, arguments, settings)
 }
 
 /// The same with another time.
@@ -45,12 +47,14 @@ pub(super) fn ask_within(
     search: &Search<'_>,
     name: &str,
     arguments: &[&str],
+    settings: &[(&str, &str)],
 ) -> Option<String> {
     let program = on_path(search, name).into_iter().next()?;
     let mut child = Command::new(program)
         .args(arguments)
         .env_clear()
-        .envs(&search.request.environment)
+        .envs(variables(search, settings))
+        .envs(settings.iter().copied())
         // Not in the workspace: its files would configure the client.
         .current_dir("/")
         .stdin(Stdio::null())
@@ -70,6 +74,31 @@ pub(super) fn ask_within(
     }
     let ended_well = child.wait().is_ok_and(|status| status.success());
     answer.filter(|_| ended_well)
+}
+
+/// The caller's variables without what leads to a file of the workspace, and without what
+/// `settings` replaces, however its name is written.
+fn variables(search: &Search<'_>, settings: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
+    let replaced = |name: &OsStr| {
+        let mut names = settings.iter().map(|(name, _)| name);
+        names.any(|set| name.eq_ignore_ascii_case(set))
+    };
+    let leads_there = |value: &OsStr| {
+        let text = value.to_string_lossy();
+        let mut parts = text.split([':', ',', '=', ' ']);
+        parts.any(|part| part.starts_with('/') && search.is_workspaces(Path::new(part)))
+    };
+    let mut kept = Vec::new();
+    for (name, value) in &search.request.environment {
+        if name == "PATH" {
+            let folders = std::env::split_paths(value).filter(|f| !search.is_workspaces(f));
+            let path = std::env::join_paths(folders).unwrap_or_default();
+            kept.push((name.clone(), path));
+        } else if !replaced(name) && !leads_there(value) {
+            kept.push((name.clone(), value.clone()));
+        }
+    }
+    kept
 }
 
 fn read_in_time(child: &mut Child, patience: Duration) -> Option<String> {
@@ -96,3 +125,7 @@ fn read_in_time(child: &mut Child, patience: Duration) -> Option<String> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

@@ -1,63 +1,57 @@
-//! `@git`: the remotes of the workspace's repository. Its configuration lies in the workspace, so
-//! it counts only when the project is trusted; otherwise the remotes are named for the user to
-//! look at, and nothing is granted.
+//! `@git`: the remotes of the workspace's repository. They are always the workspace's word, wherever
+//! the repository's configuration lies: a file of the workspace says which repository it is, and git
+//! changes the configuration for whoever asks it.
 
-use super::{Search, ini, url};
-use std::collections::BTreeSet;
+use super::{Search, ini};
 use std::path::{Path, PathBuf};
 
 pub(crate) fn find(search: &mut Search<'_>) {
-    let Some(file) = config_of(search) else {
+    let Some(git) = folder_of(search) else {
         search.notice("the workspace is in no git repository".to_owned());
         return;
     };
-    let Some(text) = search.read(&file) else {
-        search.notice(format!("{} cannot be read", search.shown(&file)));
+    let file = config_of(search, &git);
+    let Some(text) = file.as_deref().and_then(|file| search.read(file)) else {
+        // What `.git` names is not told: it may be a link to anything.
+        let shown = search.shown(&git);
+        search.notice(format!(
+            "the configuration of the repository at {shown} cannot be read"
+        ));
         return;
     };
     let rewrites = rewrites(search);
-    let remotes: Vec<String> = ini::entries(&text)
-        .into_iter()
-        .filter(|(section, key, _)| {
-            section.starts_with("remote ")
-                && matches!(key.to_ascii_lowercase().as_str(), "url" | "pushurl")
-        })
-        .map(|(_, _, value)| rewritten(&rewrites, value))
-        .collect();
-    if search.trusted {
-        for remote in &remotes {
-            search.add_from(remote, &file);
-        }
-        if search.found.is_empty() {
-            search.notice("the repository has no remote on another machine".to_owned());
-        }
-        return;
-    }
-    let hosts: BTreeSet<String> = remotes
-        .iter()
-        .filter_map(|r| url::host_of(r))
-        .map(|p| format!("\"{p}\""))
-        .collect();
-    let hosts: Vec<String> = hosts.into_iter().collect();
-    search.notice(match hosts.as_slice() {
-        [] => "the repository has no remote on another machine".to_owned(),
-        hosts => format!("the remotes stand in a file of the workspace, which counts only in a trusted project; if they are right, add {} to [network] allow", hosts.join(", ")),
+    let remotes = ini::entries(&text).into_iter().filter(|(section, key, _)| {
+        section.starts_with("remote ")
+            && matches!(key.to_ascii_lowercase().as_str(), "url" | "pushurl")
     });
+    let from = match git.is_dir() {
+        true => git.join("config"),
+        false => git,
+    };
+    for (_, _, url) in remotes {
+        search.add_workspaces(&rewritten(&rewrites, url), &from);
+    }
+    if search.found.is_empty() {
+        search.notice("the repository has no remote on another machine".to_owned());
+    }
 }
 
-/// The configuration of the repository that holds the workspace.
-fn config_of(search: &Search<'_>) -> Option<PathBuf> {
-    let folder = search
-        .workspace
-        .ancestors()
-        .find(|a| a.join(".git").symlink_metadata().is_ok())?;
-    let git = folder.join(".git");
+/// The `.git` of the repository that holds the workspace.
+fn folder_of(search: &Search<'_>) -> Option<PathBuf> {
+    let mut places = search.workspace.ancestors().map(|a| a.join(".git"));
+    places.find(|git| git.symlink_metadata().is_ok())
+}
+
+/// The configuration of a repository.
+fn config_of(search: &Search<'_>, git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.join("config"));
     }
     // A worktree or a submodule: a file that names its folder, which may name a common one.
-    let text = search.read(&git)?;
-    let named = folder.join(text.trim().strip_prefix("gitdir:")?.trim());
+    let text = search.read(git)?;
+    let named = git
+        .parent()?
+        .join(text.trim().strip_prefix("gitdir:")?.trim());
     let common = search
         .read(&named.join("commondir"))
         .map(|c| named.join(c.trim()));

@@ -1,53 +1,64 @@
 //! `@go`: the module proxy and the checksum database, from variables, the user's and the
 //! toolchain's `go.env`, and only for old toolchains from `go env`.
 
-use super::{Search, client};
+use super::{Place, Search, client};
 use std::path::{Path, PathBuf};
 
+/// What keeps go from the user's file: it was read here, and may be the workspace's.
+const NO_FILES: [(&str, &str); 1] = [("GOENV", "off")];
+
 pub(crate) fn find(search: &mut Search<'_>) {
-    let (proxy, from) = value(search, "GOPROXY");
-    for part in proxy.split([',', '|']).map(str::trim) {
-        if part == "direct" {
-            search.notice("go may also fetch modules directly from where they are developed; add those machines to [network] allow if it needs to".to_owned());
-        } else if part != "off" {
-            add(search, part, &from);
+    let proxy = first(search, "GOPROXY", |search, value, place| {
+        let mut counts = false;
+        for part in value.split([',', '|']).map(str::trim) {
+            counts |= search.add(part, place);
         }
+        counts
+    });
+    if proxy.split([',', '|']).any(|part| part.trim() == "direct") {
+        search.notice("go may also fetch modules directly from where they are developed; add those machines to [network] allow if it needs to".to_owned());
     }
-    let (database, from) = value(search, "GOSUMDB");
-    if database != "off" && !proxy.is_empty() && proxy != "off" {
+    if proxy.is_empty() || proxy == "off" {
+        return;
+    }
+    first(search, "GOSUMDB", |search, value, place| {
         // NAME, NAME+KEY, or NAME+KEY URL.
-        let mut words = database.split_whitespace();
-        let name = words
-            .next()
-            .unwrap_or_default()
-            .split('+')
-            .next()
-            .unwrap_or_default();
-        match words.next() {
-            Some(url) => add(search, url, &from),
-            None if name.is_empty() => {}
-            None => add(search, &format!("https://{name}"), &from),
+        let mut words = value.split_whitespace();
+        let name = words.next().and_then(|word| word.split('+').next());
+        match (name, words.next()) {
+            (Some(_), Some(url)) => search.add(url, place),
+            (None | Some("off" | ""), _) => false,
+            (Some(name), None) => search.add(&format!("https://{name}"), place),
+        }
+    });
+}
+
+/// The value of a setting by which go is configured: the first that is not passed over. `add` adds the
+/// hosts of one, and says whether any counts.
+fn first(
+    search: &mut Search<'_>,
+    name: &str,
+    add: impl Fn(&mut Search<'_>, &str, &Place) -> bool,
+) -> String {
+    for (value, place) in values(search, name) {
+        if add(search, &value, &place) || search.obeys(&place) {
+            return value;
         }
     }
+    let answer = client::ask(search, "go", &["env", name], &NO_FILES);
+    let answer = answer.unwrap_or_default().trim().to_owned();
+    if answer.is_empty() {
+        search.notice(format!("go was not found, or does not say its {name}"));
+    }
+    add(search, &answer, &Place::Variable(format!("go env {name}")));
+    answer
 }
 
-/// Where a value was written.
-enum Place {
-    Variable(String),
-    File(PathBuf),
-}
-
-fn add(search: &mut Search<'_>, url: &str, from: &Place) {
-    match from {
-        Place::Variable(name) => search.add(url, name),
-        Place::File(file) => search.add_from(url, file),
-    };
-}
-
-/// A setting of go, as go itself looks it up.
-fn value(search: &mut Search<'_>, name: &str) -> (String, Place) {
+/// The values of a setting in the order in which go itself looks for it.
+fn values(search: &Search<'_>, name: &str) -> Vec<(String, Place)> {
+    let mut found = Vec::new();
     if let Some(value) = search.variable(name) {
-        return (value, Place::Variable(name.to_owned()));
+        found.push((value, Place::Variable(name.to_owned())));
     }
     let config = search
         .variable("XDG_CONFIG_HOME")
@@ -66,25 +77,16 @@ fn value(search: &mut Search<'_>, name: &str) -> (String, Place) {
         roots.extend(real.parent().and_then(Path::parent).map(Path::to_path_buf));
     }
     files.extend(roots.into_iter().map(|root| root.join("go.env")));
-    files.retain(|f| f.is_absolute() && (search.trusted || !f.starts_with(search.workspace)));
     for file in files {
-        for line in search.read(&file).unwrap_or_default().lines() {
-            if let Some((key, value)) = line.split_once('=')
-                && key.trim() == name
-                && !value.trim().is_empty()
-            {
-                return (value.trim().to_owned(), Place::File(file));
-            }
-        }
+        let text = search.read(&file).unwrap_or_default();
+        let settings = text.lines().filter_map(|line| line.split_once('='));
+        let value = settings
+            .filter(|(key, value)| key.trim() == name && !value.trim().is_empty())
+            .map(|(_, value)| value.trim().to_owned())
+            .next();
+        found.extend(value.map(|value| (value, Place::File(file))));
     }
-    let answer = client::ask(search, "go", &["env", name]).unwrap_or_default();
-    if answer.trim().is_empty() {
-        search.notice(format!("go was not found, or does not say its {name}"));
-    }
-    (
-        answer.trim().to_owned(),
-        Place::Variable(format!("go env {name}")),
-    )
+    found
 }
 
 #[cfg(test)]

@@ -1,10 +1,9 @@
 use super::*;
 use crate::fixture::Machine;
+use crate::sets::trial::{trusted, untrusted};
 
 fn search(machine: &Machine) -> (Vec<String>, Vec<String>) {
-    let mut search = Search::new(&machine.request, &machine.request.workspace, false);
-    find(&mut search);
-    (search.hosts(), search.notices)
+    untrusted(machine, find)
 }
 
 #[test]
@@ -32,4 +31,19 @@ fn the_toolchains_defaults_hold_until_the_user_or_the_environment_says_otherwise
     assert!(search(&machine).0.is_empty());
     let machine = machine.variable("GOPROXY", "https://c.test");
     assert_eq!(search(&machine).0, ["c.test:443", "mirror.test:443"]);
+}
+
+#[test]
+fn the_workspace_does_not_choose_the_proxy_unless_it_was_trusted() {
+    let machine = Machine::new()
+        .file("~/go1/bin/go", "")
+        .file("~/go1/go.env", "GOPROXY=https://proxy.test\nGOSUMDB=off\n")
+        .file("go.env", "GOPROXY=https://evil.test|direct\n");
+    let path = machine.path("~/go1/bin").to_str().unwrap().to_owned();
+    let file = machine.path("go.env").to_str().unwrap().to_owned();
+    let machine = machine.variable("PATH", &path).variable("GOENV", &file);
+    let (hosts, notices) = search(&machine);
+    assert_eq!(hosts, ["proxy.test:443"]);
+    assert!(notices.is_empty(), "{notices:?}");
+    assert_eq!(trusted(&machine, find), ["evil.test:443"]);
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::fixture::Machine;
+use crate::sets::trial::untrusted;
 
 #[test]
 fn mirrors_and_repositories_are_the_set_and_comments_are_not() {
@@ -7,8 +8,7 @@ fn mirrors_and_repositories_are_the_set_and_comments_are_not() {
         <mirror><mirrorOf>external:http:*</mirrorOf><url>http://0.0.0.0/</url><blocked>true</blocked></mirror></mirrors>\
         <repository><url>https://repo.test:8443/</url></repository></settings>";
     let machine = Machine::new().file("~/.m2/settings.xml", settings);
-    let mut search = Search::new(&machine.request, &machine.request.workspace, false);
-    find(&mut search);
-    assert_eq!(search.hosts(), ["mirror.test:443", "repo.test:8443"]);
-    assert!(search.notices.is_empty(), "{:?}", search.notices);
+    let (hosts, notices) = untrusted(&machine, find);
+    assert_eq!(hosts, ["mirror.test:443", "repo.test:8443"]);
+    assert!(notices.is_empty(), "{notices:?}");
 }

@@ -2,8 +2,8 @@
 //!
 //! Decision: no host name is written into the product. A set is what the client's own
 //! configuration and its own installed files say, read here without starting the client where
-//! that is possible. Files of the workspace count only when the project is trusted: a repository
-//! must not choose where a sandbox may connect to.
+//! that is possible. What files of the workspace say counts host by host as the user has trusted it:
+//! neither a repository nor what ran in it before may choose where a sandbox may connect to.
 
 mod apt;
 mod cargo;
@@ -14,20 +14,26 @@ mod ini;
 mod maven;
 mod npm;
 mod pip;
+mod search;
+mod told;
+#[cfg(test)]
+mod trial;
 mod url;
 
-use crate::Sourced;
+pub(crate) use search::{Accepted, Named, Place, Search};
+
 use crate::error::PolicyError;
 use crate::explain::{Access, decide_path};
 use crate::keys::KeyId;
 use crate::merge::Merge;
 use crate::request::Request;
-use crate::source_text::read_regular;
 use crate::stack::Layer;
+use crate::trust::SetHost;
+use crate::{Effective, Sourced};
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Text};
+use search::Found;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 
 /// The sets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,86 +80,10 @@ pub struct ResolvedSet {
     pub origin: Origin,
     /// The machines, each with the file or variable that named it.
     pub hosts: Vec<(HostPattern, String)>,
+    /// Machines that only files of the workspace name and that were not trusted, each with the file.
+    pub left_out: Vec<(HostPattern, String)>,
     /// What the user should know.
     pub notices: Vec<String>,
-}
-
-/// Where a set looks, and what it has found.
-pub(crate) struct Search<'a> {
-    pub(crate) request: &'a Request,
-    pub(crate) workspace: &'a Path,
-    /// Whether files of the workspace count.
-    pub(crate) trusted: bool,
-    found: Vec<(HostPattern, String)>,
-    /// Configuration files that named a host: the client needs to see them too.
-    files: Vec<PathBuf>,
-    notices: Vec<String>,
-}
-
-impl<'a> Search<'a> {
-    fn new(request: &'a Request, workspace: &'a Path, trusted: bool) -> Self {
-        Self {
-            request,
-            workspace,
-            trusted,
-            found: Vec::new(),
-            files: Vec::new(),
-            notices: Vec::new(),
-        }
-    }
-
-    /// The hosts that were found, for tests of one set.
-    #[cfg(test)]
-    fn hosts(&self) -> Vec<String> {
-        self.found.iter().map(|(p, _)| p.to_string()).collect()
-    }
-
-    /// A configuration file's text; None where there is none that can be read.
-    fn read(&self, path: &Path) -> Option<String> {
-        let bytes = read_regular(path, 1 << 20).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
-    }
-
-    /// A variable of the caller, as text.
-    fn variable(&self, name: &str) -> Option<String> {
-        self.request
-            .variable(name)
-            .and_then(|v| v.to_str())
-            .map(str::to_owned)
-    }
-
-    fn home(&self, rest: &str) -> PathBuf {
-        self.request.home.join(rest)
-    }
-
-    /// A file by which the client is configured, as the user would write it.
-    fn shown(&self, path: &Path) -> String {
-        Text::from(self.request.shown(path)).to_string()
-    }
-
-    /// Adds the machine of a URL; whether there was one.
-    fn add(&mut self, text: &str, from: &str) -> bool {
-        let Some(pattern) = url::host_of(text) else {
-            return false;
-        };
-        if !self.found.iter().any(|(p, _)| *p == pattern) {
-            self.found.push((pattern, from.to_owned()));
-        }
-        true
-    }
-
-    /// Adds the machine of a URL that a configuration file names.
-    fn add_from(&mut self, text: &str, file: &Path) -> bool {
-        let added = self.add(text, &self.shown(file));
-        if added && file.starts_with(&self.request.home) && !self.files.iter().any(|f| f == file) {
-            self.files.push(file.to_path_buf());
-        }
-        added
-    }
-
-    fn notice(&mut self, text: String) {
-        self.notices.push(text);
-    }
 }
 
 /// The caller's variables by which a set's client is told where to download from: what the set
@@ -185,91 +115,137 @@ fn variables(set: SetName, request: &Request) -> Vec<(String, String)> {
     request.environment.iter().filter_map(text).collect()
 }
 
-/// Resolves every set that was asked for into `network.allow`.
+impl SetName {
+    /// As a policy names it.
+    fn written(self) -> String {
+        format!("@{}", self.name())
+    }
+
+    /// Looks for what it stands for.
+    fn find(self, request: &Request, effective: &Effective, accepted: Accepted<'_>) -> Found {
+        let mut search = Search::new(request, effective, accepted);
+        match self {
+            Self::Pip => pip::find(&mut search),
+            Self::Npm => npm::find(&mut search),
+            Self::Cargo => cargo::find(&mut search),
+            Self::Go => go::find(&mut search),
+            Self::Apt => apt::find(&mut search),
+            Self::Maven => maven::find(&mut search),
+            Self::Git => git::find(&mut search),
+        }
+        search.finish()
+    }
+}
+
+/// The sets that were asked for, each once, by the strongest layer that did.
+fn asked(merge: &Merge) -> Vec<(SetName, Layer, Origin)> {
+    let mut asked: Vec<(SetName, Layer, Origin)> = Vec::new();
+    for one in &merge.sets {
+        if !asked.iter().any(|(set, ..)| *set == one.0) {
+            asked.push(one.clone());
+        }
+    }
+    asked
+}
+
+/// The sets that were asked for, and the hosts that only files of the workspace give them: what the
+/// user can be asked to trust.
+pub(crate) fn of_workspace(request: &Request, merge: &Merge) -> Vec<(String, Vec<Named>)> {
+    let found = |(set, ..): (SetName, Layer, Origin)| {
+        let found = set.find(request, &merge.effective, Accepted::All);
+        (set.written(), found.accepted)
+    };
+    asked(merge).into_iter().map(found).collect()
+}
+
+/// Resolves every set that was asked for into `network.allow`; also what the user should know.
 pub(crate) fn resolve_all(
     request: &Request,
-    workspace: &Path,
-    trusted: bool,
+    trusted: &[SetHost],
     merge: &mut Merge,
-) -> Result<Vec<ResolvedSet>, PolicyError> {
-    let mut resolved: Vec<ResolvedSet> = Vec::new();
-    for (set, layer, origin) in merge.sets.clone() {
-        let name = format!("@{}", set.name());
-        if resolved.iter().any(|r| r.name == name) {
-            continue;
-        }
-        let mut search = Search::new(request, workspace, trusted);
-        match set {
-            SetName::Pip => pip::find(&mut search),
-            SetName::Npm => npm::find(&mut search),
-            SetName::Cargo => cargo::find(&mut search),
-            SetName::Go => go::find(&mut search),
-            SetName::Apt => apt::find(&mut search),
-            SetName::Maven => maven::find(&mut search),
-            SetName::Git => git::find(&mut search),
-        }
-        let Search {
-            found,
-            files,
-            mut notices,
-            ..
-        } = search;
+) -> Result<(Vec<ResolvedSet>, Vec<String>), PolicyError> {
+    let mut resolved = Vec::new();
+    let mut told = told::Told::default();
+    for (set, layer, origin) in asked(merge) {
+        let name = set.written();
+        let accepted = trusted.iter().filter(|one| one.set == name);
+        let accepted: Vec<_> = accepted.map(|one| one.host.clone()).collect();
+        let mut found = set.find(request, &merge.effective, Accepted::These(&accepted));
         if found.is_empty() {
             return Err(PolicyError::EmptySet {
                 set: name,
                 origin,
-                why: notices.join("; "),
+                why: found.notices.join("; "),
             });
         }
-        for file in files {
-            if matches!(
-                decide_path(&merge.effective, &file).0,
-                Access::Hidden | Access::Denied
-            ) {
-                let shown = Text::from(request.shown(&file));
-                notices.push(format!("{name} is configured by {shown}, which the sandbox does not see; add it to [filesystem] read if it holds no credentials, or set the client's variable under [environment.set]"));
-            }
-        }
-        for (variable, value) in variables(set, request) {
-            if url::has_credentials(&value) {
-                notices.push(format!("{name}: {variable} holds credentials and is not passed on; give it with --env if the sandbox may have them"));
-            } else {
-                merge.effective.environment.pass.push(Sourced {
-                    value: variable,
-                    origin: origin.clone(),
-                });
-            }
-        }
-        for (pattern, _) in &found {
+        told.about(&name, &found);
+        unseen_files(request, &name, merge, &mut found);
+        pass_variables(set, request, &name, &origin, merge, &mut found);
+        // A private address is meant only where the user's own side names the machine.
+        for (pattern, _) in &found.own {
             if let PatternHost::Exact(host @ Host::Name(_)) = &pattern.host {
                 merge.effective.network.registries.push(host.clone());
             }
         }
-        let locked = merge.locked(KeyId::NetworkAllow).is_some() && layer != Layer::System;
-        for (pattern, _) in &found {
-            if locked && !merge.network_grants(pattern) {
-                merge.refuse(KeyId::NetworkAllow, &origin);
-            } else if !merge
-                .effective
-                .network
-                .allow
-                .iter()
-                .any(|a| a.value == *pattern)
-            {
-                merge.effective.network.allow.push(Sourced {
-                    value: pattern.clone(),
-                    origin: origin.clone(),
-                });
-            }
-        }
+        let hosts = found.hosts();
+        grant(&hosts, layer, &origin, merge);
         resolved.push(ResolvedSet {
             name,
             origin,
-            hosts: found,
-            notices,
+            hosts,
+            left_out: found.left_out,
+            notices: found.notices,
         });
     }
-    Ok(resolved)
+    Ok((resolved, told.notices(request)))
+}
+
+/// Says which files configure the client and are not there for it.
+fn unseen_files(request: &Request, name: &str, merge: &Merge, found: &mut Found) {
+    for file in &found.files {
+        let access = decide_path(&merge.effective, file).0;
+        if matches!(access, Access::Hidden | Access::Denied) {
+            let shown = Text::from(request.shown(file));
+            found.notices.push(format!("{name} is configured by {shown}, which the sandbox does not see; add it to [filesystem] read if it holds no credentials, or set the client's variable under [environment.set]"));
+        }
+    }
+}
+
+/// Passes on the variables by which the client is configured.
+fn pass_variables(
+    set: SetName,
+    request: &Request,
+    name: &str,
+    origin: &Origin,
+    merge: &mut Merge,
+    found: &mut Found,
+) {
+    for (variable, value) in variables(set, request) {
+        if url::has_credentials(&value) {
+            found.notices.push(format!("{name}: {variable} holds credentials and is not passed on; give it with --env if the sandbox may have them"));
+        } else {
+            merge.effective.environment.pass.push(Sourced {
+                value: variable,
+                origin: origin.clone(),
+            });
+        }
+    }
+}
+
+/// Grants the hosts of a set that a layer asked for.
+fn grant(hosts: &[Named], layer: Layer, origin: &Origin, merge: &mut Merge) {
+    let locked = merge.locked(KeyId::NetworkAllow).is_some() && layer != Layer::System;
+    for (pattern, _) in hosts {
+        let network = &merge.effective.network;
+        if locked && !merge.network_grants(pattern) {
+            merge.refuse(KeyId::NetworkAllow, origin);
+        } else if !network.allow.iter().any(|a| a.value == *pattern) {
+            merge.effective.network.allow.push(Sourced {
+                value: pattern.clone(),
+                origin: origin.clone(),
+            });
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,9 @@
 use super::{Search, client, ini};
 use std::path::PathBuf;
 
+/// What keeps npm from the user's file: it was read here, and may be the workspace's.
+const NO_FILES: [(&str, &str); 1] = [("npm_config_userconfig", "/dev/null")];
+
 pub(crate) fn find(search: &mut Search<'_>) {
     let mut default = false;
     for file in files(search) {
@@ -28,9 +31,9 @@ pub(crate) fn find(search: &mut Search<'_>) {
     for (name, value) in variables {
         let key = name["npm_config_".len()..].to_ascii_lowercase();
         if key == "registry" {
-            default |= search.add(&value, &name);
+            default |= search.add_own(&value, &name);
         } else if key.starts_with('@') && key.ends_with(":registry") {
-            search.add(&value, &name);
+            search.add_own(&value, &name);
         }
     }
     if !default {
@@ -44,10 +47,7 @@ fn files(search: &Search<'_>) -> Vec<PathBuf> {
         .variable("npm_config_userconfig")
         .or_else(|| search.variable("NPM_CONFIG_USERCONFIG"));
     files.push(user.map_or_else(|| search.home(".npmrc"), PathBuf::from));
-    if search.trusted {
-        files.push(search.workspace.join(".npmrc"));
-    }
-    files.retain(|f| f.is_absolute() && (search.trusted || !f.starts_with(search.workspace)));
+    files.push(search.workspace.join(".npmrc"));
     files
 }
 
@@ -66,17 +66,22 @@ fn built_in(search: &mut Search<'_>) {
                 let file = folder
                     .join(modules)
                     .join("@npmcli/config/lib/definitions/definitions.js");
-                let Some(url) = search.read(&file).as_deref().and_then(default_registry) else {
+                let Some(url) = search
+                    .read_installed(&file)
+                    .as_deref()
+                    .and_then(default_registry)
+                else {
                     continue;
                 };
-                if search.add(&url, &search.shown(&file)) {
+                if search.add_own(&url, &search.shown(&file)) {
                     return;
                 }
             }
         }
     }
-    let answer = client::ask(search, "npm", &["config", "get", "registry", "--global"]);
-    if !answer.is_some_and(|url| search.add(&url, "npm config get registry")) {
+    let words = ["config", "get", "registry", "--global"];
+    let answer = client::ask(search, "npm", &words, &NO_FILES);
+    if !answer.is_some_and(|url| search.add_own(&url, "npm config get registry")) {
         search.notice("npm was not found, or does not say which registry it uses".to_owned());
     }
 }

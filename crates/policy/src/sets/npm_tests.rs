@@ -1,11 +1,12 @@
 use super::*;
+use crate::Effective;
 use crate::fixture::Machine;
+use crate::sets::Accepted;
+use crate::sets::trial::{found, texts, trusted, untrusted};
 use std::time::Duration;
 
-fn hosts(machine: &Machine, trusted: bool) -> Vec<String> {
-    let mut search = Search::new(&machine.request, &machine.request.workspace, trusted);
-    find(&mut search);
-    search.hosts()
+fn hosts(machine: &Machine) -> Vec<String> {
+    untrusted(machine, find).0
 }
 
 #[test]
@@ -14,7 +15,7 @@ fn the_registry_and_scoped_registries_are_the_set() {
         .file("~/.npmrc", "registry=https://mirror.test/npm/\n@team:registry = \"http://team.test:4873\"\n//mirror.test/:_authToken=s3cret\n")
         .variable("npm_config_registry", "https://env.test/");
     assert_eq!(
-        hosts(&machine, false),
+        hosts(&machine),
         ["mirror.test:443", "team.test:4873", "env.test:443"]
     );
 }
@@ -33,7 +34,7 @@ fn without_a_configuration_npms_own_files_say_what_it_uses() {
     .unwrap();
     let path = machine.path("~/node/bin").to_str().unwrap().to_owned();
     assert_eq!(
-        hosts(&machine.variable("PATH", &path), false),
+        hosts(&machine.variable("PATH", &path)),
         ["registry.test:443"]
     );
 }
@@ -41,8 +42,11 @@ fn without_a_configuration_npms_own_files_say_what_it_uses() {
 #[test]
 fn the_workspace_does_not_choose_the_registry_unless_it_is_trusted() {
     let machine = Machine::new().file(".npmrc", "registry=https://evil.test/\n");
-    assert!(hosts(&machine, false).is_empty());
-    assert_eq!(hosts(&machine, true), ["evil.test:443"]);
+    assert!(hosts(&machine).is_empty());
+    let left_out = found(&machine, Accepted::These(&[]), find).left_out;
+    assert_eq!(texts(&left_out), ["evil.test:443"]);
+    assert_eq!(left_out[0].1, ".npmrc");
+    assert_eq!(trusted(&machine, find), ["evil.test:443"]);
 }
 
 #[test]
@@ -55,7 +59,7 @@ fn a_client_that_lies_in_the_workspace_is_never_started() {
     let path = program.parent().unwrap().to_str().unwrap().to_owned();
     let home = machine.request.home.to_str().unwrap().to_owned();
     let machine = machine.variable("PATH", &path).variable("HOME", &home);
-    assert!(hosts(&machine, true).is_empty());
+    assert!(trusted(&machine, find).is_empty());
     assert!(!machine.path("~/started").exists());
 }
 
@@ -81,16 +85,18 @@ fn a_client_that_does_not_say_it_in_a_file_is_asked_and_not_waited_for() {
         let path = format!("{}:/usr/bin:/bin", program.parent().unwrap().display());
         let home = machine.request.home.to_str().unwrap().to_owned();
         let machine = machine.variable("PATH", &path).variable("HOME", &home);
-        let mut search = Search::new(&machine.request, &machine.request.workspace, false);
+        let request = &machine.request;
+        let effective = Effective::empty(request.workspace.clone(), request.home.clone());
+        let mut search = Search::new(request, &effective, Accepted::These(&[]));
         let words = ["config", "get", "registry"];
-        let answer = client::ask_within(patience, &search, "npm", &words);
+        let answer = client::ask_within(patience, &search, "npm", &words, &[]);
         if let Some(url) = answer {
-            search.add(&url, "npm");
+            search.add_own(&url, "npm");
             assert_eq!(
                 std::fs::read_to_string(machine.path("~/at")).unwrap(),
                 "/\n"
             );
         }
-        assert_eq!(search.hosts(), expected, "{script}");
+        assert_eq!(texts(&search.finish().hosts()), expected, "{script}");
     }
 }

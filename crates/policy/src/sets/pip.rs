@@ -1,13 +1,13 @@
 //! `@pip`: pip's configuration files and variables, and its built-in index from its own module.
 
-use super::{Search, client, ini};
+use super::{Place, Search, client, ini};
 use std::path::{Path, PathBuf};
 
 const URL_KEYS: [&str; 3] = ["index-url", "extra-index-url", "find-links"];
 
 pub(crate) fn find(search: &mut Search<'_>) {
     // As pip reads them: a later file, and the environment, win.
-    let mut index: Option<(String, Place)> = None;
+    let mut indexes: Vec<(String, Place)> = Vec::new();
     let mut no_index = false;
     for file in files(search) {
         let Some(text) = search.read(&file) else {
@@ -22,7 +22,8 @@ pub(crate) fn find(search: &mut Search<'_>) {
                 continue;
             }
             match key.as_str() {
-                "index-url" => index = Some((value, Place::File(file.clone()))),
+                "index-url" => indexes.push((value, Place::File(file.clone()))),
+                "no-index" if search.is_workspaces(&file) => {}
                 "no-index" => no_index = is_true(&value),
                 key if URL_KEYS.contains(&key) => {
                     for url in value.split_whitespace() {
@@ -34,32 +35,25 @@ pub(crate) fn find(search: &mut Search<'_>) {
         }
     }
     if let Some(value) = search.variable("PIP_INDEX_URL") {
-        index = Some((value, Place::Variable("PIP_INDEX_URL")));
+        indexes.push((value, Place::Variable("PIP_INDEX_URL".to_owned())));
     }
     if let Some(value) = search.variable("PIP_NO_INDEX") {
         no_index = is_true(&value);
     }
     for name in ["PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS"] {
         for url in search.variable(name).unwrap_or_default().split_whitespace() {
-            search.add(url, name);
+            search.add_own(url, name);
         }
     }
-    match index {
-        _ if no_index => {}
-        Some((url, Place::File(file))) => {
-            search.add_from(&url, &file);
-        }
-        Some((url, Place::Variable(name))) => {
-            search.add(&url, name);
-        }
-        None => built_in(search),
+    if no_index {
+        return;
     }
-}
-
-/// Where a value was written.
-enum Place {
-    File(PathBuf),
-    Variable(&'static str),
+    for (url, place) in indexes.into_iter().rev() {
+        if search.add(&url, &place) || search.obeys(&place) {
+            return;
+        }
+    }
+    built_in(search);
 }
 
 fn is_true(value: &str) -> bool {
@@ -89,8 +83,6 @@ fn files(search: &Search<'_>) -> Vec<PathBuf> {
         files.push(PathBuf::from(env).join("pip.conf"));
     }
     files.extend(explicit);
-    // A virtual environment inside the workspace is the project's.
-    files.retain(|f| f.is_absolute() && (search.trusted || !f.starts_with(search.workspace)));
     files
 }
 
@@ -112,12 +104,12 @@ fn built_in(search: &mut Search<'_>) {
         .and_then(|rest| rest.split(')').next());
     let mut quoted = line.unwrap_or_default().split('"').skip(1).step_by(2);
     let index = quoted.next().unwrap_or_default();
-    if !search.add(index, &shown) {
+    if !search.add_own(index, &shown) {
         search.notice(format!("{shown} does not say which index pip uses"));
         return;
     }
     let files = quoted.next().map(|host| format!("https://{host}/"));
-    if !files.is_some_and(|url| search.add(&url, &shown)) {
+    if !files.is_some_and(|url| search.add_own(&url, &shown)) {
         search.notice("pip downloads files from another machine than its index, and does not say which; if a download is refused, add that machine to [network] allow".to_owned());
     }
 }
@@ -139,13 +131,12 @@ fn modules(search: &Search<'_>) -> Vec<PathBuf> {
         .map_or_else(|| search.home(".pyenv"), PathBuf::from);
     prefixes.extend(folders(&pyenv.join("versions")));
     prefixes.push(search.home(".local"));
-    prefixes.retain(|p| !p.starts_with(search.workspace));
     let mut found = Vec::new();
     for prefix in prefixes {
         for python in folders(&prefix.join("lib")) {
             for packages in ["site-packages", "dist-packages"] {
                 let file = python.join(packages).join(MODULE);
-                if file.is_file() && !found.contains(&file) {
+                if file.is_file() && !search.is_workspaces(&file) && !found.contains(&file) {
                     found.push(file);
                 }
             }

@@ -1,0 +1,144 @@
+//! What a run leaves in its workspace does not choose what the next one may reach, and what a project
+//! names is not read aloud.
+
+use crate::network::Host;
+use crate::support::Sandbox;
+
+/// A workspace whose project may reach the remotes of its repository, as the user has trusted it.
+fn trusted() -> Sandbox {
+    let sandbox = Sandbox::repository()
+        .fresh_home()
+        .file("bailiwick.toml", "[network]\nallow = [\"@git\"]\n");
+    sandbox.host("git remote add origin https://code.test/x.git");
+    sandbox
+        .bailiwick(["policy", "trust", "--yes"])
+        .success()
+        .stdout_has("+allow = [\"@git\"]")
+        .stdout_has("+ @git code.test:443 (from .git/config)");
+    sandbox
+}
+
+fn explain(sandbox: &Sandbox, host: &str) -> String {
+    let words = ["policy", "show", "--explain", host];
+    sandbox.bailiwick(words).success().stdout()
+}
+
+#[test]
+fn a_remote_that_a_run_adds_is_left_out_of_the_next_until_it_is_trusted() {
+    let sandbox = trusted();
+    sandbox
+        .run("git remote add x https://evil.test/x.git")
+        .success()
+        .stderr_lacks("policy trust");
+    sandbox
+        .run("curl -sS -m 60 https://evil.test/")
+        .failure()
+        .stderr_has("left out: @git evil.test:443 (from .git/config)")
+        .stderr_has("`bailiwick policy trust` shows and accepts them")
+        .refused_by("network.default");
+    let explained = explain(&sandbox, "code.test:443");
+    assert!(explained.contains("reachable"), "{explained}");
+    sandbox
+        .bailiwick(["policy", "trust"])
+        .code(2)
+        .stdout_is("+ @git evil.test:443 (from .git/config)\n\n")
+        .stderr_has("--yes");
+    sandbox.bailiwick(["policy", "trust", "--yes"]).success();
+    let explained = explain(&sandbox, "evil.test:443");
+    assert!(explained.contains("reachable"), "{explained}");
+    sandbox.run("true").success().stderr_lacks("policy trust");
+}
+
+#[test]
+fn a_remote_at_a_port_of_the_host_opens_none_whoever_trusts_it() {
+    let host = Host::start();
+    let sandbox = trusted();
+    let add = format!(
+        "git remote add x http://127.0.0.1:{0}/x.git && git remote add y http://169.254.169.254/",
+        host.port
+    );
+    sandbox.run(&add).success();
+    let get = format!("curl -sS -m 60 http://127.0.0.1:{}/", host.port);
+    let said = format!("no trust lets in: @git 127.0.0.1:{} (from", host.port);
+    for _ in 0..2 {
+        sandbox
+            .run(&get)
+            .failure()
+            .stderr_has(&said)
+            .stderr_has("@git 169.254.169.254:80 (from .git/config)")
+            .stderr_has("write it in [network] allow of your own policy");
+        sandbox.bailiwick(["policy", "trust", "--yes"]).success();
+    }
+    assert_eq!(host.heard(), Vec::<String>::new());
+}
+
+#[test]
+fn a_registry_that_a_run_writes_is_left_out_also_where_the_user_asks_for_the_set() {
+    let sandbox = Sandbox::new()
+        .home_file(".npmrc", "registry=https://mirror.test/\n")
+        .policy("extends = [\"default\"]\n[network]\nallow = [\"@npm\"]\n");
+    sandbox
+        .run("echo registry=https://evil.test/ > .npmrc")
+        .success()
+        .stderr_lacks("policy trust");
+    let policy = sandbox.scratch().root().join("policy-1.toml");
+    let command = format!("`bailiwick policy trust --policy {}`", policy.display());
+    sandbox
+        .run("curl -sS -m 60 https://evil.test/")
+        .failure()
+        .stderr_has("left out: @npm evil.test:443 (from .npmrc)")
+        .stderr_has(&command)
+        .refused_by("network.default");
+    let words = ["policy", "trust", "--policy", policy.to_str().unwrap()];
+    sandbox
+        .bailiwick(words)
+        .code(2)
+        .stdout_is("+ @npm evil.test:443 (from .npmrc)\n\n");
+    sandbox
+        .bailiwick(words.iter().chain(&["--yes"]))
+        .success()
+        .stdout_has("give to sets");
+    sandbox.run("true").success().stderr_lacks("left out");
+}
+
+#[test]
+fn no_line_of_a_file_that_a_project_names_is_told() {
+    for key in ["extends", "packs"] {
+        for (name, said) in [
+            ("~/.netrc", "lies outside of the project's folder"),
+            ("/proc/self/environ", "lies outside of the project's folder"),
+            ("./out.toml", "lies outside of the project's folder"),
+            ("./pipe.toml", "it is not a regular file"),
+            ("./.env", ".env:1:"),
+        ] {
+            let project = format!("{key} = [\"{name}\"]\n");
+            let sandbox = Sandbox::new()
+                .home_file(".netrc", "machine a.test password s3cret\n")
+                .host_env("TOKEN", "s3cret")
+                .file(".env", "TOKEN=s3cret\n")
+                .file("bailiwick.toml", project);
+            sandbox.host("ln -s ../home/.netrc out.toml && mkfifo pipe.toml");
+            for outcome in [
+                sandbox.run("true"),
+                sandbox.bailiwick(["policy", "check"]),
+                sandbox.bailiwick(["policy", "show"]),
+                sandbox.bailiwick(["policy", "trust"]),
+            ] {
+                outcome.code(2).stderr_has(said).stderr_lacks("s3cret");
+                assert!(!outcome.stdout().contains("s3cret"), "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_projects_policy_that_leads_out_of_its_folder_is_not_read() {
+    let sandbox = Sandbox::new().home_file(".netrc", "machine a.test password s3cret\n");
+    sandbox.host("ln -s ../home/.netrc bailiwick.toml");
+    sandbox
+        .run("true")
+        .code(2)
+        .stderr_has("bailiwick.toml cannot be read: it lies outside of the project's folder")
+        .stderr_has("--policy")
+        .stderr_lacks("s3cret");
+}
