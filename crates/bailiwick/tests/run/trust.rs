@@ -10,11 +10,7 @@ fn trusted() -> Sandbox {
         .fresh_home()
         .file("bailiwick.toml", "[network]\nallow = [\"@git\"]\n");
     sandbox.host("git remote add origin https://code.test/x.git");
-    sandbox
-        .bailiwick(["policy", "trust", "--yes"])
-        .success()
-        .stdout_has("+allow = [\"@git\"]")
-        .stdout_has("+ @git code.test:443 (from .git/config)");
+    sandbox.bailiwick(["policy", "trust", "--yes"]).success();
     sandbox
 }
 
@@ -33,9 +29,9 @@ fn a_remote_that_a_run_adds_is_left_out_of_the_next_until_it_is_trusted() {
     sandbox
         .run("curl -sS -m 60 https://evil.test/")
         .failure()
+        .refused_by("network.default")
         .stderr_has("left out: @git evil.test:443 (from .git/config)")
-        .stderr_has("`bailiwick policy trust` shows and accepts them")
-        .refused_by("network.default");
+        .stderr_has("`bailiwick policy trust` shows and accepts them");
     let explained = explain(&sandbox, "code.test:443");
     assert!(explained.contains("reachable"), "{explained}");
     sandbox
@@ -76,7 +72,9 @@ fn a_remote_at_a_port_of_the_host_opens_none_whoever_trusts_it() {
 fn a_registry_that_a_run_writes_is_left_out_also_where_the_user_asks_for_the_set() {
     let sandbox = Sandbox::new()
         .home_file(".npmrc", "registry=https://mirror.test/\n")
+        .file("bailiwick.toml", "")
         .policy("extends = [\"default\"]\n[network]\nallow = [\"@npm\"]\n");
+    sandbox.bailiwick(["policy", "trust", "--yes"]).success();
     sandbox
         .run("echo registry=https://evil.test/ > .npmrc")
         .success()
@@ -86,9 +84,9 @@ fn a_registry_that_a_run_writes_is_left_out_also_where_the_user_asks_for_the_set
     sandbox
         .run("curl -sS -m 60 https://evil.test/")
         .failure()
+        .refused_by("network.default")
         .stderr_has("left out: @npm evil.test:443 (from .npmrc)")
-        .stderr_has(&command)
-        .refused_by("network.default");
+        .stderr_has(&command);
     let words = ["policy", "trust", "--policy", policy.to_str().unwrap()];
     sandbox
         .bailiwick(words)
