@@ -141,9 +141,12 @@ impl<'a> Search<'a> {
     /// Whether a file, or a link on the way to it, lies in the workspace or may be written by the
     /// sandbox. Where that cannot be told it is so.
     pub(crate) fn is_workspaces(&self, path: &Path) -> bool {
-        let theirs = |path: &Path| {
-            path.starts_with(self.workspace) || decide_path(self.effective, path).0 == Access::Write
+        // What is protected may have been made before it was.
+        let writes = |path: &Path| {
+            let access = decide_path(self.effective, path).0;
+            matches!(access, Access::Write | Access::Protected)
         };
+        let theirs = |path: &Path| path.starts_with(self.workspace) || writes(path);
         let mut path = path.to_path_buf();
         if !path.is_absolute() {
             return true;
