@@ -159,7 +159,7 @@ pub(crate) struct Common {
     /// template of it can be copied
     #[arg(long)]
     pub(crate) cold: bool,
-    /// Accept a workspace that is the home directory or holds bailiwick's own files
+    /// Accept a workspace, or an entry of the policy's `write`, that is the home directory or holds bailiwick's own files
     #[arg(long)]
     pub(crate) allow_wide_workspace: bool,
 }
@@ -203,7 +203,7 @@ pub(crate) struct ServeArguments {
     /// Do without the layers that this machine does not have, for runs that do
     #[arg(long)]
     pub(crate) best_effort: bool,
-    /// Accept a workspace that is the home directory or holds bailiwick's own files
+    /// Accept a workspace, or an entry of the policy's `write`, that is the home directory or holds bailiwick's own files
     #[arg(long)]
     pub(crate) allow_wide_workspace: bool,
     /// Be one of the sandboxes that wait

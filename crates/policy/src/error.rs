@@ -4,7 +4,7 @@
 use crate::diagnostic::Diagnostic;
 use crate::source_text::ReadError;
 use crate::templates;
-use bailiwick_event::{Failure, Origin, Text, closest};
+use bailiwick_event::{Failure, Origin, Refused, RuleRef, Text, closest};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -44,6 +44,15 @@ pub enum PolicyError {
         path: PathBuf,
         /// What it contains.
         why: String,
+    },
+    /// An entry of `filesystem.write` would hand the sandbox too much.
+    WideEntry {
+        /// The line.
+        origin: Origin,
+        /// What it opens.
+        message: String,
+        /// How to mend it.
+        remedy: String,
     },
     /// A set for which nothing was found on this machine.
     EmptySet {
@@ -116,6 +125,9 @@ impl fmt::Display for PolicyError {
                 shown(path)
             ),
             Self::TooWide { path, why } => write!(f, "the workspace {} is {why}", shown(path)),
+            Self::WideEntry {
+                origin, message, ..
+            } => write!(f, "{origin}: {message}"),
             Self::EmptySet { set, origin, why } => {
                 write!(
                     f,
@@ -148,6 +160,18 @@ impl From<PolicyError> for Failure {
                 error.to_string(),
                 "start in a project's folder, or give --allow-wide-workspace",
             ),
+            PolicyError::WideEntry {
+                origin,
+                message,
+                remedy,
+            } => Self::Refused(Refused {
+                rule: RuleRef {
+                    id: "filesystem.write".to_owned(),
+                    origin: origin.clone(),
+                },
+                resource: message.clone(),
+                remedy: remedy.clone(),
+            }),
             PolicyError::Machine(_) => Self::fault(error.to_string()),
             _ => Self::usage(error.to_string()),
         }

@@ -91,6 +91,14 @@ impl Machine {
         self
     }
 
+    /// Makes a link.
+    pub(crate) fn link(self, path: &str, target: &str) -> Self {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(self.path(target), path).unwrap();
+        self
+    }
+
     pub(crate) fn try_load(&self) -> Result<Loaded, PolicyError> {
         load(&self.request)
     }

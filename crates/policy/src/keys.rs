@@ -113,8 +113,8 @@ pub(crate) const KEYS: &[Key] = &[
         Kind::Paths,
         Widens,
         "the workspace",
-        r#"[".", "~/.local/share/tool"]"#,
-        "Readable, executable and writable."
+        r#"["build", "~/.local/share/tool"]"#,
+        "Readable, executable and writable. Neither your home directory nor what holds the product's own files."
     ),
     key!(
         Private,

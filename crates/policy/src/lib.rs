@@ -51,6 +51,7 @@ mod toolchains;
 mod trust;
 mod unseen;
 mod user_rule;
+mod wide;
 mod workspace;
 
 pub use diagnostic::{Diagnostic, Severity};

@@ -16,7 +16,7 @@ use crate::sets::{self, ResolvedSet};
 use crate::stack::{self, Collector, Layer, Unit};
 use crate::trust::{self, SetHost, TrustStore};
 use crate::unseen::Known;
-use crate::{Effective, RuleLocks, built_in, contradictions, toolchains, unseen, workspace};
+use crate::{Effective, RuleLocks, built_in, contradictions, toolchains, unseen, wide, workspace};
 use bailiwick_event::{Origin, Text};
 use bailiwick_rules::Rule;
 use std::path::{Path, PathBuf};
@@ -108,6 +108,7 @@ fn merged(request: &Request, workspace: &Path, stack: &Stack) -> (Merge, Vec<Str
             merge.add(entry, &giver);
         }
     }
+    wide::refuse(request, &merge.effective)?;
     if request.toolchains {
         let found = toolchains::find(request, workspace);
         let giver = giver(Layer::Toolchain, None);
@@ -215,6 +216,10 @@ fn checked(request: &Request, path: &Path) -> Result<(Vec<Unit>, Vec<String>), P
     let places = stack::out_of_place(&units, &full, request);
     let across = contradictions::across(&units, &full, request);
     let (effective, known) = by_itself(&units, &full, request);
+    let wide = wide::find(&units, &full, request);
+    if !wide.is_empty() {
+        return Err(PolicyError::Invalid(wide));
+    }
     let roots = roots::find(&units, &effective.network, false);
     if roots.iter().any(|one| one.severity == Severity::Error) {
         let errors = roots

@@ -244,7 +244,8 @@ fn a_policy_file_in_the_workspace_cannot_be_written_by_the_sandbox() {
 
 #[test]
 fn the_products_own_files_are_denied_even_where_the_home_is_granted() {
-    let machine = Machine::new().user("[filesystem]\nwrite = [\"~\"]");
+    let mut machine = Machine::new().user("[filesystem]\nwrite = [\"~\"]");
+    machine.request.allow_wide_workspace = true;
     let loaded = machine.load();
     assert_eq!(access(&loaded, &machine.path("~/notes")), Access::Write);
     assert_eq!(access(&loaded, &machine.request.user_file), Access::Denied);

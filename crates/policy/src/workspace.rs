@@ -1,10 +1,8 @@
-//! Which folder is the workspace, and whether it may be. A sandbox that can write the home
-//! directory, or the files that say what it may do, is none: the next run would obey what this
-//! one wrote.
+//! Which folder is the workspace, and whether it may be: one that opens too much is refused.
 
-use crate::built_in;
 use crate::error::PolicyError;
 use crate::request::Request;
+use crate::wide::Wide;
 use bailiwick_event::Text;
 use std::path::{Path, PathBuf};
 
@@ -31,51 +29,19 @@ pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
             why: "the home directory is no absolute UTF-8 path; set HOME".to_owned(),
         });
     }
-    if !request.allow_wide_workspace {
-        refuse_wide(request, &path)?;
+    let wide = Wide::of(request);
+    if !request.allow_wide_workspace
+        && let Some(why) = wide.holds(&path)
+    {
+        return Err(PolicyError::TooWide { path, why });
     }
-    let own = built_in::own_places(request).find(|own| path.starts_with(resolve_existing(own)));
-    match own {
+    match wide.own(&path) {
         Some(own) => Err(bad(&format!(
             "it lies in {}, where the product keeps its own files, which no sandbox sees",
             Text::from(own.as_os_str())
         ))),
         None => Ok(path),
     }
-}
-
-fn refuse_wide(request: &Request, workspace: &Path) -> Result<(), PolicyError> {
-    let wide = |why: String| {
-        Err(PolicyError::TooWide {
-            path: workspace.to_path_buf(),
-            why,
-        })
-    };
-    if workspace == Path::new("/") {
-        return wide("the root of the file system".to_owned());
-    }
-    let home = request
-        .home
-        .canonicalize()
-        .unwrap_or_else(|_| request.home.clone());
-    if workspace == home {
-        return wide("the home directory".to_owned());
-    }
-    if home != Path::new("/") && home.starts_with(workspace) {
-        return wide("a folder that contains the home directory".to_owned());
-    }
-    let own = [
-        ("the user's policy", &request.user_file),
-        ("the system's policy", &request.system_file),
-        ("the trust store", &request.trust_file),
-        ("the cache", &request.cache),
-    ];
-    for (what, file) in own {
-        if resolve_existing(file).starts_with(workspace) {
-            return wide(format!("a folder that contains {what}"));
-        }
-    }
-    Ok(())
 }
 
 /// As many links as the kernel follows on one way (path_resolution(7)).

@@ -361,7 +361,7 @@ fn no_link_leads_to_the_users_own_policy() {
         command
             .env("XDG_CONFIG_HOME", home.join(".config"))
             .env("HOME", &home)
-            .args(["run", "--policy"])
+            .args(["run", "--allow-wide-workspace", "--policy"])
             .arg(&file)
             .args(["-c", script]);
         command.output().unwrap()

@@ -329,6 +329,7 @@ fn the_users_policy_cannot_be_written_from_inside_even_where_it_does_not_exist_y
     std::fs::create_dir(home.join(".config")).unwrap();
     let policy = sandbox
         .policy(&format!("{DEFAULT}[filesystem]\nwrite = [\"~/.config\"]\n"))
+        .option("--allow-wide-workspace")
         .host_env("XDG_CONFIG_HOME", home.join(".config"));
     policy.run("echo mine > ~/.config/mine").success();
     policy
@@ -381,7 +382,7 @@ fn a_link_on_the_way_to_the_products_own_files_is_followed_unless_a_sandbox_may_
     // Also where it leads into what is granted: the product's own files are hidden there.
     let open = sandbox.host_env("XDG_STATE_HOME", &state);
     let open = open.policy(&granted(&elsewhere));
-    let words = ["run", "--policy", "POLICY", "-c"];
+    let words = ["run", "--allow-wide-workspace", "--policy", "POLICY", "-c"];
     let run = |policy: &str, script: &str| {
         let policy = open.scratch().root().join(policy);
         let words = words.map(|word| match word {
@@ -446,6 +447,7 @@ fn the_products_cache_is_hidden_also_where_a_policy_grants_it() {
     let cache = sandbox.scratch().root().join("cache");
     let policy = format!("{DEFAULT}[filesystem]\nwrite = [{cache:?}]\n");
     let sandbox = sandbox.host_env("XDG_CACHE_HOME", &cache).policy(&policy);
+    let sandbox = sandbox.option("--allow-wide-workspace");
     let script = format!(
         "cd {}; echo mine > own; cat own bailiwick/guest/init; ls bailiwick
         echo x > bailiwick/guest/init; echo x > bailiwick/new; mv bailiwick aside; true",
@@ -457,4 +459,35 @@ fn the_products_cache_is_hidden_also_where_a_policy_grants_it() {
         std::fs::read_dir(cache.join("bailiwick")).unwrap().count(),
         1
     );
+}
+
+#[test]
+fn a_policy_that_opens_the_home_directory_is_refused_as_a_workspace_would_be() {
+    let text = "extends = [\"default\"]\n\n[filesystem]\nwrite = [\".\"]\n";
+    let sandbox = Sandbox::new().home_file("bailiwick.toml", text);
+    let file = sandbox.scratch().home().join("bailiwick.toml");
+    let words = [OsStr::new("run"), OsStr::new("--policy"), file.as_os_str()];
+    let run = |more: &[&str]| {
+        let more = more.iter().map(OsStr::new);
+        sandbox.bailiwick(words.into_iter().chain(more))
+    };
+    run(&["-c", "echo x > ~/.bashrc"])
+        .code(126)
+        .stderr_has("is the home directory: no sandbox may write that as a whole")
+        .stderr_has("rule: filesystem.write (")
+        .stderr_has("bailiwick.toml:4:10)")
+        .stderr_has("remedy: name the folders that are needed");
+    assert!(!sandbox.scratch().home().join(".bashrc").exists());
+    sandbox
+        .bailiwick([OsStr::new("policy"), OsStr::new("check"), file.as_os_str()])
+        .code(2)
+        .stderr_has("bailiwick.toml:4:10: error:")
+        .stderr_has("is the home directory");
+    // Both of what the remedy says work.
+    run(&["--allow-wide-workspace", "-c", "echo x > ~/.bashrc"]).success();
+    assert!(sandbox.scratch().home().join(".bashrc").exists());
+    std::fs::create_dir(sandbox.scratch().home().join("data")).unwrap();
+    let narrower = text.replace("\".\"", "\"data\"");
+    sandbox.scratch().write("home/bailiwick.toml", narrower);
+    run(&["-c", "echo x > ~/data/x"]).success();
 }

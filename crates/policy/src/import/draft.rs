@@ -5,7 +5,10 @@ use super::left_out::LeftOut;
 use super::tree::{Item, Value};
 use crate::diagnostic::Diagnostic;
 use crate::keys::{self, Effect, KeyId};
+use crate::paths::{Bases, expand};
 use crate::read_value;
+use crate::request::Request;
+use crate::wide::Wide;
 use bailiwick_event::{Origin, Text};
 
 /// One entry, and the key of the source that it comes from.
@@ -166,6 +169,36 @@ impl Draft {
             (None, Some(key)) if self.git_sealed => ("git-readonly", Some(key)),
             (None, Some(key)) => ("default", Some(key)),
         }
+    }
+
+    /// Leaves out what no policy may let be written, as every run would refuse it. A relative path is
+    /// taken from where the policy is made.
+    pub(crate) fn narrow(&mut self, request: &Request) {
+        let wide = Wide::of(request);
+        let bases = Bases {
+            home: request.home.clone(),
+            workspace: request.cwd.clone(),
+            relative: request.cwd.clone(),
+        };
+        let left = &mut self.left;
+        self.lines.retain(|line| {
+            if line.key != KeyId::Write {
+                return true;
+            }
+            let pattern = expand(&line.value, &bases);
+            let Some(why) = wide.judge(&pattern) else {
+                return true;
+            };
+            let flag = "; or add it, and run with --allow-wide-workspace";
+            let (why, instead) = why.told(&pattern, &format!("\"{}\"", line.value), flag);
+            left.push(LeftOut {
+                origin: line.origin.clone(),
+                key: line.from.clone(),
+                why,
+                instead,
+            });
+            false
+        });
     }
 
     /// Decides what only the whole source can tell, and puts everything in order.

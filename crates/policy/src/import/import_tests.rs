@@ -186,6 +186,11 @@ fn fence_files_and_templates_are_followed_and_a_later_flag_holds() {
     assert_eq!(at(&loaded, "~/.claude/x"), Access::Write);
     assert_eq!(at(&loaded, "~/.aws/credentials"), Access::Denied);
     assert_eq!(at(&loaded, "~/project/x"), Access::Write);
+    // The user's own policy is there.
+    assert_eq!(at(&loaded, "~/.config/x"), Access::Hidden);
+    let left = found.left_out.iter().map(|left| left.to_string());
+    let mut left = left.filter(|left| left.contains("\"~/.config\" is a folder that contains"));
+    assert!(left.next().unwrap().contains("--allow-wide-workspace"));
     // code-strict reads nothing by default, as a policy does.
     assert!(told(&found, "the whole file").is_empty());
     let other = Machine::new().file("fence.json", r#"{ "extends": "@base" }"#);

@@ -103,6 +103,7 @@ pub(crate) fn import_read(
         Tool::Srt => srt::read(&mut draft, &item),
         Tool::Codex => codex::read(&mut draft, &item),
     }
+    draft.narrow(request);
     draft.settle();
     if !draft.wrong.is_empty() {
         return Err(PolicyError::Invalid(draft.wrong));
