@@ -65,7 +65,7 @@ pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     let lock = reader
         .policy_lock()?
         .ok_or_else(|| Failure::fault(NOT_KEPT))?;
-    let policy = Effective::from_lock(&lock)
+    let mut policy = Effective::from_lock(&lock)
         .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))?;
     let base = folder.join(BASE);
     let before = File::open(&base).and_then(|file| Listing::read(BufReader::new(file)));
@@ -74,7 +74,10 @@ pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     let applier = match arguments.dry_run {
         true => None,
         false => {
-            let private = private_folder(&StateDir::from_environment()?, &policy);
+            let state = StateDir::from_environment()?;
+            let private = private_folder(&state, &policy);
+            // The links that are unpacked are a sandbox's.
+            policy.written = Some(state.written());
             Some(Applier::begin(&policy, &private)?)
         }
     };

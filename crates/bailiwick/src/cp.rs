@@ -3,6 +3,8 @@
 use crate::Done;
 use crate::keep::live;
 use bailiwick_event::Failure;
+use bailiwick_ledger::StateDir;
+use bailiwick_policy::{Written, resolve_existing};
 use bailiwick_sandbox::Connection;
 use bailiwick_transfer::{Only, Reader, Unpacker, What, pack};
 use bailiwick_vm::GUEST;
@@ -163,6 +165,9 @@ fn link_on_the_way(to: &Path) -> Option<&Path> {
 fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
     let to = place(from, to)?;
     let fault = |error: io::Error| Failure::fault(format!("{}: {error}", to.display()));
+    // The links in it are a sandbox's.
+    let list = StateDir::from_environment()?.written();
+    Written::remember(&list, &[resolve_existing(&to)]).map_err(Failure::fault)?;
     let mut unpacker = Unpacker::at(&to, None).map_err(fault)?;
     let command = Command::new(session, vec![GUEST.into(), "pack".into(), from.into()])?;
     let (packed, out) = pipe()?;

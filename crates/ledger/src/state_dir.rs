@@ -66,6 +66,12 @@ impl StateDir {
         self.0.join("projects")
     }
 
+    /// The list of folders that sandboxes could write (`bailiwick_policy::Written`). Not made here.
+    #[must_use]
+    pub fn written(&self) -> PathBuf {
+        self.0.join("written")
+    }
+
     /// The folder with a link for each name that a session has. Not made here: many runs have none.
     pub(crate) fn names(&self) -> PathBuf {
         self.0.join("names")

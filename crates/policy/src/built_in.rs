@@ -23,7 +23,10 @@ pub(crate) fn own_places(request: &Request) -> impl Iterator<Item = &Path> {
         Some(folder) if !request.home.starts_with(folder) => folder,
         _ => file,
     });
-    places.chain([request.cache.as_path()])
+    // Beside the trust store, with which it is hidden where that has a folder.
+    let written = Some(request.written_file.as_path());
+    let bare = written.filter(|file| file.parent().is_none_or(|f| request.home.starts_with(f)));
+    places.chain([request.cache.as_path()]).chain(bare)
 }
 
 /// Denies the product's own files and protects every policy file that was read.

@@ -54,6 +54,10 @@ pub struct Effective {
     /// What holds for rules that are added while a session runs.
     #[serde(default, skip_serializing_if = "RuleLocks::is_empty")]
     pub rule_locks: RuleLocks,
+    /// Where the list is of folders that sandboxes could write ([`crate::Written`]): a run whose links it
+    /// judges, and whose folders it gets. None: nothing is known of other runs.
+    #[serde(skip)]
+    pub written: Option<PathBuf>,
 }
 
 /// `[ask]`: what happens where a rule asks a person.
@@ -116,6 +120,7 @@ impl Effective {
             secrets: Vec::new(),
             rules: Vec::new(),
             rule_locks: RuleLocks::default(),
+            written: None,
         }
     }
 

@@ -54,6 +54,17 @@ pub enum PolicyError {
         /// How to mend it.
         remedy: String,
     },
+    /// A symbolic link that a sandbox could have made leads to what is asked for.
+    Led {
+        /// What was asked for, and where: a clause's subject.
+        what: String,
+        /// The link.
+        link: String,
+        /// Where it leads.
+        real: PathBuf,
+        /// How to mend it.
+        help: String,
+    },
     /// A set for which nothing was found on this machine.
     EmptySet {
         /// `@pip`.
@@ -128,6 +139,16 @@ impl fmt::Display for PolicyError {
             Self::WideEntry {
                 origin, message, ..
             } => write!(f, "{origin}: {message}"),
+            Self::Led {
+                what,
+                link,
+                real,
+                help,
+            } => write!(
+                f,
+                "{what} cannot be used: {link}, and leads to {}\nhelp: {help}",
+                shown(real)
+            ),
             Self::EmptySet { set, origin, why } => {
                 write!(
                     f,

@@ -25,6 +25,7 @@ impl Machine {
             system_file: at.join("etc/bailiwick/policy.toml"),
             user_file: home.join(".config/bailiwick/policy.toml"),
             trust_file: at.join("state/bailiwick/trust.json"),
+            written_file: at.join("state/bailiwick/written"),
             cache: at.join("cache/bailiwick"),
             cwd: workspace,
             home,
@@ -88,6 +89,13 @@ impl Machine {
 
     pub(crate) fn trusted(self) -> Self {
         crate::trust(&self.request).unwrap().store().unwrap();
+        self
+    }
+
+    /// Has an earlier sandbox be able to write a folder.
+    pub(crate) fn written(self, path: &str) -> Self {
+        let folder = self.path(path).canonicalize().unwrap();
+        crate::Written::remember(&self.request.written_file, &[folder]).unwrap();
         self
     }
 

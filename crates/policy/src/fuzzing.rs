@@ -93,6 +93,7 @@ fn request() -> Request {
         system_file: "/nonexistent/etc/policy.toml".into(),
         user_file: "/nonexistent/home/.config/bailiwick/policy.toml".into(),
         trust_file: "/nonexistent/state/trust.json".into(),
+        written_file: "/nonexistent/state/written".into(),
         cache: "/nonexistent/cache".into(),
         cwd: workspace,
         environment: BTreeMap::new(),

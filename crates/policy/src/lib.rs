@@ -15,6 +15,7 @@ mod error;
 mod explain;
 #[cfg(test)]
 mod fixture;
+mod foreign;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod import;
@@ -27,6 +28,7 @@ mod lock_text;
 mod merge;
 pub mod network;
 mod new_file;
+mod obeyed;
 mod packs;
 mod parsed;
 mod path_glob;
@@ -51,8 +53,10 @@ mod toolchains;
 mod trust;
 mod unseen;
 mod user_rule;
+mod way;
 mod wide;
 mod workspace;
+mod written;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;
@@ -63,6 +67,7 @@ pub use effective::{
 };
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};
+pub use foreign::{Foreign, ForeignLink};
 pub use import::{Imported, LeftOut, Tool, import};
 pub use inspection::{Inspect, InspectRule};
 pub use load::{FileRules, Loaded, Source, check, load, rules_of};
@@ -78,4 +83,6 @@ pub use source_text::{ReadError, read_regular};
 pub use templates::templates;
 pub use trust::{TrustCandidate, trust};
 pub use user_rule::{add_rule, rule_lines};
+pub use way::{Step, Way};
 pub use workspace::resolve_existing;
+pub use written::Written;

@@ -9,6 +9,7 @@ use crate::explain::{Access, decide_path};
 use crate::inspection::may_inspect;
 use crate::keys::{KEYS, KeyId};
 use crate::merge::{Giver, Merge};
+use crate::obeyed;
 use crate::paths::Bases;
 use crate::request::Request;
 use crate::roots;
@@ -68,13 +69,17 @@ pub(crate) fn hosts_of_workspace(
     let project_file = workspace::project_file(workspace, &request.home);
     let mut stack = Stack::read(request, workspace, project_file.as_deref())?;
     stack.project_trusted = true;
-    let (merge, _) = merged(request, workspace, &stack);
+    let (merge, _) = merged(request, workspace, &stack)?;
     Ok(sets::of_workspace(request, &merge))
 }
 
 /// The entries of all files as one policy, in which sets are names yet; also what the user should
 /// know.
-fn merged(request: &Request, workspace: &Path, stack: &Stack) -> (Merge, Vec<String>) {
+fn merged(
+    request: &Request,
+    workspace: &Path,
+    stack: &Stack,
+) -> Result<(Merge, Vec<String>), PolicyError> {
     let home = request.home.clone();
     let mut notices = Vec::new();
     let mut merge = Merge::new(empty(request, workspace, &stack.units));
@@ -109,8 +114,11 @@ fn merged(request: &Request, workspace: &Path, stack: &Stack) -> (Merge, Vec<Str
         }
     }
     wide::refuse(request, &merge.effective)?;
+    obeyed::check(request, &stack.units, &merge.effective)?;
     if request.toolchains {
         let found = toolchains::find(request, workspace);
+        let found = found.without_foreign(request, &merge.effective)?;
+        notices.extend(found.notice);
         let giver = giver(Layer::Toolchain, None);
         for entry in &found.entries {
             merge.add(entry, &giver);
@@ -125,7 +133,7 @@ fn merged(request: &Request, workspace: &Path, stack: &Stack) -> (Merge, Vec<Str
             }
         }
     }
-    (merge, notices)
+    Ok((merge, notices))
 }
 
 /// Makes the policy of files that were read.
@@ -134,7 +142,7 @@ pub(crate) fn assemble(
     workspace: &Path,
     stack: Stack,
 ) -> Result<Loaded, PolicyError> {
-    let (mut merge, found) = merged(request, workspace, &stack);
+    let (mut merge, found) = merged(request, workspace, &stack)?;
     let mut notices = stack.notices;
     notices.extend(found);
     merge.effective.network.default_origin = Some(default_origin(
@@ -184,6 +192,7 @@ pub(crate) fn assemble(
 fn empty(request: &Request, workspace: &Path, units: &[Unit]) -> Effective {
     Effective {
         layers: layer_names(units),
+        written: Some(request.written_file.clone()),
         ..Effective::empty(workspace.to_path_buf(), request.home.clone())
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::built_in;
 use crate::paths::normalise;
+use crate::written;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -23,6 +24,9 @@ pub struct Request {
     pub user_file: PathBuf,
     /// The trust store; need not exist.
     pub trust_file: PathBuf,
+    /// The list of folders that sandboxes could write ([`Written`](crate::Written)), beside the trust
+    /// store; need not exist.
+    pub written_file: PathBuf,
     /// The folder of what is started without being made anew: images and templates of machines, the
     /// guest's binary; need not exist.
     pub cache: PathBuf,
@@ -69,6 +73,7 @@ impl Request {
             system_file: PathBuf::from("/etc/bailiwick/policy.toml"),
             user_file: config.join("bailiwick/policy.toml"),
             trust_file: state.join("bailiwick/trust.json"),
+            written_file: state.join("bailiwick").join(written::NAME),
             cache: cache.join("bailiwick"),
             cwd,
             environment,
@@ -80,7 +85,12 @@ impl Request {
     /// The user's folders of the product's own files, which no sandbox sees.
     pub fn own_folders(&self) -> impl Iterator<Item = &Path> {
         let system = self.system_file.parent();
-        let files = [&self.user_file, &self.system_file, &self.trust_file];
+        let files = [
+            &self.user_file,
+            &self.system_file,
+            &self.trust_file,
+            &self.written_file,
+        ];
         built_in::own_places(self)
             .filter(move |place| files.iter().all(|file| file != place) && Some(*place) != system)
     }

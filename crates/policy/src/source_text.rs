@@ -3,6 +3,7 @@
 //! and obeyed as another. Reading takes a regular file of at most 1 MiB: a FIFO or a device that
 //! a hostile project put there must not hang or flood the product.
 
+use crate::{Step, Way};
 use bailiwick_event::{Origin, Text};
 use rustix::fs::OFlags;
 use std::fs::{Metadata, OpenOptions};
@@ -95,6 +96,10 @@ pub(crate) struct SourceText {
     pub(crate) shown: Arc<str>,
     /// Canonical; None for a template.
     pub(crate) path: Option<PathBuf>,
+    /// The links through which it was found there.
+    pub(crate) links: Vec<Step>,
+    /// The entry that names it, where one does.
+    pub(crate) by: Option<Origin>,
     pub(crate) text: String,
     /// Whether no message may show what stands in it.
     pub(crate) withheld: bool,
@@ -107,6 +112,8 @@ impl SourceText {
         Self {
             shown: Text::from(shown).to_string().into(),
             path,
+            links: Vec::new(),
+            by: None,
             text,
             withheld: false,
             lines: OnceLock::new(),
@@ -136,12 +143,22 @@ impl SourceText {
             .map_err(|e| ReadError::NotUtf8(e.utf8_error().valid_up_to()))?;
         // Links on the way can change between the two: what was read is what lies at the place that
         // it is taken for.
-        let canonical = path.canonicalize().map_err(io)?;
-        let there = canonical.symlink_metadata().map_err(io)?;
+        let full = std::path::absolute(path).map_err(io)?;
+        let Way { real, links, .. } = Way::of(&full).ok_or(ReadError::Missing)?;
+        let there = real.symlink_metadata().map_err(io)?;
         if (there.dev(), there.ino()) != (opened.dev(), opened.ino()) {
             return Err(ReadError::Io("it changed while it was read".to_owned()));
         }
-        Ok(Self::new(shown, Some(canonical), text))
+        Ok(Self {
+            links,
+            ..Self::new(shown, Some(real), text)
+        })
+    }
+
+    /// The same, which an entry names.
+    pub(crate) fn named_by(self, origin: &Origin) -> Self {
+        let by = Some(origin.clone());
+        Self { by, ..self }
     }
 
     /// The line (from 0) that holds an offset, and the range of that line without its end.

@@ -265,6 +265,7 @@ impl<'a> Collector<'a> {
                 })?
             }
         };
+        let source = source.named_by(&entry.origin);
         let id = identity(&source);
         if let Some(at) = self.open.iter().position(|o| *o == id) {
             let shown: Vec<_> = self.open[at..]
@@ -309,7 +310,7 @@ impl<'a> Collector<'a> {
         }
         let folder = folder.unwrap_or(Path::new("/"));
         let source = packs::source(name, folder, self.request, &self.reach, &self.keys);
-        let source = source.map_err(refused)?;
+        let source = source.map_err(refused)?.named_by(&entry.origin);
         let id = identity(&source);
         if self.done.contains(&id) {
             return Ok(());

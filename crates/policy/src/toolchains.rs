@@ -1,23 +1,20 @@
 //! Programs that a user installed below the home directory: what is on PATH works inside, without
 //! a line in any policy. Decision: only what is known to hold programs becomes readable, entry by
 //! entry; a folder as a whole never does, because credentials lie next to the programs
-//! (`~/.cargo/credentials.toml`).
+//! (`~/.cargo/credentials.toml`). A link that a sandbox could have made shows nothing: what it leads
+//! to is left out, unless it is shown anyway.
+
+mod found;
 
 use crate::entry::{Entry, Value};
 use crate::keys::{self, KeyId};
 use crate::request::Request;
+use crate::{Step, Way};
 use bailiwick_event::Origin;
+pub(crate) use found::Found;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// What was found.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) entries: Vec<Entry>,
-    /// Folders of PATH that no entry makes visible.
-    pub(crate) hidden: Vec<PathBuf>,
-}
 
 /// A kind of toolchain and its root.
 struct Known {
@@ -121,9 +118,10 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn push(&mut self, name: &str, key: KeyId, path: &Path) {
+    /// Adds an entry, if no other has its path; false: the path cannot be written in a policy.
+    fn push(&mut self, name: &str, key: KeyId, path: &Path) -> bool {
         let Some(text) = path.to_str().filter(|t| !t.contains(['*', '?', '['])) else {
-            return;
+            return false;
         };
         if self.seen.insert(path.to_path_buf()) {
             self.found.entries.push(Entry {
@@ -133,11 +131,21 @@ impl Search<'_> {
                 origin: Origin::new(format!("toolchain:{name}"), 0, 0),
             });
         }
+        true
     }
 
     fn read(&mut self, name: &str, path: &Path) {
-        if path.exists() {
-            self.push(name, KeyId::Read, path);
+        self.read_behind(name, path, &[]);
+    }
+
+    /// Makes a path readable that was found through links, where there is something.
+    fn read_behind(&mut self, name: &str, path: &Path, before: &[Step]) {
+        let Some(mut way) = Way::of(path) else {
+            return;
+        };
+        way.links.splice(..0, before.iter().cloned());
+        if self.push(name, KeyId::Read, path) {
+            self.found.ways.push((path.to_path_buf(), way));
         }
     }
 
@@ -221,15 +229,15 @@ impl Search<'_> {
         let local = self.request.home.join(".local");
         let links = std::fs::read_dir(folder).into_iter().flatten().flatten();
         for link in links.filter(|e| e.file_type().is_ok_and(|t| t.is_symlink())) {
-            let Ok(target) = link.path().canonicalize() else {
+            let Some(way) = Way::of(&link.path()) else {
                 continue;
             };
             for base in [local.join("share"), local.join("lib")] {
                 let base = base.canonicalize().unwrap_or(base);
-                if let Ok(rest) = target.strip_prefix(&base)
+                if let Ok(rest) = way.real.strip_prefix(&base)
                     && let Some(first) = rest.components().next()
                 {
-                    self.read("local", &base.join(first));
+                    self.read_behind("local", &base.join(first), &way.links);
                 }
             }
         }
@@ -237,14 +245,14 @@ impl Search<'_> {
 
     /// A virtual environment needs the Python that made it.
     fn virtual_env_base(&mut self, name: &str, prefix: &Path) {
-        let Ok(python) = prefix.join("bin/python").canonicalize() else {
+        let Some(python) = Way::of(&prefix.join("bin/python")) else {
             return;
         };
-        let base = python.parent().and_then(Path::parent);
+        let base = python.real.parent().and_then(Path::parent);
         if let Some(base) = base.filter(|b| {
             b.starts_with(&self.request.home) && *b != self.request.home && b.join("lib").is_dir()
         }) {
-            self.read(name, base);
+            self.read_behind(name, base, &python.links);
         }
     }
 }

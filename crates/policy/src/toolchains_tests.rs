@@ -153,3 +153,86 @@ fn a_folder_of_path_that_stays_hidden_is_named_with_the_remedy() {
         "what the policy grants is not complained about"
     );
 }
+
+/// A tool in `~/.local/bin` that is a link into the workspace, where a sandbox has left another.
+fn led_astray() -> Machine {
+    let machine = Machine::new()
+        .file("~/.local/share/keyrings/login", "")
+        .link("~/.local/bin/tool", "bin/tool")
+        .link("bin/tool", "~/.local/share/keyrings/login");
+    with_path(machine, &["~/.local/bin"])
+}
+
+#[test]
+fn what_a_link_of_a_sandbox_leads_to_is_left_out_and_one_notice_says_so() {
+    let machine = led_astray();
+    assert_access(&machine, &[("~/.local/share/keyrings", Access::Hidden)]);
+    let notices = machine.load().notices;
+    let at = |path: &str| machine.path(path).display().to_string();
+    let expected = format!(
+        "{} is a symbolic link in a folder that a sandbox may write, and leads to {keyrings}: programs \
+         on PATH are not shown through it; if they are needed, add \"{keyrings}\" to [filesystem] read",
+        at("bin/tool"),
+        keyrings = at("~/.local/share/keyrings"),
+    );
+    assert_eq!(notices, [expected]);
+    // The remedy works, and then there is nothing to say.
+    let keyrings = at("~/.local/share/keyrings");
+    let machine = machine.user(&format!("[filesystem]\nread = [\"{keyrings}\"]"));
+    assert_access(&machine, &[("~/.local/share/keyrings", Access::Read)]);
+    assert!(machine.load().notices.is_empty());
+}
+
+#[test]
+fn a_link_in_the_workspace_of_an_earlier_run_is_a_sandboxs_too() {
+    let mut machine = led_astray().file("~/other/x", "");
+    let old = machine.request.workspace.clone();
+    machine.request.workspace = machine.path("~/other");
+    assert_access(&machine, &[("~/.local/share/keyrings", Access::Read)]);
+    crate::Written::remember(&machine.request.written_file, &[old]).unwrap();
+    assert_access(&machine, &[("~/.local/share/keyrings", Access::Hidden)]);
+    let notices = machine.load().notices;
+    assert!(notices[0].contains("an earlier sandbox could write"));
+}
+
+#[test]
+fn a_virtual_environment_of_a_sandbox_brings_no_folder_along_and_a_users_does() {
+    let machine = Machine::new()
+        .file("~/old/venv/pyvenv.cfg", "")
+        .file("~/private/bin/notes", "")
+        .file("~/private/lib/notes", "")
+        .link("~/old/venv/bin/python", "~/private/bin/notes");
+    let machine = with_path(machine, &["~/old/venv/bin"]);
+    let expected = |private| {
+        [
+            ("~/private/lib/notes", private),
+            ("~/old/venv/bin/x", Access::Read),
+        ]
+    };
+    assert_access(&machine, &expected(Access::Read));
+    assert_access(&machine.written("~/old"), &expected(Access::Hidden));
+}
+
+#[test]
+fn a_folder_of_path_that_became_a_link_shows_nothing_and_a_clean_way_to_the_same_folder_does() {
+    let machine = Machine::new()
+        .file("~/private/bin/x", "")
+        .file("~/private/lib/x", "")
+        .link("~/old/tools", "~/private")
+        .written("~/old");
+    let machine = with_path(machine, &["~/old/tools/bin"]);
+    let loaded = machine.load();
+    assert_eq!(
+        access(&loaded, &machine.path("~/private/x")),
+        Access::Hidden
+    );
+    assert_eq!(
+        access(&loaded, &machine.path("~/old/tools/x")),
+        Access::Hidden
+    );
+    assert!(loaded.notices[0].contains("/old/tools is a symbolic link"));
+    let machine = with_path(machine, &["~/old/tools/bin", "~/private/bin"]);
+    let loaded = machine.load();
+    assert_eq!(access(&loaded, &machine.path("~/private/x")), Access::Read);
+    assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
+}

@@ -87,10 +87,11 @@ fn an_entry_among_the_products_own_files_is_refused_whoever_accepts_it() {
 }
 
 #[test]
-fn what_a_project_asks_for_is_refused_when_it_is_trusted() {
+fn what_a_project_asks_for_is_refused_when_it_is_to_be_trusted() {
     let machine = Machine::new().project("extends = [\"default\"]\n[filesystem]\nwrite = [\"~\"]");
     assert!(machine.try_load().is_ok(), "it grants nothing yet");
-    assert!(refused(&machine.trusted()).starts_with("./bailiwick.toml:3:10: "));
+    let error = crate::trust(&machine.request).unwrap_err().to_string();
+    assert!(error.starts_with("./bailiwick.toml:3:10: "), "{error}");
 }
 
 #[test]

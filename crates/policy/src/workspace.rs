@@ -1,9 +1,13 @@
-//! Which folder is the workspace, and whether it may be: one that opens too much is refused.
+//! Which folder is the workspace, and whether it may be: one that opens too much is refused, and so is
+//! one to which a link leads that a sandbox could have made.
 
+use crate::Foreign;
 use crate::error::PolicyError;
 use crate::request::Request;
+use crate::way::{LINKS, Way};
 use crate::wide::Wide;
 use bailiwick_event::Text;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 /// The canonical workspace of a request.
@@ -13,10 +17,17 @@ pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
         path: given.clone(),
         why: why.to_owned(),
     };
-    let path = given.canonicalize().map_err(|e| match e.kind() {
+    let canonical = given.canonicalize().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => bad("there is no such folder"),
         _ => bad(&e.to_string()),
     })?;
+    let asked = asked_for(request);
+    let Way {
+        real: path, links, ..
+    } = Way::of(&asked).ok_or_else(|| bad("there is no such folder any more"))?;
+    if path != canonical {
+        return Err(bad("it leads elsewhere now than a moment ago"));
+    }
     if !path.is_dir() {
         return Err(bad("it is not a folder"));
     }
@@ -28,6 +39,21 @@ pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
             path: request.home.clone(),
             why: "the home directory is no absolute UTF-8 path; set HOME".to_owned(),
         });
+    }
+    if !links.is_empty() {
+        let foreign = Foreign::new(Vec::new(), Some(&request.written_file));
+        let foreign = foreign.map_err(PolicyError::Machine)?;
+        if let Some(link) = foreign.among(&links) {
+            return Err(PolicyError::Led {
+                what: format!("the workspace {}", Text::from(asked.as_os_str())),
+                link: link.to_string(),
+                help: format!(
+                    "if that is the folder that is meant, give it itself: --workspace {}",
+                    Text::from(path.as_os_str())
+                ),
+                real: path,
+            });
+        }
     }
     let wide = Wide::of(request);
     if !request.allow_wide_workspace
@@ -44,8 +70,17 @@ pub(crate) fn resolve(request: &Request) -> Result<PathBuf, PolicyError> {
     }
 }
 
-/// As many links as the kernel follows on one way (path_resolution(7)).
-const LINKS: usize = 40;
+/// The workspace as the user would write it. The kernel has forgotten by which way a shell came to the
+/// current folder; the shell's own variable says it.
+fn asked_for(request: &Request) -> PathBuf {
+    let same = |a: &Path, b: &Path| {
+        let of = |path: &Path| path.metadata().map(|meta| (meta.dev(), meta.ino())).ok();
+        of(a).is_some_and(|a| of(b) == Some(a))
+    };
+    let shell = request.variable("PWD").map(Path::new);
+    let shell = shell.filter(|shell| shell.is_absolute() && same(shell, &request.cwd));
+    shell.unwrap_or(&request.cwd).join(&request.workspace)
+}
 
 /// The path with the part of it that exists made canonical: where it leads, or would lead if what is
 /// missing of it were made. A link whose target is missing is followed as well: whoever makes the

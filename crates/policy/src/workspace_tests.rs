@@ -99,3 +99,65 @@ fn the_nearest_project_policy_is_taken_and_none_above_the_home_directory() {
         Some(machine.path("a/bailiwick.toml"))
     );
 }
+
+/// What is said of a workspace to which a link leads.
+fn led(machine: &Machine) -> String {
+    match Failure::from(machine.try_load().unwrap_err()) {
+        Failure::Usage(message) => message.replace(machine.root().to_str().unwrap(), "ROOT"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn a_workspace_that_a_sandbox_chose_by_a_link_is_refused() {
+    let mut machine = Machine::new()
+        .file("~/.ssh/id", "")
+        .link("~/mono/pkg", "~/.ssh");
+    machine.request.workspace = machine.path("~/mono/pkg");
+    machine.load();
+    let mut machine = machine.written("~/mono");
+    assert_eq!(
+        led(&machine),
+        "the workspace ROOT/home/mono/pkg cannot be used: ROOT/home/mono/pkg is a symbolic link in a \
+         folder that an earlier sandbox could write (ROOT/home/mono), and leads to ROOT/home/.ssh\n\
+         help: if that is the folder that is meant, give it itself: --workspace ROOT/home/.ssh"
+    );
+    // A link above it, and one that is relative to where the user is.
+    machine = machine.file("~/.ssh/deep/x", "");
+    machine.request.cwd = machine.path("~/mono");
+    for way in ["pkg/deep", "./pkg", "x/../pkg/deep/.."] {
+        std::fs::create_dir_all(machine.path("~/mono/x")).unwrap();
+        machine.request.workspace = way.into();
+        assert!(
+            led(&machine).contains("mono/pkg is a symbolic link"),
+            "{way}"
+        );
+    }
+    // What the message says to do works.
+    machine.request.workspace = machine.path("~/.ssh");
+    machine.load();
+}
+
+#[test]
+fn the_way_by_which_a_shell_came_to_the_workspace_is_looked_at() {
+    let mut machine = Machine::new()
+        .file("~/.ssh/id", "")
+        .link("~/mono/pkg", "~/.ssh")
+        .written("~/mono");
+    machine.request.cwd = machine.path("~/.ssh");
+    machine.request.workspace = ".".into();
+    let real = machine.path("~/.ssh");
+    let by = machine.path("~/mono/pkg");
+    let elsewhere = machine.path("~/mono");
+    let shell = |machine: &mut Machine, path: &Path| {
+        let path = path.as_os_str().to_owned();
+        machine.request.environment.insert("PWD".into(), path);
+    };
+    shell(&mut machine, &by);
+    assert!(led(&machine).contains("mono/pkg is a symbolic link"));
+    // A variable that does not lead here says nothing.
+    for path in [&real, &elsewhere, Path::new("mono/pkg"), Path::new("")] {
+        shell(&mut machine, path);
+        machine.load();
+    }
+}

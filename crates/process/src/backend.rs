@@ -19,7 +19,7 @@ use crate::setup::{self, SetUp};
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
 use bailiwick_gate::{Calls, Inside, Sockets};
-use bailiwick_policy::ProtectAbsent;
+use bailiwick_policy::{ProtectAbsent, Written};
 use bailiwick_sandbox::startup;
 use bailiwick_sandbox::{Backend, Begun, Launch, Prepared, Started, TerminalShape};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -229,6 +229,12 @@ impl Prepared for Waiting {
             identity,
             running.scratch.as_ref().map(Scratch::path),
         )?;
+        // A link that the command makes is known as a sandbox's from its first instant.
+        let folders: Vec<PathBuf> = set_up.plan.written_folders().collect();
+        if let Some(list) = &policy.written {
+            let kept = Written::remember(list, &folders);
+            kept.map_err(|why| Failure::fault(format!("not started: {why}")))?;
+        }
         notices.append(&mut set_up.plan.notices);
         let idmaps = match running.isolated {
             true => idmaps(&set_up.plan),

@@ -59,6 +59,7 @@ mod sweep;
 mod switches;
 mod unmapped;
 mod walk;
+mod wanted;
 mod watch;
 
 pub use backend::ProcessBackend;

@@ -14,7 +14,7 @@ use crate::plan::{Access, Bind, Plan};
 use crate::setup::raw;
 use crate::skeleton::FOLDERS;
 use bailiwick_event::Failure;
-use bailiwick_policy::Effective;
+use bailiwick_policy::{Effective, Foreign, PathPattern};
 use bailiwick_sandbox::{Monitor, Own, OwnAccess};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Gid, Mode, Uid, chown, fstat, mknodat};
@@ -50,7 +50,11 @@ pub(crate) fn place(
     if !is_plain(share) || overlaps(share, places) {
         return Err(cannot_stand(share));
     }
-    let writable: Vec<PathBuf> = Plan::writable_on_host(policy).collect();
+    let writable = Plan::writable_on_host(policy)
+        .map(PathPattern::Path)
+        .collect();
+    let foreign = Foreign::new(writable, policy.written.as_deref());
+    let foreign = foreign.map_err(|why| Failure::fault(format!("not started: {why}")))?;
     let mut own = Vec::with_capacity(monitor.own.len());
     let mut templates = Vec::new();
     for entry in monitor.own {
@@ -61,7 +65,7 @@ pub(crate) fn place(
         if entry.access == OwnAccess::Template {
             templates.push(at.clone());
         }
-        own.push(bind(entry, &writable, root)?);
+        own.push(bind(entry, &foreign, root)?);
     }
     plan.move_below(share);
     plan.shown = Some(Shown {
@@ -93,7 +97,7 @@ fn cannot_stand(at: &Path) -> Failure {
 
 /// The mount of something that the monitor needs. A link that a sandbox could have made does not
 /// choose what that is.
-fn bind(entry: &Own, writable: &[PathBuf], root: bool) -> Result<Bind, Failure> {
+fn bind(entry: &Own, foreign: &Foreign, root: bool) -> Result<Bind, Failure> {
     let fault = |why: &str| {
         Failure::fault(format!(
             "not started: the monitor needs {}, which {why}",
@@ -101,8 +105,7 @@ fn bind(entry: &Own, writable: &[PathBuf], root: bool) -> Result<Bind, Failure> 
         ))
     };
     let resolved = paths::resolve(&entry.source).ok_or_else(|| fault("is not there"))?;
-    let mut planted = resolved.links.iter();
-    if planted.any(|link| writable.iter().any(|top| link.at.starts_with(top))) {
+    if foreign.among(&resolved.links).is_some() {
         return Err(fault("leads through a link that a sandbox may write"));
     }
     let meta = fs::metadata(&resolved.real).map_err(|e| fault(&format!("is closed: {e}")))?;

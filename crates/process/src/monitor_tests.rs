@@ -29,12 +29,13 @@ fn what_a_link_of_the_products_leads_to_stands_in_its_place() {
     fs::write(top.join("file"), "").unwrap();
     std::os::unix::fs::symlink("file", top.join("link")).unwrap();
     let entry = own(&top.join("link"), "/x", OwnAccess::Template);
-    let found = bind(&entry, &[], false).unwrap();
+    let found = bind(&entry, &Foreign::default(), false).unwrap();
     assert_eq!(
         (found.source, found.access),
         (top.join("file"), Access::Read)
     );
-    assert!(bind(&entry, std::slice::from_ref(&top), false).is_err());
+    let foreign = Foreign::new(vec![PathPattern::Path(top)], None).unwrap();
+    assert!(bind(&entry, &foreign, false).is_err());
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn what_is_needed_must_be_what_it_is_said_to_be() {
         (dir.path(), OwnAccess::Write, true),
         (Path::new("/there is none"), OwnAccess::Read, false),
     ] {
-        let bound = bind(&own(source, "/x", access), &[], false);
+        let bound = bind(&own(source, "/x", access), &Foreign::default(), false);
         assert_eq!(bound.is_ok(), good, "{source:?} {access:?}");
     }
 }
@@ -67,7 +68,7 @@ fn only_what_others_may_not_read_changes_its_owner() {
         (0o644, OwnAccess::Write, true),
     ] {
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        let bound = bind(&own(&file, "/x", access), &[], true).unwrap();
+        let bound = bind(&own(&file, "/x", access), &Foreign::default(), true).unwrap();
         assert_eq!(bound.owner.is_some(), owned, "{mode:o} {access:?}");
     }
 }

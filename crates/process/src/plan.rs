@@ -10,10 +10,10 @@ use crate::monitor::Shown;
 use crate::paths::{self, Link, below};
 use crate::setup::{raw, raw_list};
 use crate::walk::{self, Budget, WalkError};
+use crate::wanted::{Behind, Granted, Wanted};
 use bailiwick_event::{Failure, Refused, RuleRef, Text};
-use bailiwick_policy::{Effective, PathEntry, PathPattern};
+use bailiwick_policy::{Effective, Foreign, PathEntry, PathPattern};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -188,21 +188,18 @@ impl Plan {
             ("filesystem.private", &filesystem.private, Access::Private),
             ("filesystem.write", &filesystem.write, Access::Write),
         ];
-        // By real path: the strongest access of equal paths wins, parents sort before children.
-        let mut wanted: BTreeMap<PathBuf, (Access, PathBuf, bool)> = BTreeMap::new();
-        let mut links = Vec::new();
+        let mut wanted = Wanted::default();
+        let mut granted = Vec::new();
         let mut lost = Vec::new();
-        let mut crossed: Vec<(PathBuf, &str, PathEntry)> = Vec::new();
         for (rule, entries, access) in groups {
             for entry in entries {
                 if access == Access::Private {
                     let path = literal(rule, entry)?;
-                    let source = private_folder(private, path)?;
-                    wanted.insert(path.to_path_buf(), (access, source, true));
+                    wanted.private(path, private_folder(private, path)?);
                     continue;
                 }
                 for path in existing(rule, entry)? {
-                    let Some(resolved) = paths::resolve(&path) else {
+                    let Some(way) = paths::resolve(&path) else {
                         if access == Access::Write && path.starts_with(&policy.home) {
                             lost.push(shown(&path).to_string());
                         } else {
@@ -210,39 +207,32 @@ impl Plan {
                         }
                         continue;
                     };
-                    not_whole(rule, entry, &resolved.real)?;
-                    for link in &resolved.links {
-                        crossed.push((link.at.clone(), rule, entry.clone()));
-                    }
-                    links.extend(resolved.links);
-                    let known = wanted.get(&resolved.real).map(|(access, ..)| *access);
-                    if known.is_none_or(|known| known < access) {
-                        let value = (access, resolved.real.clone(), resolved.folder);
-                        wanted.insert(resolved.real, value);
-                    }
+                    not_whole(rule, entry, &way.real)?;
+                    granted.push(Granted {
+                        rule,
+                        entry,
+                        access,
+                        way,
+                    });
                 }
             }
         }
         self.note_lost(&lost);
-        let writable = of_access(&wanted, Access::Write);
-        for (_, source, _) in wanted.values_mut().filter(|w| w.0 == Access::Private) {
-            *source = without_links(source, &writable)?;
+        wanted.grant(policy, granted)?;
+        let Wanted {
+            mut paths,
+            links,
+            foreign,
+        } = wanted;
+        for behind in paths.values_mut().filter(|b| b.access == Access::Private) {
+            behind.source = without_links(&behind.source, &foreign)?;
         }
-        // A link that a sandbox could have put there must not choose what the next one sees.
-        for (link, rule, entry) in &crossed {
-            if writable.iter().any(|top| link.starts_with(top)) {
-                return Err(refused(
-                    rule,
-                    entry,
-                    format!(
-                        "{} is a symbolic link in a folder that a sandbox may write",
-                        shown(link)
-                    ),
-                    "write the path that is meant, without the link",
-                ));
-            }
-        }
-        for (at, (access, source, folder)) in wanted {
+        for (at, behind) in paths {
+            let Behind {
+                access,
+                source,
+                folder,
+            } = behind;
             let above = self.mounted(&at);
             if access != Access::Private && above.is_some_and(|bind| bind.access == access) {
                 continue;
@@ -268,6 +258,7 @@ impl Plan {
                 owner,
             });
         }
+        let mut links: Vec<Link> = links.into_iter().map(Link::from).collect();
         links.retain(|link| self.mounted(&link.at).is_none());
         links.sort();
         links.dedup();
@@ -502,12 +493,6 @@ pub(crate) fn not_made(folder: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-/// The paths that are wanted with this access.
-fn of_access(wanted: &BTreeMap<PathBuf, (Access, PathBuf, bool)>, access: Access) -> Vec<PathBuf> {
-    let of = wanted.iter().filter(|(_, (its, ..))| *its == access);
-    of.map(|(at, _)| at.clone()).collect()
-}
-
 /// How many names at the end of a private folder's path are the product's own to give:
 /// `bailiwick/projects/WORKSPACE/PATH`.
 const OWN_NAMES: usize = 4;
@@ -515,22 +500,29 @@ const OWN_NAMES: usize = 4;
 /// A folder of the product's own by its path without links: nothing is mounted through one. One that
 /// a sandbox could have put there must not choose where the product keeps its files, and none of
 /// the product's own folders is a link at all.
-fn without_links(folder: &Path, writable: &[PathBuf]) -> Result<PathBuf, Failure> {
-    let Some(resolved) = paths::resolve(folder) else {
+fn without_links(folder: &Path, foreign: &Foreign) -> Result<PathBuf, Failure> {
+    let Some(way) = paths::resolve(folder) else {
         return Ok(folder.to_path_buf());
     };
     let ends_alike =
-        (folder.iter().rev().take(OWN_NAMES)).eq(resolved.real.iter().rev().take(OWN_NAMES));
-    let planted = |link: &&Link| !ends_alike || writable.iter().any(|top| link.at.starts_with(top));
-    match resolved.links.iter().rev().find(planted) {
+        (folder.iter().rev().take(OWN_NAMES)).eq(way.real.iter().rev().take(OWN_NAMES));
+    let planted = match foreign.among(&way.links) {
+        Some(link) => Some(link.at),
+        None => way
+            .links
+            .last()
+            .filter(|_| !ends_alike)
+            .map(|link| link.at.as_path()),
+    };
+    match planted {
         Some(link) => Err(Failure::fault(format!(
             "not started: {} leads through {}, a symbolic link that a sandbox may have put there, \
              or may put another in its place\n  remedy: set XDG_STATE_HOME to a path without that \
              link, or take the folder that it lies in out of [filesystem] write",
             shown(folder),
-            shown(&link.at)
+            shown(link)
         ))),
-        None => Ok(resolved.real),
+        None => Ok(way.real),
     }
 }
 

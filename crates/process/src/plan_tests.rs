@@ -1,12 +1,14 @@
 use super::*;
 use bailiwick_event::Origin;
-use bailiwick_policy::FilesystemPolicy;
+use bailiwick_policy::{FilesystemPolicy, Written};
 use std::os::unix::fs::symlink;
 use tempfile::TempDir;
 
 struct World {
     dir: TempDir,
     filesystem: FilesystemPolicy,
+    /// Folders of earlier runs.
+    earlier: Vec<PathBuf>,
 }
 
 impl World {
@@ -20,7 +22,16 @@ impl World {
         Self {
             dir,
             filesystem: FilesystemPolicy::default(),
+            earlier: Vec::new(),
         }
+    }
+    fn link(self, path: &str, target: &str) -> Self {
+        symlink(self.top().join(target), self.top().join(path)).unwrap();
+        self
+    }
+    fn earlier(mut self, folder: &str) -> Self {
+        self.earlier.push(self.top().join(folder));
+        self
     }
     fn top(&self) -> PathBuf {
         self.dir.path().canonicalize().unwrap()
@@ -49,8 +60,11 @@ impl World {
         self
     }
     fn plan(&self) -> Result<Plan, Failure> {
+        let list = self.top().join("written");
+        Written::remember(&list, &self.earlier).unwrap();
         let policy = Effective {
             filesystem: self.filesystem.clone(),
+            written: Some(list),
             ..Effective::empty(self.top().join("ws"), self.top().join("home"))
         };
         Plan::new(&policy, &self.top().join("private"), false, None)
@@ -159,4 +173,53 @@ fn links_outside_of_every_mount_are_made_again() {
         1,
         "what the link leads to is mounted once"
     );
+}
+
+/// Why a plan is refused, without the folder of the test.
+fn refused_for(world: &World) -> String {
+    let Err(Failure::Refused(refused)) = world.plan() else {
+        panic!("not refused")
+    };
+    assert_eq!(refused.rule.origin.to_string(), "bailiwick.toml:7:3");
+    let text = format!("{} | {}", refused.resource, refused.remedy);
+    text.replace(&format!("{}/", world.top().display()), "")
+}
+
+#[test]
+fn a_link_of_this_run_or_of_an_earlier_one_does_not_choose_what_is_shown() {
+    let world = || World::new(&["ws/f", "old/f", "secret/key"]).write("ws");
+    assert_eq!(
+        refused_for(&world().link("ws/pkg", "secret").read("ws/pkg")),
+        "ws/pkg is a symbolic link in a folder that a sandbox may write, and leads to secret | write \
+         the path that is meant, without the link: \"secret\", if it is that"
+    );
+    let old = || world().link("old/pkg", "secret").earlier("old");
+    assert_eq!(
+        refused_for(&old().read("old/pkg/key")),
+        "old/pkg is a symbolic link in a folder that an earlier sandbox could write (old), and leads to \
+         secret/key | write the path that is meant, without the link: \"secret/key\", if it is that"
+    );
+    assert!(refused_for(&old().write("old/pkg")).starts_with("old/pkg is"));
+    // Nobody else's link is suspicious.
+    let mine = world().link("pkg", "secret").read("pkg").earlier("old");
+    assert!(mounts(&mine).contains(&("secret".into(), Access::Read)));
+}
+
+#[test]
+fn a_link_of_a_sandbox_to_what_is_there_anyway_costs_nothing() {
+    let world = || {
+        World::new(&["ws/a/f", "tools/bin/x"])
+            .write("ws")
+            .read("tools")
+    };
+    for (link, target) in [("ws/b", "ws/a"), ("ws/b", "tools/bin")] {
+        world().link(link, target).read(link).plan().unwrap();
+    }
+    // It is there, but not with that access.
+    let more = world().link("ws/b", "tools/bin").write("ws/b");
+    assert!(refused_for(&more).contains("leads to tools/bin"));
+    // Another entry of the same kind does not make it be there.
+    let two = world().link("ws/b", "home").link("ws/c", "home");
+    fs::create_dir_all(two.top().join("home/x")).unwrap();
+    assert!(refused_for(&two.read("ws/b").read("ws/c/x")).contains("leads to home"));
 }

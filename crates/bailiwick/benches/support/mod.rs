@@ -46,6 +46,7 @@ impl Place {
         let mut request = Request::from_environment(Vec::new(), self.workspace());
         request.user_file = own("config/bailiwick/policy.toml");
         request.trust_file = own("state/bailiwick/trust.json");
+        request.written_file = own("state/bailiwick/written");
         request.cwd = self.workspace();
         request
     }

@@ -38,6 +38,7 @@ mod inspect;
 mod kept;
 mod left_behind;
 mod limits;
+mod links;
 mod machines;
 mod models;
 mod network;

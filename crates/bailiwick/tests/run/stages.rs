@@ -98,7 +98,8 @@ fn in_order(sandbox: &Sandbox, place: &str, known: &[String], state: &str) {
     }
     sandbox.run("true").success();
     let state = sandbox.scratch().state().join("bailiwick");
-    assert_eq!(names(&state), ["projects", "sessions"], "{place}");
+    let own = ["projects", "sessions", "written"];
+    assert_eq!(names(&state), own, "{place}");
     for session in sandbox.scratch().sessions() {
         for file in names(&state.join("sessions").join(&session)) {
             let known = ["journal", "meta", "policy.lock", "replay.lock"];

@@ -49,6 +49,8 @@ mod files;
 mod inspect;
 #[path = "../run/limits.rs"]
 mod limits;
+#[path = "../run/links.rs"]
+mod links;
 #[path = "../run/models.rs"]
 mod models;
 #[path = "../run/network.rs"]
@@ -75,7 +77,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 25] = [
+const ALL: [(&str, &[Shared]); 26] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
@@ -94,6 +96,7 @@ const ALL: [(&str, &[Shared]); 25] = [
     ("files", files::SHARED),
     ("inspect", inspect::SHARED),
     ("limits", limits::SHARED),
+    ("links", links::SHARED),
     ("models", models::SHARED),
     ("record", record::SHARED),
     ("reports", reports::SHARED),

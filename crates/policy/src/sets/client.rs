@@ -1,8 +1,10 @@
 //! Where a client is installed, and, where nothing else helps, what it says itself. A program that
-//! lies in the workspace, or that the sandbox may write, is never started, and the answer of another
-//! is not what a file of the workspace says: the client is not told of any.
+//! Where a client is installed, and, where nothing else helps, what it says itself. A program that lies in the
+//! workspace, where any sandbox could write, or where a link from there leads to, is never started, and the
+//! answer of another is not what a file of the workspace says: the client is not told of any.
 
 use super::Search;
+use crate::{Foreign, PathPattern, Way};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::ffi::{OsStr, OsString};
@@ -17,13 +19,25 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(2);
 /// How much of an answer is read, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
-/// The programs of this name on PATH, in its order, that are not the workspace's.
+/// The programs of this name on PATH, in its order, that no sandbox can have put there.
 pub(crate) fn on_path(search: &Search<'_>, name: &str) -> Vec<PathBuf> {
     let path = search.request.variable("PATH").unwrap_or(OsStr::new(""));
-    let mut found: Vec<PathBuf> = Vec::new();
-    for folder in std::env::split_paths(path).filter(|f| f.is_absolute()) {
+    let folders = std::env::split_paths(path).filter(|f| f.is_absolute());
+    let there = folders.filter_map(|folder| {
         let file = folder.join(name);
-        if file.is_file() && !search.is_workspaces(&file) && !found.contains(&file) {
+        let way = Way::of(&file).filter(|_| file.is_file())?;
+        Some((file, way))
+    });
+    let there: Vec<(PathBuf, Way)> = there.collect();
+    let own = vec![PathPattern::Path(search.workspace.to_path_buf())];
+    // Where nobody knows what sandboxes could write, none is started.
+    let Ok(foreign) = Foreign::new(own, Some(&search.request.written_file)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<PathBuf> = Vec::new();
+    for (file, way) in there {
+        let theirs = foreign.holds(&way.real) || foreign.among(&way.links).is_some();
+        if !theirs && !search.is_workspaces(&file) && !found.contains(&file) {
             found.push(file);
         }
     }

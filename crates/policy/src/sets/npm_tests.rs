@@ -64,6 +64,26 @@ fn a_client_that_lies_in_the_workspace_is_never_started() {
 }
 
 #[test]
+fn a_client_that_an_earlier_sandbox_could_have_made_is_never_started() {
+    let script = "#!/bin/sh\ntouch \"$HOME/started\"\necho https://evil.test/\n";
+    let machine = || {
+        Machine::new()
+            .program("~/old/bin/npm", script)
+            .written("~/old")
+    };
+    let linked = machine()
+        .program("~/tools/npm", script)
+        .link("~/old/more/npm", "~/tools/npm");
+    for (machine, folder) in [(machine(), "~/old/bin"), (linked, "~/old/more")] {
+        let path = format!("{}:/usr/bin:/bin", machine.path(folder).display());
+        let home = machine.request.home.to_str().unwrap().to_owned();
+        let machine = machine.variable("PATH", &path).variable("HOME", &home);
+        assert!(!trusted(&machine, find).contains(&"evil.test:443".to_owned()));
+        assert!(!machine.path("~/started").exists());
+    }
+}
+
+#[test]
 fn a_client_that_does_not_say_it_in_a_file_is_asked_and_not_waited_for() {
     // So that a busy machine does not keep one from answering.
     let long = Duration::from_secs(300);

@@ -39,7 +39,7 @@ fn a_file_that_the_sandbox_may_write_is_the_workspaces() {
         !reached && told.contains("@npm evil.test:443 (from ~/.npmrc)"),
         "{told}"
     );
-    let protected = "[filesystem]\nwrite = [\"~\"]\nprotect = [\"~/.npmrc\"]\n";
+    let protected = "[filesystem]\nwrite = [\"~/.npmrc*\"]\nprotect = [\"~/.npmrc\"]\n";
     let machine = Machine::new().file("~/.npmrc", EVIL);
     assert!(!load(&machine.user(&format!("{protected}{USER}"))).0);
     // What it may only read, or has as a folder of its own, it cannot have written.
