@@ -81,13 +81,14 @@ impl Broker {
         control: BorrowedFd<'_>,
         order: OwnedFd,
     ) -> Result<Self, Errno> {
+        let rules = rules.compiled().with_baselines();
         Ok(Self {
             order: Rc::new(Order::of(order, rules.kept())),
             reports: Reports::new(
                 rustix::io::fcntl_dupfd_cloexec(control, 3)?,
                 rules.root().to_path_buf(),
             ),
-            rules: rules.compiled().with_baselines(),
+            rules,
             listeners: Vec::new(),
             pending: Vec::new(),
             deferred: Vec::new(),
