@@ -206,7 +206,7 @@ tried('elsewhere', lambda: os.mkdir('/tmp/.vscode'))
             "symlink EACCES",
             "existing EACCES",
             "replace EACCES",
-            "remove EBUSY",
+            "remove EACCES",
             "free done",
             "free folder done",
             "free link done",
@@ -227,6 +227,7 @@ tried('elsewhere', lambda: os.mkdir('/tmp/.vscode'))
             "ws/.claude/settings.json",
             "ws/a/.mcp.json",
             "ws/.vscode",
+            "ws/bailiwick.toml",
             "ws/bailiwick.toml",
             "ws/bailiwick.toml",
         ]
