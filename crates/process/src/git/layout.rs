@@ -74,11 +74,19 @@ pub(crate) fn is_probe(name: &[u8]) -> bool {
     matches!(name, [b't', rest @ ..] if rest.len() == 6 && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
+/// Whether a name is one under which the product itself puts a file before it gets its own name.
+fn is_own_draft(name: &[u8]) -> bool {
+    name.starts_with(b".bailiwick-")
+}
+
 /// What a file with these components below a git folder is.
 pub(crate) fn file(below: &[&[u8]]) -> Part {
     match below.split_last() {
         None => Part::Unknown,
         Some((name, _)) if is_probe(name) => Part::Draft,
+        Some((name, above)) if is_own_draft(name) && (above.is_empty() || is_folder(above)) => {
+            Part::Draft
+        }
         Some(_) if !below.iter().all(|part| is_name(part)) => Part::Unknown,
         Some(_) => main(below),
     }

@@ -88,6 +88,8 @@ fn what_git_keeps_is_known() {
         "worktrees/w/index.lock",
         "modules/a/config.lock",
         "gc.pid.lock",
+        ".bailiwick-1-2",
+        "objects/ab/.bailiwick-1-2",
         "info/sparse-checkout.lock",
     ] {
         assert_eq!(of(path), Part::Draft, "{path}");

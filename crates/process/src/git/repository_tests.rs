@@ -127,6 +127,8 @@ fn folders_keep_the_names_by_which_their_files_lead() {
             && !may("/ws/x", "/ws/.git/hooks")
             && !may("/ws/.git/objects/a", "/ws/.git/hooks")
     );
+    assert!(!may("/ws/evil", "/ws/.git/.bailiwick-1-2"));
+    assert!(!may("/ws/.git/.bailiwick-1-2", "/ws/.git/hooks"));
 }
 
 #[test]
