@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// Where the file may be, the first folder of these that there is; nobody's environment changes that.
+/// Where the file may be, the first folder of these in which one can be made; nobody's environment changes that.
 const FOLDERS: [&str; 2] = ["/dev/shm", "/tmp"];
 const NAME: &str = ".bailiwick-order";
 /// Folders are told from each other by so many parts of their paths, counted from the root.
@@ -27,31 +27,41 @@ const TRIES: u32 = 200;
 /// # Errors
 /// Why it cannot be opened: without it nobody would know of the others.
 pub(crate) fn open() -> Result<OwnedFd, (PathBuf, Errno)> {
-    let folder = FOLDERS.iter().map(Path::new).find(|folder| folder.is_dir());
-    let path = folder.unwrap_or(Path::new("/tmp")).join(NAME);
-    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    // Files of others may not be opened as if they were to be made, in a folder that all may write.
-    let mut opened = Err(Errno::NOENT);
-    for _ in 0..8 {
-        opened = openat(CWD, &path, flags, Mode::empty());
-        if !matches!(opened, Err(Errno::NOENT)) {
-            break;
-        }
-        let all = Mode::from_raw_mode(0o666);
-        match openat(CWD, &path, flags | OFlags::CREATE | OFlags::EXCL, all) {
-            Ok(file) => {
-                // Whatever the mask: root and every user lock the same file.
-                opened = fchmod(&file, all).map(|()| file);
-                break;
+    let mut last = (PathBuf::from(FOLDERS[0]).join(NAME), Errno::NOENT);
+    for folder in FOLDERS {
+        let path = Path::new(folder).join(NAME);
+        match open_at(&path) {
+            Ok(file) => return Ok(file),
+            // For nobody is there anything to be made here.
+            Err(errno @ (Errno::NOENT | Errno::NOTDIR | Errno::ROFS | Errno::NOSPC)) => {
+                last = (path, errno)
             }
-            Err(Errno::EXIST) => {}
             Err(errno) => return Err((path, errno)),
         }
     }
-    let file = opened.map_err(|errno| (path.clone(), errno))?;
-    match fstat(&file) {
-        Ok(meta) if FileType::from_raw_mode(meta.st_mode) == FileType::RegularFile => Ok(file),
-        _ => Err((path, Errno::INVAL)),
+    Err(last)
+}
+
+fn open_at(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let all = Mode::from_raw_mode(0o666);
+    // A file of another user's may not be opened as if it were to be made, in a folder that all may write.
+    let mut opened = openat(CWD, path, flags, Mode::empty());
+    for _ in 0..8 {
+        if !matches!(opened, Err(Errno::NOENT)) {
+            break;
+        }
+        opened = match openat(CWD, path, flags | OFlags::CREATE | OFlags::EXCL, all) {
+            // Whatever the mask: root and every user lock the same file.
+            Ok(file) => fchmod(&file, all).map(|()| file),
+            Err(Errno::EXIST) => openat(CWD, path, flags, Mode::empty()),
+            Err(errno) => return Err(errno),
+        };
+    }
+    let file = opened?;
+    match FileType::from_raw_mode(fstat(&file)?.st_mode) {
+        FileType::RegularFile => Ok(file),
+        _ => Err(Errno::INVAL),
     }
 }
 
@@ -159,6 +169,22 @@ mod tests {
         }
         drop(turn);
         assert!(at(&["/home/u"]).take().is_some());
+    }
+
+    #[test]
+    fn every_user_can_open_the_file_and_nothing_else_is_taken_for_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("order");
+        open_at(&path).unwrap();
+        open_at(&path).unwrap();
+        let mode = std::os::unix::fs::MetadataExt::mode(&path.metadata().unwrap());
+        assert_eq!(mode & 0o777, 0o666);
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        assert!(open_at(&folder.path().join("link")).is_err());
+        assert!(matches!(
+            open_at(&folder.path().join("no/order")),
+            Err(Errno::NOENT)
+        ));
     }
 
     #[test]
