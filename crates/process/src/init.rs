@@ -47,7 +47,7 @@ pub(crate) struct Init {
     /// Orders and reports.
     pub(crate) control: OwnedFd,
     /// By which the brokers of this host take turns, or why there is none.
-    pub(crate) order: Result<OwnedFd, (PathBuf, Errno)>,
+    pub(crate) order: Result<[OwnedFd; 2], (PathBuf, Errno)>,
     /// Requests for connections into the sandbox; where it has no network of its own, for those
     /// out of it.
     pub(crate) dial: OwnedFd,

@@ -44,6 +44,20 @@ pub(crate) fn lock_range(file: &OwnedFd, kind: i32, at: i64, length: i64) -> boo
     unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) == 0 }
 }
 
+/// Whether another open file description has any lock on the byte at `at` (fcntl(2), `F_OFD_GETLK`).
+pub(crate) fn is_locked(file: &OwnedFd, at: i64) -> bool {
+    // SAFETY: all-zero is a valid `flock`, and the kernel demands a process of 0.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    lock.l_start = at;
+    lock.l_len = 1;
+    // SAFETY: the command reads and writes one `flock`, which lives through the call; the descriptor is open.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_GETLK, &raw mut lock) } == 0;
+    // Where it cannot be asked it may be.
+    !asked || lock.l_type != libc::F_UNLCK as libc::c_short
+}
+
 /// Binds a socket to an address, whose path, where it is a relative one, begins at `folder` (bind(2)).
 pub(crate) fn bind(socket: &OwnedFd, address: &[u8], folder: Option<&OwnedFd>) -> io::Result<()> {
     if let Some(folder) = folder {

@@ -108,11 +108,8 @@ impl Live {
                 // A file that is too long is an error for the broker, and no signal.
                 kernel::ignore_signal(libc::SIGXFSZ);
                 limits::apply_to_broker(&bounds)?;
-                let order = init
-                    .order
-                    .as_ref()
-                    .map_err(|(_, errno)| *errno)?
-                    .try_clone()?;
+                let [turns, stays] = init.order.as_ref().map_err(|(_, errno)| *errno)?;
+                let order = [turns.try_clone()?, stays.try_clone()?];
                 let broker = Broker::new(rules, init.control.as_fd(), order)?;
                 Some(match connects {
                     true => broker.with_way_out(init.dial.try_clone()?),

@@ -148,6 +148,50 @@ const CASES: &[Case] = &[
         after: "git worktree repair; git worktree prune; git fetch; git bisect reset",
         holds: "test ! -e ../foreign/.git -a ! -e .git/remotes/origin -a ! -e .git/info/grafts -a ! -e .git/objects/info/alternates",
     },
+    // Links that the host would write through.
+    Case {
+        name: "links in git folders",
+        before: "echo victim > ../victim",
+        inside: "git checkout -q -b tmaster; rm .git/logs/refs/heads/tmaster; ln -s $PWD/../victim .git/logs/refs/heads/tmaster; \
+            ln -s $PWD/../victim .git/tAb12cd; ln -s $PWD/../victim l; mv l .git/tAb12ce; ln -P .git/tAb12ce .git/COMMIT_EDITMSG; \
+            git init -q --bare R; git -C R config core.logAllRefUpdates always; rm -rf R/logs; mkdir R/logs; ln -s $PWD/../victim R/logs/HEAD; \
+            mkdir m; ln -s $PWD/../victim m/HEAD; rm -rf R/logs; mv m R/logs; mkdir -p late/logs late/objects late/refs; \
+            ln -s $PWD/../victim late/logs/HEAD; echo 'ref: refs/heads/main' > late/HEAD",
+        after: "echo y >> f; git commit -qam two; for d in R late; do (cd $d; git symbolic-ref HEAD refs/heads/x; \
+            git update-ref refs/heads/x $(git -C .. rev-parse HEAD)); done",
+        holds: "grep -qx victim ../victim && test $(wc -l < ../victim) = 1",
+    },
+    // Working trees that are exchanged for links.
+    Case {
+        name: "working trees elsewhere",
+        before: "mkdir ../elsewhere; echo secret > ../elsewhere/secret",
+        inside: "mkdir t; ln -s t link; git init -q --bare R; git -C R config core.bare false; git -C R config core.worktree ../link; \
+            git -C R config core.worktree ../t; echo evil > t/.bashrc; git -C R add -A; rm link; mv t t2; ln -s $PWD/../elsewhere link; \
+            ln -s $PWD/../elsewhere t; mkdir -p sub w; ln -s $PWD/../elsewhere sub/l; git init -q --bare .git/modules/m; \
+            printf '[core]\\n\\trepositoryformatversion = 0\\n\\tbare = false\\n\\tworktree = ../../../sub/l\\n' > .git/modules/m/config.lock; \
+            mv .git/modules/m/config.lock .git/modules/m/config; echo 'gitdir: ../.git/modules/m' > w/.git; sleep 0.2",
+        after: "for d in R w; do (cd $d && git add -A; git checkout .; git cat-file -p :secret > ../../read-$d); done",
+        holds: "test ! -e ../elsewhere/.bashrc && ! grep -q secret ../read-*",
+    },
+    // Repositories that nobody looks after.
+    Case {
+        name: "a file .git that leads out of what may be written",
+        before: "git init -q -b main ../foreign; cd ../foreign; git config user.name t; git config user.email t@t.test; echo f > f; \
+            git add f; git commit -qm f; git worktree add -q ../foreign-tree -b tree; git config core.fsmonitor 'touch ../PWNED; false'",
+        inside: "mkdir w; echo \"gitdir: $(dirname $PWD)/foreign/.git/worktrees/foreign-tree\" > w/.git; sleep 0.2; \
+            git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),w",
+        after: EVERYDAY,
+        holds: CLEAN,
+    },
+    // What git would wait for.
+    Case {
+        name: "pipes",
+        before: "",
+        inside: "git init -q n; mkfifo p; python3 -c 'import ctypes\nctypes.CDLL(None).renameat2(-100, b\"n/.git/info/exclude\", -100, b\"p\", 2)'; \
+            mkdir src; mkfifo src/HEAD; mkfifo .gitignore; mkfifo q; mv q .gitattributes",
+        after: "for d in . n src; do (cd $d; timeout 10 git status || touch ../HANGS HANGS); done",
+        holds: "test ! -e HANGS -a ! -p src/HEAD -a ! -p .gitignore -a ! -p n/.git/info/exclude",
+    },
 ];
 
 /// Runs each case on a machine with or without namespaces, and tells all that do not hold.
@@ -253,6 +297,36 @@ for _ in range(turns):
         except OSError: pass
 if sys.argv[1] == 'b': open('over', 'w').close()
 ";
+
+#[test]
+fn a_folder_in_which_another_sandbox_works_keeps_its_name() {
+    let sandbox = Sandbox::new();
+    sandbox.host("mkdir x");
+    std::thread::scope(|scope| {
+        let script = format!(
+            "cd {}; touch ready; until test -e go; do sleep 0.01; done; echo {{}} > settings.json",
+            sandbox.workspace().join("x").display()
+        );
+        let inner = sandbox.workspace().join("x").into_os_string();
+        let words = [
+            "run".into(),
+            "--workspace".into(),
+            inner,
+            "--".into(),
+            "sh".into(),
+            "-c".into(),
+            script.into(),
+        ];
+        let words: [std::ffi::OsString; 7] = words;
+        let inner = scope.spawn(|| sandbox.bailiwick(words));
+        let outer = sandbox.run(
+            "until test -e x/ready; do sleep 0.01; done; mv x .claude; touch x/go .claude/go 2> /dev/null; true",
+        );
+        inner.join().unwrap().success();
+        outer.success();
+    });
+    sandbox.host("test ! -e .claude/settings.json -a -e x/settings.json");
+}
 
 #[test]
 fn two_sandboxes_in_one_folder_take_turns() {

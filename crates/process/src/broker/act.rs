@@ -3,6 +3,7 @@
 use super::attributes;
 use super::deferred::Deferred;
 use super::open;
+use super::order::Order;
 use super::path::{Place, kind_of, resolve, shown};
 use super::rename;
 use super::rules::{Rules, Verdict};
@@ -64,6 +65,8 @@ impl From<Errno> for Refused {
 /// A call, once its arguments were read.
 pub(super) struct Context<'a> {
     pub(super) rules: &'a Rules,
+    /// The other sandboxes of this host.
+    pub(super) order: &'a Order,
     pub(super) tracee: &'a Tracee,
     is_waiting: &'a dyn Fn() -> bool,
 }
@@ -88,16 +91,24 @@ struct Free {
     slash: bool,
 }
 
+/// By what acts are decided.
+#[derive(Clone, Copy)]
+pub(super) struct Surroundings<'a> {
+    pub(super) rules: &'a Rules,
+    pub(super) order: &'a Order,
+}
+
 /// Does what a call asks for. `is_waiting` says whether the caller is still the one that was
 /// looked at.
 pub(super) fn perform(
-    rules: &Rules,
+    Surroundings { rules, order }: &Surroundings<'_>,
     call: &Call,
     is_waiting: &dyn Fn() -> bool,
 ) -> Result<Outcome, Refused> {
     let tracee = Tracee::new(call.thread);
     let context = Context {
         rules,
+        order,
         tracee: &tracee,
         is_waiting,
     };
@@ -297,14 +308,9 @@ impl Context<'_> {
     /// Whether a link may have this name: a link where a protected name would have a folder above
     /// it leads to a folder in which nothing is protected.
     pub(super) fn decide_link(&self, path: &Path) -> Result<(), Refused> {
-        // Git finds out in this way whether there are links, in a repository that it makes.
-        let probe = path
-            .file_name()
-            .is_some_and(|name| git::is_probe(name.as_encoded_bytes()));
         let of_git = self.rules.git(path).filter(|_| !git::may_be_link(path));
         match self.rules.above(path).or(of_git) {
             None => Ok(()),
-            Some(_) if probe => Ok(()),
             Some(rule) => {
                 let reason = "a link here would lead around the rule";
                 Err(Refused::by(rule, path, reason))
@@ -316,9 +322,9 @@ impl Context<'_> {
     /// what a socket says.
     pub(super) fn must_be_file(&self, path: &Path, kind: FileType) -> Result<(), Refused> {
         match self.rules.git(path) {
-            Some(rule) if kind != FileType::RegularFile && git::below_git(path).is_some() => Err(
-                Refused::by(rule, path, "git keeps nothing but files and folders"),
-            ),
+            Some(rule) if kind != FileType::RegularFile && git::must_be_file(path, kind) => {
+                Err(Refused::by(rule, path, "git takes it for a file"))
+            }
             _ => Ok(()),
         }
     }
@@ -394,7 +400,9 @@ impl Context<'_> {
         let target = self.tracee.text(target)?;
         let new = self.free((folder, path))?;
         self.must_be_free(&new.path)?;
-        self.decide_link(&new.path)?;
+        if !git::finds_out_about_links(&new.path, target.as_encoded_bytes()) {
+            self.decide_link(&new.path)?;
+        }
         if new.slash {
             return Err(Errno::NOENT.into());
         }

@@ -37,6 +37,8 @@ pub(super) struct Subject {
     _file: OwnedFd,
     /// A path that leads to exactly this file.
     path: PathBuf,
+    /// Its name in a folder of git's, and the rule that protects that.
+    of_git: Option<(u32, PathBuf)>,
 }
 
 /// Does what a call about attributes asks for.
@@ -157,7 +159,15 @@ impl Context<'_> {
             }
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
-        Ok(Subject { _file: file, path })
+        let rule = self
+            .rules
+            .git(&absolute)
+            .filter(|_| !own && git::below_git(&absolute).is_some());
+        Ok(Subject {
+            _file: file,
+            path,
+            of_git: rule.map(|rule| (rule, absolute)),
+        })
     }
 
     /// Whether a file that is there may be changed in anything but what it says. Git's own files may, and so
@@ -284,6 +294,16 @@ impl Context<'_> {
 impl Subject {
     /// Sets the mode. The filter has refused those with set-user-id or set-group-id.
     pub(super) fn set_mode(&self, mode: u32) -> Result<Outcome, Refused> {
+        const BY_ALL: u32 = 0o002;
+        if let Some((rule, path)) = &self.of_git
+            && mode & BY_ALL != 0
+        {
+            return Err(Refused::by(
+                *rule,
+                path,
+                "every user of the machine could write it",
+            ));
+        }
         let mode = Mode::from_raw_mode(mode & 0o7777);
         chmodat(CWD, &self.path, mode, AtFlags::empty())?;
         Ok(Outcome::Done)

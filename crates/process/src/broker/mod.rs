@@ -75,15 +75,15 @@ pub(crate) struct Broker {
 }
 
 impl Broker {
-    /// A broker that reports refusals on `control`, and takes turns with others by the file `order`.
+    /// A broker that reports refusals on `control`, and takes turns with others by a file that is opened twice.
     pub(crate) fn new(
         rules: Rules,
         control: BorrowedFd<'_>,
-        order: OwnedFd,
+        [turns, stays]: [OwnedFd; 2],
     ) -> Result<Self, Errno> {
         let rules = rules.compiled().with_baselines();
         Ok(Self {
-            order: Rc::new(Order::of(order, rules.kept())),
+            order: Rc::new(Order::of(turns, stays, rules.kept())),
             reports: Reports::new(
                 rustix::io::fcntl_dupfd_cloexec(control, 3)?,
                 rules.root().to_path_buf(),
@@ -189,7 +189,13 @@ impl Broker {
             return;
         };
         let outcome = match self.order.take() {
-            Some(_turn) => act::perform(&self.rules, &call, &|| listener.is_waiting(&call)),
+            Some(_turn) => {
+                let surroundings = act::Surroundings {
+                    rules: &self.rules,
+                    order: &self.order,
+                };
+                act::perform(&surroundings, &call, &|| listener.is_waiting(&call))
+            }
             None => Ok(Outcome::Waits),
         };
         // An answer to a program that is gone has nobody to hear it.

@@ -6,7 +6,7 @@
 //! so that it is gone when the broker is, and no sandboxed program can hold it. A broker that gets none does not
 //! wait for it: its program does.
 
-use crate::kernel::lock_range;
+use crate::kernel::{is_locked, lock_range};
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, FileType, Mode, OFlags, fchmod, fstat, openat};
 use rustix::io::Errno;
@@ -26,12 +26,13 @@ const TRIES: u32 = 200;
 ///
 /// # Errors
 /// Why it cannot be opened: without it nobody would know of the others.
-pub(crate) fn open() -> Result<OwnedFd, (PathBuf, Errno)> {
+pub(crate) fn open() -> Result<[OwnedFd; 2], (PathBuf, Errno)> {
     let mut last = (PathBuf::from(FOLDERS[0]).join(NAME), Errno::NOENT);
     for folder in FOLDERS {
         let path = Path::new(folder).join(NAME);
-        match open_at(&path) {
-            Ok(file) => return Ok(file),
+        // Locks belong to an opening of the file: those for turns, and those that stay.
+        match open_at(&path).and_then(|turns| Ok([turns, open_at(&path)?])) {
+            Ok(files) => return Ok(files),
             // For nobody is there anything to be made here.
             Err(errno @ (Errno::NOENT | Errno::NOTDIR | Errno::ROFS | Errno::NOSPC)) => {
                 last = (path, errno)
@@ -69,6 +70,8 @@ fn open_at(path: &Path) -> Result<OwnedFd, Errno> {
 #[derive(Debug)]
 pub(super) struct Order {
     file: OwnedFd,
+    /// The same file, for locks that stay.
+    stays: OwnedFd,
     /// Bytes of the file, and whether nobody else may have them meanwhile.
     bytes: Vec<(i64, bool)>,
 }
@@ -79,7 +82,7 @@ pub(super) struct Turn<'a>(&'a Order);
 
 impl Order {
     /// The order for a sandbox that can write in these folders of the host.
-    pub(super) fn of(file: OwnedFd, folders: &[PathBuf]) -> Self {
+    pub(super) fn of(file: OwnedFd, stays: OwnedFd, folders: &[PathBuf]) -> Self {
         // Whoever can write in a folder above, or below, has one of these bytes in common.
         let mut bytes = BTreeMap::new();
         for folder in folders {
@@ -90,10 +93,26 @@ impl Order {
                 *bytes.entry(byte(&path)).or_insert(false) |= exclusive;
             }
         }
-        Self {
+        let order = Self {
             file,
+            stays,
             bytes: bytes.into_iter().collect(),
+        };
+        order.stay(folders);
+        order
+    }
+
+    /// Says for as long as the broker lives that these folders, and all above them, are somebody's workspace.
+    fn stay(&self, folders: &[PathBuf]) {
+        for folder in folders.iter().flat_map(|folder| folder.ancestors()) {
+            lock_range(&self.stays, libc::F_RDLCK, stay(folder), 1);
         }
+    }
+
+    /// Whether another sandbox works in this folder, or below it: then it keeps its name, by which that one
+    /// decides.
+    pub(super) fn is_anothers(&self, folder: &Path) -> bool {
+        is_locked(&self.stays, stay(folder))
     }
 
     /// Takes the turn; none where another sandbox has it for longer than an act takes.
@@ -128,6 +147,15 @@ impl Drop for Turn<'_> {
 
 /// The byte of a folder.
 fn byte(path: &Path) -> i64 {
+    hash(path) >> 2
+}
+
+/// The byte of a folder that is somebody's workspace, or above one: none of those for turns.
+fn stay(path: &Path) -> i64 {
+    (hash(path) >> 2) | 1 << 61
+}
+
+fn hash(path: &Path) -> i64 {
     // FNV-1a: every version of the product has to come to the same number.
     let hash = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = path
@@ -136,7 +164,7 @@ fn byte(path: &Path) -> i64 {
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, hash);
     // An offset is not negative, and one more has to be.
-    (hash >> 2).cast_signed()
+    (hash >> 1).cast_signed()
 }
 
 #[cfg(test)]
@@ -144,9 +172,9 @@ mod tests {
     use super::*;
 
     fn order(file: &Path, folders: &[&str]) -> Order {
-        let file = openat(CWD, file, OFlags::RDWR, Mode::empty()).unwrap();
+        let [turns, stays] = [0; 2].map(|_| open_at(file).unwrap());
         let folders: Vec<PathBuf> = folders.iter().map(PathBuf::from).collect();
-        Order::of(file, &folders)
+        Order::of(turns, stays, &folders)
     }
 
     #[test]
@@ -169,6 +197,20 @@ mod tests {
         }
         drop(turn);
         assert!(at(&["/home/u"]).take().is_some());
+    }
+
+    #[test]
+    fn a_folder_in_which_another_works_is_known() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (one, other) = (
+            order(file.path(), &["/ws"]),
+            order(file.path(), &["/ws/a/b"]),
+        );
+        assert!(one.is_anothers(Path::new("/ws/a")) && one.is_anothers(Path::new("/ws/a/b")));
+        assert!(!one.is_anothers(Path::new("/ws/a/b/c")) && !one.is_anothers(Path::new("/ws/b")));
+        assert!(other.is_anothers(Path::new("/ws")) && !other.is_anothers(Path::new("/ws/a/b")));
+        drop(other);
+        assert!(!one.is_anothers(Path::new("/ws/a")));
     }
 
     #[test]

@@ -52,6 +52,10 @@ pub(super) fn rename(
     if from.slash && !folder {
         return Err(Errno::NOTDIR.into());
     }
+    if folder || exchanged {
+        must_be_nobodys(context, &from.path)?;
+        must_be_nobodys(context, &to.path)?;
+    }
     if folder {
         context.decide(&to.path)?;
         may_take_name(context, &from, &to, exchanged)?;
@@ -68,6 +72,11 @@ pub(super) fn rename(
     }
     if exchanged {
         context.must_be_free(&from.path)?;
+        let back = to.found.as_ref().ok_or(Errno::NOENT)?;
+        let kind = kind_of(back)?;
+        if kind != FileType::Directory {
+            context.must_be_file(&from.path, kind)?;
+        }
     }
     moves(context, &from, &to)?;
     if exchanged {
@@ -75,6 +84,17 @@ pub(super) fn rename(
     }
     renameat_with(&from.folder, &from.name, &to.folder, &to.name, flags)?;
     Ok(Outcome::Done)
+}
+
+/// Whether a folder keeps its name because another sandbox works in it, or below it: that one decides by the
+/// names that it began with.
+fn must_be_nobodys(context: &Context<'_>, path: &Path) -> Result<(), Errno> {
+    let host = context.rules.of_policy(path);
+    match context.order.is_anothers(&host) {
+        // As the kernel answers where it is a mount.
+        true => Err(Errno::BUSY),
+        false => Ok(()),
+    }
 }
 
 /// Whether a folder may have another name as far as git is concerned.

@@ -68,6 +68,9 @@ pub(crate) struct Rules {
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
+    /// Folders of repositories, as the policy writes them, whose ids are long.
+    #[serde(skip)]
+    long_ids: Vec<PathBuf>,
 }
 
 /// What happens to an act on a path.
@@ -247,6 +250,12 @@ impl Rules {
                 Some((path, content))
             })
             .collect();
+        let long = self
+            .baselines
+            .iter()
+            .filter(|(_, text)| git::has_long_ids(text));
+        let long = long.filter_map(|(path, _)| Some(self.of_policy(path.parent()?)));
+        self.long_ids = long.collect();
         self
     }
 
@@ -297,6 +306,7 @@ impl Rules {
             path,
             root: self.root(),
             kept: &self.kept,
+            long_ids: self.long_ids.iter().any(|folder| path.starts_with(folder)),
         }
     }
 
@@ -436,7 +446,9 @@ fn control_name(path: &Path, workspace: &Path) -> Option<Vec<String>> {
         .components()
         .map(|c| Some(c.as_os_str().to_str()?.to_owned()))
         .collect();
-    components.filter(|c| c.first().is_some_and(|first| first.starts_with('.')))
+    // The product's own is obeyed in every folder that becomes a workspace.
+    let own = |c: &[String]| matches!(c, [only] if only == "bailiwick.toml");
+    components.filter(|c| own(c) || c.first().is_some_and(|first| first.starts_with('.')))
 }
 
 /// Whether two names mean one file in a folder that ignores case.

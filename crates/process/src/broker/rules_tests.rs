@@ -69,7 +69,7 @@ fn control_names_are_protected_at_any_depth() {
         ("/ws/a/.vscode/tasks.json", Refuse(6)),
         ("/ws/a/vscode/tasks.json", Allow),
         ("/ws/bailiwick.toml", Refuse(7)),
-        ("/ws/a/bailiwick.toml", Allow),
+        ("/ws/a/bailiwick.toml", Refuse(7)),
         ("/ws/config/tls.key", Refuse(8)),
         ("/ws/config/tls.key/x", Refuse(8)),
         ("/ws/config/a/tls.key", Allow),

@@ -89,15 +89,22 @@ impl Watched {
         let path = rules.of_policy(&self.path);
         let checked = content_of(&file, self.content.limit())
             .map_err(|errno| errno.to_string())
-            .and_then(|text| git::check(self.content, b"", &text, &rules.site(&path)));
+            .and_then(|text| {
+                git::check(self.content, b"", &text, &rules.site(&path)).map(|_| text)
+            });
+        let mode = Mode::from_raw_mode(named.st_mode & 0o777);
         match checked {
-            Ok(_) => Seen::Done,
+            // Whoever has it open still, in another sandbox maybe, writes to what nobody reads.
+            Ok(text) => match replace(&self.folder, &self.name, &text, mode) {
+                Ok(()) => Seen::Done,
+                Err(errno) => {
+                    let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
+                    Seen::Refused(Refused::by(self.rule, &self.path, errno.to_string()))
+                }
+            },
             Err(reason) => {
                 let _ = match &self.before {
-                    Some(before) => {
-                        let mode = Mode::from_raw_mode(named.st_mode & 0o777);
-                        replace(&self.folder, &self.name, before, mode)
-                    }
+                    Some(before) => replace(&self.folder, &self.name, before, mode),
                     None => unlinkat(&self.folder, &self.name, AtFlags::empty()),
                 };
                 Seen::Refused(Refused::by(self.rule, &self.path, reason))

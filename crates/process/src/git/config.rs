@@ -96,6 +96,17 @@ pub(crate) fn accept(
     Ok(())
 }
 
+/// Whether a configuration is of a repository whose ids are SHA-256's.
+pub(crate) fn has_long_ids(text: &[u8]) -> bool {
+    let of = |key: &Key| key.section == "extensions" && key.name == "objectformat";
+    let long = |values: &Vec<Vec<u8>>| {
+        values
+            .last()
+            .is_some_and(|value| value.eq_ignore_ascii_case(b"sha256"))
+    };
+    variables(text).is_ok_and(|all| all.iter().any(|(key, values)| of(key) && long(values)))
+}
+
 /// Whether a configuration holds nothing that a sandboxed program could not have set.
 pub(crate) fn is_harmless(content: Content, text: &[u8], site: &Site<'_>) -> bool {
     accept(content, b"", text, site).is_ok()

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// A configuration is at most so long, in bytes, and includes so many others.
 const LENGTH: u64 = 1 << 20;
@@ -126,7 +126,7 @@ impl Reading<'_> {
 
     /// Adds a path that lies where the sandbox may write, and is no folder of everything there.
     fn add(&mut self, path: &Path, key: &Key) {
-        let plain = plain(path);
+        let plain = super::leads::plain(path);
         for path in [bailiwick_policy::resolve_existing(&plain), plain] {
             let inside = self
                 .folders
@@ -144,35 +144,37 @@ impl Reading<'_> {
 
 /// Whether git runs what a variable says.
 fn runs(key: &Key) -> bool {
-    match (key.section.as_str(), key.name.as_str()) {
-        ("alias", _) => true,
-        (
-            "core",
-            "fsmonitor"
-            | "editor"
-            | "pager"
-            | "sshcommand"
-            | "gitproxy"
-            | "askpass"
-            | "alternaterefscommand",
-        )
-        | ("sequence", "editor")
-        | ("interactive", "difffilter")
-        | ("filter", "clean" | "smudge" | "process")
-        | ("diff", "external" | "command" | "textconv")
-        | ("merge", "driver")
-        | ("gpg", "program" | "defaultkeycommand")
-        | ("credential", "helper")
-        | ("remote", "uploadpack" | "receivepack" | "vcs")
-        | ("trailer", "command" | "cmd")
-        | ("tar", "command")
-        | ("difftool" | "mergetool" | "man" | "browser" | "guitool", "cmd" | "path")
-        | ("submodule", "update")
-        | ("gc", "recentobjectshook")
-        | ("hook", "command") => true,
-        ("pager", _) => true,
-        _ => false,
-    }
+    matches!(
+        (key.section.as_str(), key.name.as_str()),
+        ("alias" | "pager", _)
+            | (
+                "core",
+                "fsmonitor"
+                    | "editor"
+                    | "pager"
+                    | "sshcommand"
+                    | "gitproxy"
+                    | "askpass"
+                    | "alternaterefscommand",
+            )
+            | ("sequence", "editor")
+            | ("interactive", "difffilter")
+            | ("filter", "clean" | "smudge" | "process")
+            | ("diff", "external" | "command" | "textconv")
+            | ("merge", "driver")
+            | ("gpg", "program" | "defaultkeycommand")
+            | ("credential", "helper")
+            | ("remote", "uploadpack" | "receivepack" | "vcs")
+            | ("trailer", "command" | "cmd")
+            | ("tar", "command")
+            | (
+                "difftool" | "mergetool" | "man" | "browser" | "guitool",
+                "cmd" | "path"
+            )
+            | ("submodule", "update")
+            | ("gc", "recentobjectshook")
+            | ("hook", "command")
+    )
 }
 
 /// The words of a command, as far as a shell would take them for words.
@@ -180,17 +182,4 @@ fn words(command: &[u8]) -> impl Iterator<Item = &[u8]> {
     command
         .split(|b| b.is_ascii_whitespace() || b"'\"`;|&()<>$=!".contains(b))
         .filter(|word| !word.is_empty() && !word.starts_with(b"-"))
-}
-
-/// A path without `.` and `..`.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => drop(plain.pop()),
-            Component::CurDir => {}
-            other => plain.push(other),
-        }
-    }
-    plain
 }

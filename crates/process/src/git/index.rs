@@ -16,6 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 
 /// Entries that are ordinary files, executable files, links, other repositories, and folders of a sparse index.
 const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, GITLINK, FOLDER];
+/// The lengths of ids by SHA-1 and by SHA-256.
+const SHORT: usize = 20;
+const LONG: usize = 32;
 const GITLINK: u32 = 0o160_000;
 const FOLDER: u32 = 0o040_000;
 /// Flags of an entry that have a second word.
@@ -52,7 +55,8 @@ pub(super) fn check(
     bytes: &[u8],
     site: &Site<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
-    let width = width(bytes)?;
+    let width = if site.long_ids { LONG } else { SHORT };
+    must_be_index(bytes, width)?;
     let index = read(bytes, width)?;
     let change = index.extensions.iter().find(|(name, _)| name == b"link");
     if change.is_some() && content == Content::SharedIndex {
@@ -83,22 +87,22 @@ pub(super) fn check(
     Ok(Some(index.without(bytes, keep)))
 }
 
-/// The length of the ids of an index: that with which its checksum is right, or SHA-1's where it has none.
-fn width(bytes: &[u8]) -> Result<usize, String> {
-    if bytes.len() < 12 + 20 || &bytes[..4] != b"DIRC" {
+/// Whether it is an index with ids of this length and a checksum that is right, or all zero where git was told to
+/// save itself that. Git takes the length from the repository's configuration and looks at no checksum, so that
+/// it is never found out from the file.
+fn must_be_index(bytes: &[u8], width: usize) -> Result<(), String> {
+    if bytes.len() < 12 + width || &bytes[..4] != b"DIRC" {
         return Err("it is not an index".to_owned());
     }
-    let (body, sum) = bytes.split_at(bytes.len() - 20);
-    if sum == [0; 20] || Sha1::digest(body).as_slice() == sum {
-        return Ok(20);
+    let (body, sum) = bytes.split_at(bytes.len() - width);
+    let right = match width {
+        SHORT => Sha1::digest(body).as_slice() == sum,
+        _ => Sha256::digest(body).as_slice() == sum,
+    };
+    match right || sum.iter().all(|&b| b == 0) {
+        true => Ok(()),
+        false => Err("its checksum is wrong".to_owned()),
     }
-    if bytes.len() >= 12 + 32 {
-        let (body, sum) = bytes.split_at(bytes.len() - 32);
-        if Sha256::digest(body).as_slice() == sum {
-            return Ok(32);
-        }
-    }
-    Err("its checksum is wrong".to_owned())
 }
 
 /// Reads bytes one after the other.
@@ -364,7 +368,7 @@ impl Index<'_> {
             written.extend_from_slice(body);
         }
         match self.width {
-            20 => {
+            SHORT => {
                 let sum = Sha1::digest(&written);
                 written.extend_from_slice(&sum);
             }

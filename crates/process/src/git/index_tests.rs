@@ -55,6 +55,15 @@ impl Repository {
     }
 
     fn check_as(&self, content: Content, bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        self.check_with(content, bytes, false)
+    }
+
+    fn check_with(
+        &self,
+        content: Content,
+        bytes: &[u8],
+        long_ids: bool,
+    ) -> Result<Option<Vec<u8>>, String> {
         let path = self.at(".git/index");
         check(
             content,
@@ -63,6 +72,7 @@ impl Repository {
                 path: &path,
                 root: Path::new("/"),
                 kept: &[],
+                long_ids,
             },
         )
     }
@@ -87,7 +97,7 @@ fn forged(mode: u32, path: &[u8]) -> Vec<u8> {
     bytes.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
     bytes.extend(path);
     bytes.push(0);
-    while (bytes.len() - start) % 8 != 0 {
+    while !(bytes.len() - start).is_multiple_of(8) {
         bytes.push(0);
     }
     bytes.extend([0; 20]);
@@ -175,7 +185,15 @@ fn a_repository_of_longer_ids_is_read() {
     std::fs::write(repository.at("d/a"), "a").unwrap();
     repository.git(&["add", "."]);
     repository.git(&["write-tree"]);
-    assert_eq!(repository.check(&repository.index()), Ok(None));
+    let index = repository.index();
+    assert_eq!(
+        repository.check_with(Content::Index, &index, true),
+        Ok(None)
+    );
+    // Git takes the length from the configuration: what is right for another length is not looked at as that.
+    assert!(repository.check(&index).is_err());
+    let short = Repository::new().index();
+    assert!(repository.check_with(Content::Index, &short, true).is_err());
 }
 
 #[test]
@@ -281,7 +299,7 @@ proptest! {
         let place = at.index(bytes.len() - 20);
         bytes[place] = byte;
         let repository = Path::new("/ws/.git/index");
-        let site = Site { path: repository, root: Path::new("/"), kept: &[] };
+        let site = Site { path: repository, root: Path::new("/"), kept: &[], long_ids: false };
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);

@@ -8,6 +8,7 @@ fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
         path: Path::new(path),
         root: Path::new("/"),
         kept: &kept,
+        long_ids: false,
     };
     accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
 }
@@ -104,11 +105,17 @@ fn a_remote_that_git_fetches_from_without_being_asked_keeps_its_address() {
 #[test]
 fn what_is_found_out_when_a_repository_is_made_is_written_then() {
     let made =
-        "[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nobjectformat = sha256\n";
+        "[core]\nrepositoryformatversion = 1\nbare = false\n[extensions]\nrefstorage = reftable\n";
     assert!(adds("", made, "/ws/.git/config", Content::Config));
     assert!(!adds(
         made,
-        &made.replace("sha256", "sha1"),
+        &made.replace("reftable", "files"),
+        "/ws/.git/config",
+        Content::Config
+    ));
+    assert!(!adds(
+        "",
+        &made.replace("refstorage = reftable", "objectformat = sha256"),
         "/ws/.git/config",
         Content::Config
     ));
@@ -125,7 +132,7 @@ fn a_folder_that_stands_alone_may_name_a_tree_that_is_kept() {
         )
     };
     let alone = "/state/snapshot/id/config";
-    assert!(takes("/ws", alone) && takes("/ws/sub", alone));
+    assert!(takes("/ws", alone) && !takes("/ws/sub", alone));
     assert!(
         !takes("/etc", alone)
             && !takes("/state", alone)

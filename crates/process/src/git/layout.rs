@@ -60,17 +60,26 @@ const RESERVED: [&[u8]; 20] = [
     b"worktrees",
 ];
 
+/// Where that link leads, which is nowhere.
+pub(crate) const PROBED: &[u8] = b"testing";
+
+/// Whether git makes a link of these components below a git folder.
+pub(crate) fn is_link(below: &[&[u8]]) -> bool {
+    below.last().is_some_and(|name| is_probe(name)) && file(below) == Part::Draft
+}
+
 /// Whether a submodule of this name has its git folder where nothing else is.
 pub(crate) fn is_name_of_module(name: &[u8]) -> bool {
     name.split(|&b| b == b'/').all(is_part_of_module)
 }
 
 fn is_part_of_module(part: &[u8]) -> bool {
-    !RESERVED.contains(&part) && !is_probe(part)
+    !RESERVED.contains(&part)
 }
 
-/// The name of a file by which git finds out whether a file system has links.
-pub(crate) fn is_probe(name: &[u8]) -> bool {
+/// The name of a file by which git finds out whether a file system has links: directly in a git folder, and a
+/// link to [`PROBED`] for a moment.
+fn is_probe(name: &[u8]) -> bool {
     matches!(name, [b't', rest @ ..] if rest.len() == 6 && rest.iter().all(u8::is_ascii_alphanumeric))
 }
 
@@ -83,7 +92,7 @@ fn is_own_draft(name: &[u8]) -> bool {
 pub(crate) fn file(below: &[&[u8]]) -> Part {
     match below.split_last() {
         None => Part::Unknown,
-        Some((name, _)) if is_probe(name) => Part::Draft,
+        Some((name, [])) if is_probe(name) => Part::Draft,
         Some((name, above)) if is_own_draft(name) && (above.is_empty() || is_folder(above)) => {
             Part::Draft
         }
@@ -287,9 +296,14 @@ fn state(below: &[&[u8]]) -> Part {
         }
         // Git is told of these by a variable of whoever made them.
         [name]
-            if [b"index.".as_slice(), b"next-index-", b"sharedindex_"]
-                .iter()
-                .any(|s| name.starts_with(s))
+            if [
+                b"index.".as_slice(),
+                b"next-index-",
+                b"sharedindex_",
+                b"git-interpret-trailers-",
+            ]
+            .iter()
+            .any(|s| name.starts_with(s))
                 || *name == b"history-split.index" =>
         {
             Part::Draft

@@ -30,19 +30,43 @@ pub(super) fn check(content: Content, text: &[u8], site: &Site<'_>) -> Result<()
     }
 }
 
-/// Whether a file `.git` leads to the folder of a linked working tree or of a submodule.
+/// Whether a file `.git` leads to the folder of a linked working tree or of a submodule, in a folder that the
+/// sandbox may write, and that has no other working tree.
 fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
     let target = site.folder().join(OsStr::from_bytes(target));
-    let Some(real) = real_path(&target, site.root) else {
+    let Some(real) = real_path(&target, site.root).filter(|real| is_kept(real, site)) else {
         return false;
     };
-    match below_git(&real).as_deref() {
+    let named = match below_git(&real).as_deref() {
         Some([b"worktrees", name]) => is_name_of_module(name),
         Some([b"modules", names @ ..]) if !names.is_empty() => {
             is_name_of_module(&names.join(&b'/')) || is_worktree_of_module(names)
         }
         _ => false,
+    };
+    named && tree_of(&real, site).is_none_or(|tree| tree == site.folder())
+}
+
+/// The working tree that the configuration of a git folder names.
+fn tree_of(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
+    let text = std::fs::read(paths::below(site.root, &folder.join("config"))).ok()?;
+    let all = super::config::variables(&text).ok()?;
+    let of = |key: &super::config::Key| key.section == "core" && key.name == "worktree";
+    let value = all.into_iter().find(|(key, _)| of(key))?.1.pop()?;
+    Some(plain(&folder.join(OsStr::from_bytes(&value))))
+}
+
+/// A path without `.` and `..`, whatever links there are.
+pub(super) fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
     }
+    plain
 }
 
 /// `modules/NAME/worktrees/TREE`.
@@ -91,7 +115,8 @@ pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Resu
 }
 
 /// Whether a configuration may name this working tree: that of a submodule lies in the repository that the
-/// submodule is of; any other is a folder that the sandbox may write, of a git folder that lies elsewhere.
+/// submodule is of and leads back to it; any other is a whole folder that the sandbox may write, of a git folder
+/// that lies elsewhere.
 pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
     // Git writes none that it would have to quote.
     if value.iter().any(|b| b.is_ascii_control() || *b == b'\\') {
@@ -99,37 +124,34 @@ pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
     }
     let value = Path::new(OsStr::from_bytes(value));
     match below_git(site.path).as_deref() {
-        Some([b"modules", ..]) => is_tree_of_module(value, site.folder()),
+        Some([b"modules", ..]) => is_tree_of_module(value, site),
         Some(_) => false,
         None => {
-            let real = real_path(&site.folder().join(value), site.root);
-            real.is_some_and(|tree| {
-                is_kept(&tree, site) && below_git(&tree).is_none() && !site.path.starts_with(&tree)
-            })
+            // Any other folder could be taken away for a link afterwards.
+            let tree = plain(&site.folder().join(value));
+            let whole = site.kept.contains(&tree) && !site.path.starts_with(&tree);
+            whole && below_git(&tree).is_none()
         }
     }
 }
 
-fn is_tree_of_module(value: &Path, folder: &Path) -> bool {
+/// Whether a folder is the one in which a file `.git` leads back to this submodule.
+fn is_tree_of_module(value: &Path, site: &Site<'_>) -> bool {
+    let folder = site.folder();
     let above = |path: &Path| path.file_name().is_some_and(|name| name == ".git");
-    let Some(top) = folder
-        .ancestors()
-        .filter(|path| above(path))
-        .last()
-        .and_then(Path::parent)
-    else {
+    let top = folder.ancestors().filter(|path| above(path)).last();
+    let Some(top) = top.and_then(Path::parent) else {
         return false;
     };
-    let mut tree = folder.to_path_buf();
-    for part in value.components() {
-        match part {
-            Component::ParentDir => drop(tree.pop()),
-            Component::Normal(name) if name != ".git" => tree.push(name),
-            Component::CurDir => {}
-            _ => return false,
-        }
+    let tree = plain(&folder.join(value));
+    let inside = !value.is_absolute() && tree != top && tree.starts_with(top);
+    if !inside || tree.components().any(|part| part.as_os_str() == ".git") {
+        return false;
     }
-    tree != top && tree.starts_with(top) && !tree.starts_with(top.join(".git"))
+    let text = std::fs::read(paths::below(site.root, &tree.join(".git"))).unwrap_or_default();
+    let line = text.strip_suffix(b"\n").unwrap_or(&text);
+    line.strip_prefix(b"gitdir: ")
+        .is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == folder)
 }
 
 fn is_kept(path: &Path, site: &Site<'_>) -> bool {

@@ -16,12 +16,11 @@ mod repository;
 mod trees;
 mod variables;
 
-pub(crate) use config::is_harmless;
+pub(crate) use config::{has_long_ids, is_harmless};
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
-pub(crate) use layout::is_probe;
 pub(crate) use leads::below_git;
 pub(crate) use repository::{
-    Meaning, folder, holds_only_samples, is_hook, is_repository_at, may_be_link, may_move, meaning,
-    obeyed_in,
+    Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,
+    may_be_link, may_move, meaning, must_be_file, obeyed_in,
 };

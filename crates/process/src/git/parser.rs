@@ -2,6 +2,10 @@
 
 use super::config::{Key, Objection, Variables};
 
+/// Variables take so many bytes together at the most, each of them some more than its text.
+const ROOM: usize = 4 << 20;
+const EACH: usize = 256;
+
 /// Reads a configuration as git does (git-config(1), *Syntax*): sections, subsections, values with
 /// quotes, escapes and continued lines.
 pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
@@ -16,6 +20,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
         at: 0,
         line: 1,
     };
+    let mut room = ROOM;
     let mut variables = Variables::new();
     let mut section: Option<(String, Option<Vec<u8>>)> = None;
     loop {
@@ -34,6 +39,10 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
                     subsection,
                     name,
                 };
+                // Each variable has a copy of its section's name, so that a short file could take much memory.
+                let length = key.subsection.as_ref().map_or(0, Vec::len) + key.name.len();
+                room = (room.checked_sub(length + value.len() + EACH))
+                    .ok_or_else(|| reader.objection())?;
                 variables.entry(key).or_default().push(value);
             }
             Some(_) => return Err(reader.objection()),

@@ -6,6 +6,7 @@
 use super::content::Content;
 use super::layout::{self, Part};
 use super::leads::below_git;
+use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -120,17 +121,46 @@ pub(crate) fn folder(path: &Path) -> Meaning {
     }
 }
 
-/// Whether a link may have this name. Git keeps none of its own but the file by which it finds out whether
-/// there are links; what one leads to would be git's as well.
+/// Whether a link may have this name. Git keeps none of its own; what one leads to would be git's as well.
 pub(crate) fn may_be_link(path: &Path) -> bool {
+    below_git(path).is_none() && !is_in_repository(path)
+}
+
+/// Whether git makes a link to find out whether there are links: directly in a folder of its own, and one that
+/// leads nowhere.
+pub(crate) fn finds_out_about_links(path: &Path, target: &[u8]) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    match below_git(path) {
-        Some(_) => layout::is_probe(name),
-        None => {
-            let of_git = layout::is_folder(&[name]) || layout::file(&[name]) != Part::Unknown;
-            !of_git || !path.parent().is_some_and(is_repository_at)
-        }
-    }
+    let here = match below_git(path) {
+        Some(below) => layout::is_link(&below),
+        None => layout::is_link(&[name]) && path.parent().is_some_and(is_repository_at),
+    };
+    here && target == layout::PROBED
+}
+
+/// Whether only a file may have this name: git opens what it takes for one, and waits for a pipe for ever.
+pub(crate) fn must_be_file(path: &Path, kind: FileType) -> bool {
+    const OPENED: [&str; 5] = [
+        "HEAD",
+        ".gitignore",
+        ".gitattributes",
+        ".gitmodules",
+        ".mailmap",
+    ];
+    let name = path.file_name().unwrap_or_default();
+    let opened = OPENED
+        .iter()
+        .any(|opened| name.eq_ignore_ascii_case(opened));
+    below_git(path).is_some() || kind != FileType::Symlink && (opened || is_in_repository(path))
+}
+
+/// Whether a path is one that git keeps, in a folder that is a repository without being called `.git`.
+fn is_in_repository(path: &Path) -> bool {
+    let parts: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
+    (1..parts.len()).any(|at| {
+        let first = &parts[at..=at];
+        let of_git = layout::is_folder(first) || layout::file(first) != Part::Unknown;
+        of_git && (path.ancestors().nth(parts.len() - at)).is_some_and(is_repository_at)
+    })
 }
 
 /// Whether a folder is a repository to git, or what the working trees of one have in common.
@@ -176,7 +206,9 @@ pub(crate) fn may_move(from: &Path, to: &Path) -> bool {
             Some(below) if !below.is_empty() => {
                 of_data(from) && of_data(to) && layout::is_folder(&below)
             }
-            _ => true,
+            Some(_) => true,
+            // What it holds would have a meaning there.
+            None => !is_in_repository(to),
         },
     }
 }
@@ -252,15 +284,9 @@ pub(crate) fn obeyed_in(
     Ok(found)
 }
 
-/// Folders of data, which may be large.
+/// Folders of objects, which may be large; git changes none that is there.
 fn holds_nothing_obeyed(below: &[&[u8]]) -> bool {
-    match below {
-        [b"objects", b"info"] => false,
-        [b"objects", _, ..] | [b"refs" | b"logs" | b"lfs" | b"rr-cache" | b"lost-found", ..] => {
-            true
-        }
-        _ => false,
-    }
+    matches!(below, [b"objects", name, ..] if *name != b"info")
 }
 
 #[cfg(test)]

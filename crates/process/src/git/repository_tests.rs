@@ -75,7 +75,11 @@ fn another_folder_is_judged_where_it_is_a_repository() {
             && !may_be_link(&tree.at("bare/hooks"))
             && !may_be_link(&tree.at(".git/x"))
     );
-    assert!(may_be_link(&tree.at(".git/tAb12cd")));
+    let probed = |path: &str, target: &[u8]| finds_out_about_links(&tree.at(path), target);
+    assert!(probed(".git/tAb12cd", b"testing") && probed("bare/tAb12cd", b"testing"));
+    assert!(
+        !probed(".git/tAb12cd", b"/etc") && !probed(".git/logs/refs/heads/tmaster", b"testing")
+    );
 }
 
 #[test]
@@ -149,6 +153,7 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
             path: &path,
             root: Path::new("/"),
             kept: &kept,
+            long_ids: false,
         };
         check(content, b"", text.as_bytes(), &site).is_ok()
     };

@@ -110,7 +110,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ("core", No, "sharedrepository", Words(&["false", "umask", "0"])),
         ("core", No, "worktree", Tree),
         ("extensions", No, "worktreeconfig relativeworktrees preciousobjects noop", Words(&["true", "false"])),
-        ("extensions", No, "objectformat compatobjectformat", AtBirth(&["sha1", "sha256"])),
+        ("extensions", No, "objectformat", AtBirth(&["sha1"])),
         ("extensions", No, "refstorage", AtBirth(&["files", "reftable"])),
         ("receive", No, "denynonfastforwards denydeletes", Words(&["true"])),
     ]),
