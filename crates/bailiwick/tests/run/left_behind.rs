@@ -192,6 +192,25 @@ const CASES: &[Case] = &[
         after: "for d in . n src; do (cd $d; timeout 10 git status || touch ../HANGS HANGS); done",
         holds: "test ! -e HANGS -a ! -p src/HEAD -a ! -p .gitignore -a ! -p n/.git/info/exclude",
     },
+    // What is decided in one place and moved to another.
+    Case {
+        name: "git folders that are moved",
+        before: "mkdir ../t; echo secret > ../t/secret",
+        inside: "mkdir -p t d; git init -q --bare d/R; git -C d/R config core.bare false; git -C d/R config core.worktree ../../t; mv d/R R; \
+            git init -q n; rm -rf n/.git/logs; mkdir -p n/.git/logs/objects n/.git/logs/refs; \
+            printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nworktree=..\\nfsmonitor=\"touch PWNED; false\"\\n' > n/.git/logs/config; \
+            echo ref: refs/heads/main > n/.git/logs/HEAD; mv n/.git/logs n/y",
+        after: "(cd R && git add -A; git checkout .; git cat-file -p :secret > ../../read); (cd n/y && git status); (cd n/.git/logs && git status)",
+        holds: "test ! -e n/PWNED -a ! -e PWNED -a ! -e n/y/PWNED && ! grep -q secret ../read && test -z \"$(find . -name PWNED)\"",
+    },
+    // A folder that nobody may go through for a while.
+    Case {
+        name: "a folder that is closed meanwhile",
+        before: "",
+        inside: "mkdir P; git init -q --bare P/R; rm -rf P/R/hooks; mkdir P/R/hooks; rm P/R/config; python3 -c 'import os\nR, H, P = (os.open(p, os.O_RDONLY) for p in (\"P/R\", \"P/R/hooks\", \"P\"))\ndef w(name, fd, text, mode):\n    try:\n        f = os.open(name, os.O_CREAT | os.O_WRONLY, mode, dir_fd=fd); os.write(f, text); os.close(f)\n    except OSError: pass\nos.fchmod(P, 0)\nw(\"post-index-change\", H, b\"#!/bin/sh\\ntouch PWNED\\n\", 0o755)\nw(\"config\", R, b\"[core]\\nrepositoryformatversion=0\\nbare=false\\nworktree=../..\\nfsmonitor=touch PWNED\\n\", 0o644)\nos.fchmod(P, 0o755)'",
+        after: "cd P/R && git status; git add -A",
+        holds: "test -z \"$(find . -name PWNED)\" -a ! -e P/R/hooks/post-index-change",
+    },
 ];
 
 /// Runs each case on a machine with or without namespaces, and tells all that do not hold.

@@ -112,6 +112,9 @@ fn may_take_name(
         let reason = "what git keeps here would lead elsewhere";
         return Err(Refused::by(rule, &from.path, reason));
     }
+    if exchanged {
+        context.gate_folder(&from.path)?;
+    }
     context.gate_folder(&to.path)
 }
 
@@ -258,8 +261,25 @@ fn patterns(
         if context.rules.decide(&old) == Verdict::Allow {
             context.decide(&new)?;
         }
-        if !kind.is_dir() && context.gate(&old)? == Gate::Free {
-            context.must_be_free(&new)?;
+        match context.gate(&old)? {
+            _ if kind.is_dir() => {}
+            Gate::Free => context.must_be_free(&new)?,
+            Gate::Obeyed(content, rule) => {
+                let leads = content_of(&folder.join(&name), content.limit()).is_ok_and(|text| {
+                    let path = context.rules.of_policy(&new);
+                    git::leads_as_well(content, &text, &context.rules.site(&path))
+                });
+                if !leads {
+                    return Err(Refused::by(
+                        rule,
+                        &new,
+                        "what git keeps here would lead elsewhere",
+                    ));
+                }
+            }
+        }
+        if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
+            context.must_be_file(&new, FileType::Fifo)?;
         }
         if kind.is_symlink() && context.rules.above(&old).is_none() {
             context.decide_link(&new)?;

@@ -112,11 +112,26 @@ impl Reading<'_> {
                 self.file(&included, home);
             }
             ("core", "hookspath") => self.add(&self.top.join(path(value)), key),
+            ("core", "attributesfile") => self.add(&self.top.join(path(value)), key),
             _ if runs(key) => {
-                for word in words(value) {
-                    let program = self.top.join(path(word));
-                    if program.is_file() || word.contains(&b'/') {
-                        self.add(&program, key);
+                // A path may be put together of parts, and begin in a folder that the command goes to.
+                let tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
+                    .chain(
+                        words(value)
+                            .map(|word| self.top.join(path(word)))
+                            .filter(|at| at.is_dir()),
+                    )
+                    .take(8)
+                    .collect();
+                for word in words(value).take(64) {
+                    let plain = word.strip_prefix(b"/").unwrap_or(word);
+                    let places = tops.iter().map(|top| top.join(OsStr::from_bytes(plain)));
+                    for program in places.chain([path(word)]) {
+                        let is_path =
+                            word.contains(&b'/') && program.parent().is_some_and(Path::is_dir);
+                        if program.is_file() || is_path && !program.is_dir() {
+                            self.add(&program, key);
+                        }
                     }
                 }
             }

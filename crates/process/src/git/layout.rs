@@ -191,6 +191,13 @@ fn draft(name: &[u8]) -> Option<&[u8]> {
         .filter(|name| !name.is_empty())
 }
 
+/// The name that a file gets which rsync writes beside its place: `.NAME.ABCDEF`.
+fn copied(name: &[u8]) -> Option<&[u8]> {
+    let (name, random) = name.strip_prefix(b".")?.split_last_chunk::<6>()?;
+    let name = name.strip_suffix(b".").filter(|name| !name.is_empty())?;
+    random.iter().all(u8::is_ascii_alphanumeric).then_some(name)
+}
+
 /// Whether an editor or `sed -i` makes a file of this name beside one that it changes.
 fn is_of_editor(name: &[u8]) -> bool {
     let sed = |rest: &[u8]| rest.len() == 6 && rest.iter().all(u8::is_ascii_alphanumeric);
@@ -207,7 +214,10 @@ fn is_of_editor(name: &[u8]) -> bool {
 fn main(below: &[&[u8]]) -> Part {
     match below {
         [b"config"] => Part::Obeyed(Content::Config),
-        [b"packed-refs" | b"shallow" | b"description" | b"gc.pid" | b"opencode"] => Part::Data,
+        [
+            b"packed-refs" | b"rebased-patches" | b"shallow" | b"description" | b"gc.pid"
+            | b"opencode",
+        ] => Part::Data,
         [name] if name.starts_with(b"shallow_") || name.starts_with(b"fast_import_crash_") => {
             Part::Data
         }
@@ -266,7 +276,7 @@ fn drafts(below: &[&[u8]], kind: fn(&[&[u8]]) -> Part) -> Part {
             _ => Part::Unknown,
         };
     }
-    let Some(name) = draft(name) else {
+    let Some(name) = draft(name).or_else(|| copied(name)) else {
         return Part::Unknown;
     };
     let mut path = folder.to_vec();
@@ -322,10 +332,10 @@ fn state(below: &[&[u8]]) -> Part {
             | b"BISECT_RESET_WHEN_FOUND",
         ] => Part::Data,
         [b"info", b"sparse-checkout"] => Part::Data,
-        [b"logs", rest @ ..] if !rest.is_empty() && !is_steered(rest) && is_ref(rest) => Part::Data,
+        [b"logs", rest @ ..] if is_log(rest) => Part::Data,
         [b"refs", rest @ ..] if !rest.is_empty() && !is_steered(rest) && is_ref(rest) => Part::Data,
         [b"rr-cache", _, name] if is_image(name) => Part::Data,
-        [b"NOTES_MERGE_WORKTREE", _] => Part::Data,
+        [b"NOTES_MERGE_WORKTREE", id] if is_hex(id) => Part::Data,
         [b"sequencer", b"todo"] => Part::Obeyed(Content::Todo),
         [b"sequencer", b"opts"] => Part::Obeyed(Content::PickOptions),
         [b"sequencer", b"head" | b"abort-safety"] => Part::Data,
@@ -385,6 +395,23 @@ fn is_message(name: &[u8]) -> bool {
             | b"GITGUI_BCK"
             | b"GITGUI_EDITMSG"
     )
+}
+
+fn is_hex(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// Whether git logs a reference in a file of this name below `logs`.
+fn is_log(below: &[&[u8]]) -> bool {
+    let head = |name: &[u8]| {
+        let name = name.strip_suffix(b".lock").unwrap_or(name);
+        name == b"HEAD" || is_pseudo_ref(name)
+    };
+    match below {
+        [name] => head(name),
+        [b"refs", rest @ ..] => !rest.is_empty() && !is_steered(rest) && is_ref(rest),
+        _ => false,
+    }
 }
 
 /// Whether a path below `refs` or `logs` may be a reference's: a `HEAD` only where git has one.

@@ -88,6 +88,8 @@ fn what_git_keeps_is_known() {
         "worktrees/w/index.lock",
         "modules/a/config.lock",
         "gc.pid.lock",
+        ".HEAD.a1B2c3",
+        "worktrees/w/.index.a1B2c3",
         ".bailiwick-1-2",
         "objects/ab/.bailiwick-1-2",
         "info/sparse-checkout.lock",
@@ -175,6 +177,9 @@ fn what_git_does_not_keep_is_not_made() {
         "sub/.git",
         "evil.lock",
         "refs",
+        "logs/config",
+        "logs/objects",
+        "NOTES_MERGE_WORKTREE/HEAD",
         "jj/x",
     ] {
         assert_eq!(of(path), Part::Unknown, "{path}");

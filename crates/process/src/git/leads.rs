@@ -130,6 +130,8 @@ pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
             // Any other folder could be taken away for a link afterwards.
             let tree = plain(&site.folder().join(value));
             let whole = site.kept.contains(&tree) && !site.path.starts_with(&tree);
+            // One that is relative would be another when the folder is moved.
+            let whole = whole && value.is_absolute();
             whole && below_git(&tree).is_none()
         }
     }
@@ -156,6 +158,27 @@ fn is_tree_of_module(value: &Path, site: &Site<'_>) -> bool {
 
 fn is_kept(path: &Path, site: &Site<'_>) -> bool {
     site.kept.iter().any(|folder| path.starts_with(folder))
+}
+
+/// Whether what a file leads to is still what it may lead to, at another place: a path in it may be relative.
+pub(crate) fn leads_as_well(content: Content, text: &[u8], site: &Site<'_>) -> bool {
+    match content {
+        Content::GitFile | Content::CommonDir | Content::GitDir => {
+            check(content, text, site).is_ok()
+        }
+        Content::Alternates => check_alternates(b"", text, site).is_ok(),
+        Content::Config | Content::ConfigOfTree => {
+            super::config::variables(text).is_ok_and(|all| {
+                let of = |key: &super::config::Key| key.section == "core" && key.name == "worktree";
+                let mut values = all
+                    .iter()
+                    .filter(|(key, _)| of(key))
+                    .flat_map(|(_, values)| values);
+                values.all(|value| value.starts_with(b"/") || is_tree(value, site))
+            })
+        }
+        _ => true,
+    }
 }
 
 /// The components below the first `.git`.

@@ -19,7 +19,7 @@ mod variables;
 pub(crate) use config::{has_long_ids, is_harmless};
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
-pub(crate) use leads::below_git;
+pub(crate) use leads::{below_git, leads_as_well};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,
     may_be_link, may_move, meaning, must_be_file, obeyed_in,

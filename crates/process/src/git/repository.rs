@@ -170,14 +170,24 @@ fn is_repository(exists: &dyn Fn(&str) -> bool) -> bool {
 
 /// The same, of a folder that is there.
 pub(crate) fn is_repository_at(folder: &Path) -> bool {
-    is_repository(&|name| folder.join(name).symlink_metadata().is_ok())
+    is_repository(&|name| may_be_there(&folder.join(name)))
+}
+
+/// Whether something has this name, or it cannot be found out.
+fn may_be_there(path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    let found = path.symlink_metadata();
+    found.map_or_else(
+        |error| !matches!(error.kind(), NotFound | NotADirectory),
+        |_| true,
+    )
 }
 
 /// Whether the folder of `path` becomes a repository by this name.
 fn completes(name: &[u8], path: &Path) -> bool {
     let beside = |name: &str| {
         let folder = path.parent();
-        folder.is_some_and(|folder| folder.join(name).symlink_metadata().is_ok())
+        folder.is_some_and(|folder| may_be_there(&folder.join(name)))
     };
     match name {
         b"objects" => beside("refs"),
@@ -199,17 +209,16 @@ pub(crate) fn may_move(from: &Path, to: &Path) -> bool {
             )
         })
     };
-    match below_git(from) {
-        Some(below) if below.is_empty() => is_git(to),
-        Some(below) if matches!(below[0], b"modules" | b"worktrees") => false,
-        _ => match below_git(to) {
-            Some(below) if !below.is_empty() => {
-                of_data(from) && of_data(to) && layout::is_folder(&below)
-            }
-            Some(_) => true,
-            // What it holds would have a meaning there.
-            None => !is_in_repository(to),
-        },
+    match (below_git(from), below_git(to)) {
+        (Some(from), _) if from.is_empty() => is_git(to),
+        // What is data there would have a meaning elsewhere.
+        (Some(_), None) => false,
+        (_, Some(below)) if !below.is_empty() => {
+            of_data(from) && of_data(to) && layout::is_folder(&below)
+        }
+        (_, Some(_)) => true,
+        // What it holds would have a meaning there, or has one where it is.
+        (None, None) => !is_in_repository(to) && !is_in_repository(from),
     }
 }
 

@@ -81,6 +81,11 @@ impl Rules {
         if of_git && self.git(to).is_some() {
             return true;
         }
+        // Relative paths of git's files that lead elsewhere lead out of what may be written.
+        let depth = |path: &Path| path.components().count();
+        if self.git(to).is_some() && depth(to) < depth(from) {
+            return true;
+        }
         let comes_from_outside = |root: &Path| to.starts_with(root) && !from.starts_with(root);
         self.names.iter().any(|(_, name)| match name {
             Name::Whole(_) => false,
