@@ -1,8 +1,8 @@
 use super::*;
-use crate::Access;
 use crate::document::Document;
 use crate::fixture::{Machine, access, reaches};
 use crate::source_text::SourceText;
+use crate::{Access, ProtectAbsent};
 use std::time::Duration;
 
 fn notice<'a>(loaded: &'a Loaded, words: &str) -> &'a str {
@@ -554,4 +554,24 @@ fn a_file_of_authorities_that_is_none_is_a_mistake_with_its_place() {
     assert!(check("none.pem").unwrap()[0].contains("./own.toml:2:10: warning"));
     machine("ca.pem", always).load();
     assert_eq!(check("ca.pem").unwrap(), [""; 0]);
+}
+
+#[test]
+fn an_untrusted_project_takes_no_protection_away() {
+    for way in ["off", "sweep"] {
+        let text =
+            format!("[filesystem]\nprotect_absent = \"{way}\"\n[ask]\ndefault = \"allow\"\n");
+        let machine = Machine::new().project(&text);
+        let loaded = machine.load();
+        assert_eq!(
+            loaded.effective.filesystem.protect_absent(),
+            ProtectAbsent::Enforce
+        );
+        assert!(loaded.effective.ask.default.is_none());
+        let strict = machine.user("[filesystem]\nprotect_absent = \"sweep\"\n");
+        assert_eq!(
+            strict.load().effective.filesystem.protect_absent(),
+            ProtectAbsent::Sweep
+        );
+    }
 }

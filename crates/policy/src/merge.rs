@@ -334,7 +334,7 @@ impl Merge {
         let mut notices = Vec::new();
         for (key, wishes) in std::mem::take(&mut self.wishes) {
             let lock = self.locks.get(&key).cloned();
-            let (held, raised) = settle(&wishes, lock.is_some());
+            let (held, raised) = settle(key, &wishes, lock.is_some());
             if let Some(held) = held {
                 self.set_limit(key, held);
             }
@@ -452,7 +452,12 @@ impl Merge {
 
 /// Which wish holds, and which ones a lock refused. The strongest trusted layer holds; where the
 /// system locked the key a weaker one may lower it, and an untrusted project always may.
-fn settle(wishes: &[Wish], locked: bool) -> (Option<&Wish>, Vec<&Wish>) {
+fn settle(id: KeyId, wishes: &[Wish], locked: bool) -> (Option<&Wish>, Vec<&Wish>) {
+    // Where nobody else says anything, the strictest holds, and nothing is lower than that.
+    let strictest = matches!(
+        id,
+        KeyId::ProtectAbsent | KeyId::AskDefault | KeyId::BodyBeyond
+    );
     let lower = |a: &Wish, b: &Wish| match (&a.value, &b.value) {
         (Value::Number(a), Value::Number(b)) => a < b,
         (Value::Time(a), Value::Time(b)) => a < b,
@@ -473,7 +478,7 @@ fn settle(wishes: &[Wish], locked: bool) -> (Option<&Wish>, Vec<&Wish>) {
         held = lowered.or(held);
     }
     for wish in wishes.iter().filter(|w| !w.trusted) {
-        if held.is_none_or(|h| lower(wish, h)) {
+        if held.map_or(!strictest, |h| lower(wish, h)) {
             held = Some(wish);
         }
     }
