@@ -181,6 +181,8 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
     if context.rules.must_look_through(&from.path, &to.path) {
         let mut seen = 0;
         patterns(context, &inside, Path::new(""), from, to, &mut seen)?;
+    } else if context.rules.may_lead_out(&from.path, &to.path) {
+        leads(context, &inside, from, to)?;
     }
     Ok(())
 }
@@ -265,17 +267,7 @@ fn patterns(
             _ if kind.is_dir() => {}
             Gate::Free => context.must_be_free(&new)?,
             Gate::Obeyed(content, rule) => {
-                let leads = content_of(&folder.join(&name), content.limit()).is_ok_and(|text| {
-                    let path = context.rules.of_policy(&new);
-                    git::leads_as_well(content, &text, &context.rules.site(&path))
-                });
-                if !leads {
-                    return Err(Refused::by(
-                        rule,
-                        &new,
-                        "what git keeps here would lead elsewhere",
-                    ));
-                }
+                must_lead_as_well(context, (content, rule), &folder.join(&name), &new)?;
             }
         }
         if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
@@ -289,6 +281,67 @@ fn patterns(
         }
     }
     Ok(())
+}
+
+/// Whether what leads git elsewhere in a folder may lead there from its new place. Only names are read, because
+/// most folders hold none of it.
+fn leads(context: &Context<'_>, top: &Path, from: &Side, to: &Side) -> Result<(), Refused> {
+    let mut seen = 0;
+    let mut folders = vec![PathBuf::new()];
+    while let Some(below) = folders.pop() {
+        let entries = match fs::read_dir(top.join(&below)) {
+            Err(error) if is_absent(&error) => continue,
+            entries => entries.map_err(|error| errno(&error))?,
+        };
+        for entry in entries {
+            let entry = entry.map_err(|error| errno(&error))?;
+            seen += 1;
+            if seen > ENTRIES {
+                return Err(Errno::XDEV.into());
+            }
+            let name = entry.file_name();
+            let kind = entry.file_type().map_err(|error| errno(&error))?;
+            if kind.is_dir() {
+                folders.push(below.join(&name));
+                continue;
+            }
+            if !matches!(
+                name.as_encoded_bytes(),
+                b".git" | b"config" | b"config.worktree" | b"alternates" | b"gitdir"
+            ) {
+                continue;
+            }
+            let (old, new) = (
+                from.path.join(&below).join(&name),
+                to.path.join(&below).join(&name),
+            );
+            if let Gate::Obeyed(content, rule) = context.gate(&old)? {
+                must_lead_as_well(context, (content, rule), &entry.path(), &new)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether a file that git obeys leads from `new` to where it may lead.
+fn must_lead_as_well(
+    context: &Context<'_>,
+    (content, rule): (Content, u32),
+    file: &Path,
+    new: &Path,
+) -> Result<(), Refused> {
+    let leads = content_of(file, content.limit()).is_ok_and(|text| {
+        let path = context.rules.of_policy(new);
+        git::leads_as_well(content, &text, &context.rules.site(&path))
+    });
+    match leads {
+        true => Ok(()),
+        false => Err(Refused::by(
+            rule,
+            new,
+            "what git keeps here would lead elsewhere",
+        )),
+    }
 }
 
 /// Puts a file that git obeys in the place of another, if what it says is harmless. The program may still have

@@ -73,17 +73,19 @@ impl Rules {
         found.map(|(number, _)| *number)
     }
 
+    /// Whether relative paths of git's files in a folder that is moved could lead out of what may be written: it
+    /// comes nearer to the top.
+    pub(crate) fn may_lead_out(&self, from: &Path, to: &Path) -> bool {
+        let depth = |path: &Path| path.components().count();
+        self.git(to).is_some() && depth(to) < depth(from)
+    }
+
     /// Whether everything in a folder that is moved has to be looked at: a pattern looks below its
     /// new place, it comes from where its names were not protected, or git reads other files
     /// there.
     pub(crate) fn must_look_through(&self, from: &Path, to: &Path) -> bool {
         let of_git = git::below_git(from).is_some() || git::below_git(to).is_some();
         if of_git && self.git(to).is_some() {
-            return true;
-        }
-        // Relative paths of git's files that lead elsewhere lead out of what may be written.
-        let depth = |path: &Path| path.components().count();
-        if self.git(to).is_some() && depth(to) < depth(from) {
             return true;
         }
         let comes_from_outside = |root: &Path| to.starts_with(root) && !from.starts_with(root);
