@@ -167,7 +167,8 @@ fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
     let fault = |error: io::Error| Failure::fault(format!("{}: {error}", to.display()));
     // The links in it are a sandbox's.
     let list = StateDir::from_environment()?.written();
-    Written::remember(&list, &[resolve_existing(&to)]).map_err(Failure::fault)?;
+    let folder = std::path::absolute(&to).map_err(fault)?;
+    Written::remember(&list, &[resolve_existing(&folder)]).map_err(Failure::fault)?;
     let mut unpacker = Unpacker::at(&to, None).map_err(fault)?;
     let command = Command::new(session, vec![GUEST.into(), "pack".into(), from.into()])?;
     let (packed, out) = pipe()?;
