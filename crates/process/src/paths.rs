@@ -42,6 +42,12 @@ pub(crate) fn is_there(root: &Path, path: &Path) -> bool {
     })
 }
 
+/// Whether an error says that nothing has a name; any other leaves it open.
+pub(crate) fn is_absent(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory)
+}
+
 /// Where a path is that is absolute for whom `root` is the root.
 pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))

@@ -354,16 +354,22 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a name may be taken away. A program removes what it has made, samples of hooks and harmless
-    /// configurations among it; what somebody else put there to be obeyed stays.
-    fn decide_removal(&self, path: &Path, folder: bool) -> Result<(), Refused> {
+    /// Whether the policy lets something be changed that is there; git's own files are decided apart.
+    pub(super) fn decide_there(&self, path: &Path, folder: bool) -> Result<(), Refused> {
         let verdict = match folder {
             true => self.rules.decide_folder(path),
             false => self.rules.decide_file(path),
         };
-        if !matches!(verdict, Verdict::Git(_)) {
-            judge(verdict, path)?;
+        match verdict {
+            Verdict::Git(_) => Ok(()),
+            verdict => judge(verdict, path),
         }
+    }
+
+    /// Whether a name may be taken away. A program removes what it has made, samples of hooks and harmless
+    /// configurations among it; what somebody else put there to be obeyed stays.
+    fn decide_removal(&self, path: &Path, folder: bool) -> Result<(), Refused> {
+        self.decide_there(path, folder)?;
         if self.rules.is_pinned(path) {
             // As the kernel answers where it is a mount.
             return Err(Errno::BUSY.into());
@@ -371,14 +377,12 @@ impl Context<'_> {
         let Some(rule) = self.rules.git(path).filter(|_| !folder) else {
             return Ok(());
         };
-        if git::is_hook(path) {
-            return Err(Refused::by(
+        match git::meaning(path) {
+            Meaning::Never(_) if git::is_hook(path) => Err(Refused::by(
                 rule,
                 path,
                 "it is a hook, and was not made by the program",
-            ));
-        }
-        match git::meaning(path) {
+            )),
             Meaning::Obeyed(content) if content.is_configuration() => {
                 let own = self.rules.of_policy(path);
                 let harmless = rename::content_of(path, content.limit())
@@ -456,7 +460,7 @@ fn unless_leased(outcome: Result<Outcome, Refused>) -> Result<Outcome, Refused> 
     }
 }
 
-pub(super) fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
+fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
     match verdict {
         Verdict::Allow => Ok(()),
         Verdict::Refuse(rule) => Err(Refused::Rule {

@@ -2,9 +2,8 @@
 //! Landlock knows no right for any of it, and mounts keep only what was found at the start; so these calls come
 //! here as well. Where there are no mounts they are done in folders that may be written, and nowhere else.
 
-use super::act::{Context, Outcome, Refused, judge};
+use super::act::{Context, Outcome, Refused};
 use super::path::{Place, kind_of, shown};
-use super::rules::Verdict;
 use crate::git;
 use crate::notify::Call;
 use crate::seccomp::FCHMODAT2;
@@ -173,13 +172,7 @@ impl Context<'_> {
     /// Whether a file that is there may be changed in anything but what it says. Git's own files may, and so
     /// may the samples of hooks.
     fn decide_existing(&self, path: &Path, kind: FileType) -> Result<(), Refused> {
-        let verdict = match kind {
-            FileType::Directory => self.rules.decide_folder(path),
-            _ => self.rules.decide_file(path),
-        };
-        if !matches!(verdict, Verdict::Git(_)) {
-            judge(verdict, path)?;
-        }
+        self.decide_there(path, kind == FileType::Directory)?;
         match self.rules.git(path).filter(|_| git::is_hook(path)) {
             Some(rule) => Err(Refused::by(rule, path, "git would run it")),
             None => Ok(()),

@@ -179,22 +179,16 @@ impl Obeyed {
         wanted: i32,
         mode: Mode,
     ) -> Result<Outcome, Refused> {
-        let Self {
-            folder,
-            name,
-            path,
-            content,
-            rule,
-        } = self;
-        let before = Watched::before(found, content)?;
+        let before = Watched::before(found, self.content)?;
         if found.is_none() {
             context.take_umask()?;
         }
-        let again = folder.try_clone().map_err(|_| Errno::MFILE)?;
-        let open = Open::new(again, name.clone(), wanted | libc::O_NOFOLLOW, mode);
+        let again = self.folder.try_clone().map_err(|_| Errno::MFILE)?;
+        let open = Open::new(again, self.name.clone(), wanted | libc::O_NOFOLLOW, mode);
         match open.attempt()? {
             Outcome::Opened(file, close_on_exec) => {
-                let watched = Watched::new((folder, name), path, content, rule, before, &file)?;
+                let at = (self.folder, self.name);
+                let watched = Watched::new(at, self.path, self.content, self.rule, before, &file)?;
                 Ok(Outcome::Watched(Box::new(watched), file, close_on_exec))
             }
             other => Ok(other),

@@ -5,6 +5,7 @@ use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
 use super::path::{Place, kind_of, shown};
 use super::rules::{Rules, Verdict};
 use crate::git::{self, Content};
+use crate::paths::is_absent;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, openat, renameat,
@@ -231,11 +232,6 @@ fn names_in(folder: &Path) -> Result<Vec<OsString>, Errno> {
         Err(error) if is_absent(&error) => Ok(Vec::new()),
         names => names.map_err(|error| errno(&error)),
     }
-}
-
-fn is_absent(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory)
 }
 
 fn errno(error: &std::io::Error) -> Errno {

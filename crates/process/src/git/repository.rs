@@ -6,6 +6,7 @@
 use super::content::Content;
 use super::layout::{self, Part};
 use super::leads::below_git;
+use crate::paths::is_absent;
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::fs;
@@ -164,23 +165,15 @@ fn is_in_repository(path: &Path) -> bool {
 }
 
 /// Whether a folder is a repository to git, or what the working trees of one have in common.
-fn is_repository(exists: &dyn Fn(&str) -> bool) -> bool {
-    exists("HEAD") || exists("objects") && exists("refs")
-}
-
-/// The same, of a folder that is there.
 pub(crate) fn is_repository_at(folder: &Path) -> bool {
-    is_repository(&|name| may_be_there(&folder.join(name)))
+    let has = |name: &str| may_be_there(&folder.join(name));
+    has("HEAD") || has("objects") && has("refs")
 }
 
 /// Whether something has this name, or it cannot be found out.
 fn may_be_there(path: &Path) -> bool {
-    use std::io::ErrorKind::{NotADirectory, NotFound};
     let found = path.symlink_metadata();
-    found.map_or_else(
-        |error| !matches!(error.kind(), NotFound | NotADirectory),
-        |_| true,
-    )
+    found.map_or_else(|error| !is_absent(&error), |_| true)
 }
 
 /// Whether the folder of `path` becomes a repository by this name.
