@@ -25,6 +25,9 @@ use std::time::Instant;
 /// longest; where all have one, it is turned away.
 pub(crate) const MOST: usize = 256;
 
+/// The exit code of a command that SIGKILL ended, as a shell reports it.
+const KILLED: u8 = 137;
+
 /// The door and who came through it.
 pub(crate) struct Door {
     /// None where nobody else may come.
@@ -174,6 +177,14 @@ impl Door {
         None
     }
 
+    /// Records that the commands which are still inside end with the sandbox.
+    pub(crate) fn end_visits(&self, guard: &Guard) {
+        let visits = self.guests.iter().filter_map(|guest| guest.visit.as_ref());
+        for visit in visits.filter(|visit| visit.job != OWN) {
+            visit.note_end(KILLED, guard);
+        }
+    }
+
     /// Tells the client whose command is the sandbox's own how the run ended, and the others that it
     /// did.
     pub(crate) fn close(&mut self, code: u8, line: Option<&str>) {
@@ -185,7 +196,7 @@ impl Door {
                     line: line.map(str::to_owned),
                 },
                 false => Say::Ended {
-                    code: 137,
+                    code: KILLED,
                     line: Some("bailiwick: the sandbox ended, and this command with it".to_owned()),
                 },
             };
@@ -326,17 +337,21 @@ impl Visit {
         }
     }
 
-    /// Records the end of the command; what its client is told.
-    fn conclude(&self, end: &End, guard: &Guard) -> Say {
-        let name = Text::from(self.name.as_os_str());
-        let outside = || find_outside(&self.name, self.path.as_ref());
-        let (code, line) = explained(end, &name, &self.cwd, outside);
+    fn note_end(&self, code: u8, guard: &Guard) {
         let act = Act::Leave {
             job: self.job,
             code,
             duration_ns: nanoseconds(self.started.elapsed()),
         };
         guard.note(act, happened());
+    }
+
+    /// Records the end of the command; what its client is told.
+    fn conclude(&self, end: &End, guard: &Guard) -> Say {
+        let name = Text::from(self.name.as_os_str());
+        let outside = || find_outside(&self.name, self.path.as_ref());
+        let (code, line) = explained(end, &name, &self.cwd, outside);
+        self.note_end(code, guard);
         let ledger = guard.ledger();
         let refused = ledger.counts().refusals - self.refusals;
         let line = line.map(|line| format!("bailiwick: {line}"));

@@ -209,6 +209,9 @@ impl Supervisor {
         json: bool,
     ) -> Result<Finished, Failure> {
         let took = self.started.elapsed();
+        if let Some(door) = &self.door {
+            door.end_visits(&self.guard);
+        }
         let ended = end.map(|end| match self.reached {
             true => record.end(&End::Code(137), took, path),
             false => record.end(&end, took, path),

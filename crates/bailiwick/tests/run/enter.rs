@@ -294,6 +294,9 @@ fn the_end_of_the_run_ends_what_entered(on: Backend) {
     let mut entered = Background::start(&sandbox, words, "there");
     assert_eq!(run.ends(), Some(0));
     assert_eq!(entered.ends(), Some(137));
+    sandbox
+        .bailiwick(["log", "latest"])
+        .stdout_has("exit 137 of command 1");
 }
 
 #[test]
