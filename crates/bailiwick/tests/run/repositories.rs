@@ -159,6 +159,7 @@ const EVERYDAY: &str = r#"set -e
     git update-index --split-index; echo s > s; git add s; commit split; git update-index --no-split-index
     git sparse-checkout set --cone d; git sparse-checkout disable; git checkout -q --orphan empty; git rm -qrf . ; git commit -q --allow-empty -m empty
     git switch -q main; git branch -qm copy copy2; git branch -qD copy2; git tag -d v1 > /dev/null
+    git init -q --object-format=sha256 long; echo l > long/l; git -C long add l; git -C long write-tree | wc -c; git -C long config extensions.objectformat; rm long/.git/index; rm -rf long
     git init -q r; echo r > r/r; git -C r add r; rm -rf r clone shared shallow bare.git; git status --porcelain; git count-objects > /dev/null; git maintenance run --quiet
     git archive HEAD | tar t; git blame f | wc -l; git grep -c both | head -1; git describe --always | wc -l; git shortlog -sn HEAD | wc -l
 "#;

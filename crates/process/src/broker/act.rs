@@ -385,11 +385,13 @@ impl Context<'_> {
             )),
             Meaning::Obeyed(content) if content.is_configuration() => {
                 let own = self.rules.of_policy(path);
-                let harmless = rename::content_of(path, content.limit())
-                    .is_ok_and(|text| git::is_harmless(content, &text, &self.rules.site(&own)));
-                match harmless && self.rules.baseline(path).is_empty() {
-                    true => Ok(()),
-                    false => Err(Refused::by(
+                let site = self.rules.site(&own);
+                match rename::content_of(path, content.limit()) {
+                    Ok(text) if self.rules.baseline(path).is_empty() => {
+                        git::check_removal(content, &text, &site)
+                            .map_err(|reason| Refused::by(rule, path, reason))
+                    }
+                    _ => Err(Refused::by(
                         rule,
                         path,
                         "it holds what the program may not set",

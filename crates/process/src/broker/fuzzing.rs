@@ -119,7 +119,6 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
         path: path.as_ref(),
         root: Path::new("/"),
         kept: &kept,
-        long_ids: false,
     };
     git::check(Content::Config, old, new, &site).map(drop)
 }

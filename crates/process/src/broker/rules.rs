@@ -68,9 +68,6 @@ pub(crate) struct Rules {
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
-    /// Folders of repositories, as the policy writes them, whose ids are long.
-    #[serde(skip)]
-    long_ids: Vec<PathBuf>,
 }
 
 /// What happens to an act on a path.
@@ -250,12 +247,6 @@ impl Rules {
                 Some((path, content))
             })
             .collect();
-        let long = self
-            .baselines
-            .iter()
-            .filter(|(_, text)| git::has_long_ids(text));
-        let long = long.filter_map(|(path, _)| Some(self.of_policy(path.parent()?)));
-        self.long_ids = long.collect();
         self
     }
 
@@ -306,7 +297,6 @@ impl Rules {
             path,
             root: self.root(),
             kept: &self.kept,
-            long_ids: self.long_ids.iter().any(|folder| path.starts_with(folder)),
         }
     }
 

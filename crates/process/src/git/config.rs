@@ -4,7 +4,8 @@
 
 use super::content::{Content, Site};
 use super::keys::{self, Values};
-use super::parser;
+use super::{followed, parser};
+use crate::paths;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -71,12 +72,7 @@ pub(crate) fn accept(
     // Git may read what is not read here (a NUL): nobody knows what would be taken away.
     let old = variables(old)?;
     let none = Vec::new();
-    let change = keys::Change {
-        content,
-        old: &old,
-        new: &new,
-        site,
-    };
+    let change = keys::Change::new(content, &old, &new, site);
     for key in old.keys().chain(new.keys()) {
         let (before, after) = (old.get(key).unwrap_or(&none), new.get(key).unwrap_or(&none));
         if before == after {
@@ -89,27 +85,64 @@ pub(crate) fn accept(
         if values == Values::AsBefore {
             return Err(Objection::Key(key.to_string()));
         }
-        if !after.iter().all(|value| change.allows(key, values, value)) {
+        let taken_away = after.is_empty() && !change.may_be_absent(values);
+        if taken_away || !after.iter().all(|value| change.allows(key, values, value)) {
             return Err(Objection::Value(key.to_string(), values.shown()));
         }
     }
     Ok(())
 }
 
-/// Whether a configuration is of a repository whose ids are SHA-256's.
-pub(crate) fn has_long_ids(text: &[u8]) -> bool {
-    let of = |key: &Key| key.section == "extensions" && key.name == "objectformat";
-    let long = |values: &Vec<Vec<u8>>| {
-        values
-            .last()
-            .is_some_and(|value| value.eq_ignore_ascii_case(b"sha256"))
-    };
-    variables(text).is_ok_and(|all| all.iter().any(|(key, values)| of(key) && long(values)))
+/// Whether the ids of the repository that a file is in are those of SHA-256.
+pub(super) fn has_long_ids(site: &Site<'_>) -> Result<bool, Objection> {
+    let mut folder = site.folder();
+    if folder.ends_with("rebase-apply") {
+        folder = folder.parent().unwrap_or(folder);
+    }
+    // What a linked working tree shares lies in the folder above `worktrees/ID`.
+    if paths::is_there(site.root, &folder.join("commondir")) {
+        folder = folder.ancestors().nth(2).unwrap_or(folder);
+    }
+    match followed::read(&paths::below(site.root, &folder.join("config"))) {
+        Some(text) => says_long_ids(&text),
+        None => Ok(false),
+    }
 }
 
-/// Whether a configuration holds nothing that a sandboxed program could not have set.
-pub(crate) fn is_harmless(content: Content, text: &[u8], site: &Site<'_>) -> bool {
-    accept(content, b"", text, site).is_ok()
+fn says_long_ids(text: &[u8]) -> Result<bool, Objection> {
+    let format = Key {
+        section: "extensions".to_owned(),
+        subsection: None,
+        name: "objectformat".to_owned(),
+    };
+    let variables = variables(text)?;
+    let format = variables.get(&format).and_then(|values| values.last());
+    Ok(format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256")))
+}
+
+/// Whether an index is there that was decided for what a configuration says.
+pub(super) fn has_index(site: &Site<'_>) -> bool {
+    let has = |name: &str| paths::below(site.root, &site.folder().join(name)).exists();
+    has("index") || has("worktrees")
+}
+
+/// Whether a configuration may be taken away, because it holds nothing that a sandboxed program could not have
+/// set.
+///
+/// # Errors
+/// Why it may not, for a person.
+pub(crate) fn check_removal(
+    content: Content,
+    text: &[u8],
+    site: &Site<'_>,
+) -> Result<(), &'static str> {
+    if accept(content, b"", text, site).is_err() {
+        return Err("it holds what the program may not set");
+    }
+    match says_long_ids(text) == Ok(true) && has_index(site) {
+        true => Err("without it git reads the index beside it as another; remove that first"),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ fn accepted(old: &[u8], new: &[u8], path: &str) -> Result<(), Objection> {
         path: Path::new(path),
         root: Path::new("/"),
         kept: &kept,
-        long_ids: false,
     };
     accept(Content::Config, old, new, &site)
 }
@@ -24,6 +23,18 @@ fn change(after: &str) -> Result<(), Objection> {
 
 fn adding(text: &str) -> Result<(), Objection> {
     change(&format!("{BEFORE}{text}"))
+}
+
+#[test]
+fn a_long_name_of_a_section_is_not_kept_for_each_of_its_variables() {
+    let variables: String = (0..4000).map(|number| format!("v{number}\n")).collect();
+    let long = "a".repeat(64 << 10);
+    for head in [format!("[remote \"{long}\"]"), format!("[{long}]")] {
+        let read = super::variables(format!("{head}\n{variables}").as_bytes());
+        assert!(matches!(read, Err(Objection::Unreadable(_))));
+        assert!(super::variables(format!("{head}\nv1\nv2\n").as_bytes()).is_ok());
+    }
+    assert!(super::variables(format!("[core]\n{variables}").as_bytes()).is_ok());
 }
 
 #[test]
@@ -159,7 +170,6 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
             path: &path,
             root: Path::new("/"),
             kept: &kept,
-            long_ids: false,
         };
         accept(Content::Config, b"", text.as_bytes(), &site).is_ok()
     };

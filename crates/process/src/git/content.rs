@@ -102,8 +102,6 @@ pub(crate) struct Site<'a> {
     /// The folders, as the policy writes paths, that a sandbox may write: elsewhere nobody looks after what
     /// git obeys.
     pub(crate) kept: &'a [PathBuf],
-    /// Whether ids are SHA-256's: its repository was made so by the user before the run.
-    pub(crate) long_ids: bool,
 }
 
 impl Site<'_> {

@@ -67,7 +67,8 @@ fn git_folders(tree: &Path) -> Vec<PathBuf> {
     std::iter::once(git).chain(common).collect()
 }
 
-fn read(file: &Path) -> Option<Vec<u8>> {
+/// What a file of configuration says, unless it is none or too long.
+pub(super) fn read(file: &Path) -> Option<Vec<u8>> {
     let meta = fs::metadata(file).ok()?;
     (meta.is_file() && meta.len() <= LENGTH)
         .then(|| fs::read(file).ok())

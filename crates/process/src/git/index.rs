@@ -6,19 +6,20 @@
 //! the entries) are left out, because git believes them: with them a commit would hold other files than
 //! `git status` shows.
 
+use super::config;
 use super::content::{Content, Site};
 use super::ewah::Bits;
+use super::names::is_path_of_tree;
 use super::trees;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// Entries that are ordinary files, executable files, links, other repositories, and folders of a sparse index.
-const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, GITLINK, FOLDER];
-/// The lengths of ids by SHA-1 and by SHA-256.
-const SHORT: usize = 20;
-const LONG: usize = 32;
+const MODES: [u32; 5] = [0o100_644, 0o100_755, LINK, GITLINK, FOLDER];
+const LINK: u32 = 0o120_000;
 const GITLINK: u32 = 0o160_000;
 const FOLDER: u32 = 0o040_000;
 /// Flags of an entry that have a second word.
@@ -37,6 +38,8 @@ pub(super) struct Entry<'a> {
     pub(super) stage: u8,
     /// It stands for a file that is added later, and is part of no tree.
     pub(super) intended: bool,
+    /// It is not checked out.
+    skipped: bool,
 }
 
 /// What an index holds.
@@ -55,27 +58,28 @@ pub(super) fn check(
     bytes: &[u8],
     site: &Site<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
-    let width = if site.long_ids { LONG } else { SHORT };
-    must_be_index(bytes, width)?;
+    let width = width(bytes, site)?;
     let index = read(bytes, width)?;
-    let change = index.extensions.iter().find(|(name, _)| name == b"link");
+    let mut changes = index.extensions.iter().filter(|(name, _)| name == b"link");
+    let change = changes.next();
+    if changes.next().is_some() {
+        return Err("it is a change of two others".to_owned());
+    }
     if change.is_some() && content == Content::SharedIndex {
         return Err("a shared index cannot be a change of another".to_owned());
     }
     let replaced = change.map_or(Ok(None), |(_, body)| Change::read(body, width).map(Some))?;
     check_entries(&index, replaced.as_ref(), site)?;
     let keep = |(name, body): &([u8; 4], &[u8])| match name {
-        b"link" | b"REUC" => true,
-        b"sdir" => body.is_empty(),
+        b"link" | b"REUC" | b"sdir" => true,
         // Of a change of another index not all entries are known.
         b"TREE" => replaced.is_none() && trees::follow(body, &index.entries, width),
         _ => false,
     };
-    if let Some((name, _)) = index
-        .extensions
-        .iter()
-        .find(|(name, _)| name[0].is_ascii_lowercase() && name != b"link" && name != b"sdir")
-    {
+    let is_known = |(name, body): &&([u8; 4], &[u8])| {
+        !name[0].is_ascii_lowercase() || name == b"link" || name == b"sdir" && body.is_empty()
+    };
+    if let Some((name, _)) = index.extensions.iter().find(|part| !is_known(part)) {
         return Err(format!(
             "it needs a part of git that is not known: {}",
             String::from_utf8_lossy(name)
@@ -87,21 +91,26 @@ pub(super) fn check(
     Ok(Some(index.without(bytes, keep)))
 }
 
-/// Whether it is an index with ids of this length and a checksum that is right, or all zero where git was told to
-/// save itself that. Git takes the length from the repository's configuration and looks at no checksum, so that
-/// it is never found out from the file.
-fn must_be_index(bytes: &[u8], width: usize) -> Result<(), String> {
-    if bytes.len() < 12 + width || &bytes[..4] != b"DIRC" {
+/// The length of the ids of an index: that of its repository, with which its checksum is right if it has one.
+fn width(bytes: &[u8], site: &Site<'_>) -> Result<usize, String> {
+    if bytes.len() < 12 + 20 || &bytes[..4] != b"DIRC" {
         return Err("it is not an index".to_owned());
     }
-    let (body, sum) = bytes.split_at(bytes.len() - width);
-    let right = match width {
-        SHORT => Sha1::digest(body).as_slice() == sum,
-        _ => Sha256::digest(body).as_slice() == sum,
-    };
-    match right || sum.iter().all(|&b| b == 0) {
-        true => Ok(()),
+    let long = config::has_long_ids(site)
+        .map_err(|objection| format!("the configuration of its repository: {objection}"))?;
+    let width = if long { 32 } else { 20 };
+    let (body, sum) = bytes.split_at(bytes.len().saturating_sub(width));
+    let right = sum.iter().all(|&b| b == 0) || digest(body, width) == sum;
+    match right && body.len() >= 12 {
+        true => Ok(width),
         false => Err("its checksum is wrong".to_owned()),
+    }
+}
+
+fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
+    match width {
+        20 => Sha1::digest(bytes).to_vec(),
+        _ => Sha256::digest(bytes).to_vec(),
     }
 }
 
@@ -247,6 +256,7 @@ fn read_entry<'a>(
         path,
         stage: (flags >> 12 & 3) as u8,
         intended: more & INTENT_TO_ADD != 0,
+        skipped: more & SKIP_WORKTREE != 0,
     })
 }
 
@@ -260,7 +270,8 @@ fn check_entries(
     for (number, entry) in index.entries.iter().enumerate() {
         let shown =
             || String::from_utf8_lossy(&entry.path[..entry.path.len().min(200)]).into_owned();
-        if !MODES.contains(&entry.mode) || entry.mode == FOLDER && !sparse {
+        let known = MODES.contains(&entry.mode);
+        if !known || entry.mode == FOLDER && !(sparse && entry.skipped) {
             return Err(format!("{} has the mode {:o}", shown(), entry.mode));
         }
         // What a change replaces has its path in the shared index.
@@ -274,24 +285,30 @@ fn check_entries(
             FOLDER => entry.path.strip_suffix(b"/").unwrap_or_default(),
             _ => &entry.path,
         };
-        if !is_path_of_tree(path) {
+        if !is_path_of_tree(path, entry.mode == LINK) {
             return Err(format!(
                 "it holds a path that git itself would refuse: {}",
                 shown()
             ));
         }
-        if entry.mode == 0o120_000 && is_gitmodules(path) {
-            return Err("it holds a link .gitmodules".to_owned());
-        }
         if entry.mode == GITLINK {
             check_gitlink(path, site)?;
         }
-        if before.is_some_and(|before| (&before.path, before.stage) >= (&entry.path, entry.stage)) {
+        if before.is_some_and(|before| !is_in_order(before, entry)) {
             return Err(format!("its entries are not in order at {}", shown()));
         }
         before = Some(entry);
     }
     Ok(())
+}
+
+/// Whether entries are in git's order: a path has one entry, or those of a conflict.
+fn is_in_order(before: &Entry<'_>, after: &Entry<'_>) -> bool {
+    match before.path.cmp(&after.path) {
+        Ordering::Less => true,
+        Ordering::Equal => before.stage > 0 && before.stage < after.stage,
+        Ordering::Greater => false,
+    }
 }
 
 /// Whether git asks the repository at this path what it knows: then it is one whose git folder was decided
@@ -319,45 +336,6 @@ fn check_gitlink(path: &[u8], site: &Site<'_>) -> Result<(), String> {
     }
 }
 
-/// Whether git would take a path into an index: relative, without empty parts, `.`, `..` and everything that
-/// some file system takes for `.git` (git's `verify_path`).
-pub(super) fn is_path_of_tree(path: &[u8]) -> bool {
-    !path.is_empty() && !path.contains(&0) && path.split(|&b| b == b'/').all(is_part_of_tree)
-}
-
-fn is_part_of_tree(part: &[u8]) -> bool {
-    if matches!(part, b"" | b"." | b"..") || part.eq_ignore_ascii_case(b".git") {
-        return false;
-    }
-    // NTFS: short names, streams, and what it leaves out at the end.
-    let end = part
-        .iter()
-        .position(|b| matches!(b, b':' | b'\\'))
-        .unwrap_or(part.len());
-    let trimmed = part[..end]
-        .iter()
-        .rposition(|b| !matches!(b, b' ' | b'.'))
-        .map_or(&[][..], |last| &part[..=last]);
-    if trimmed.eq_ignore_ascii_case(b".git") || trimmed.eq_ignore_ascii_case(b"git~1") {
-        return false;
-    }
-    // HFS+ leaves out some characters that are not seen.
-    let seen: String = String::from_utf8_lossy(part)
-        .chars()
-        .filter(|c| !is_ignored(*c))
-        .collect();
-    !seen.eq_ignore_ascii_case(".git")
-}
-
-/// Characters that HFS+ ignores in names (git's `next_hfs_char`).
-fn is_ignored(c: char) -> bool {
-    matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}')
-}
-
-fn is_gitmodules(path: &[u8]) -> bool {
-    path.eq_ignore_ascii_case(b".gitmodules")
-}
-
 impl Index<'_> {
     /// The same with the extensions that are kept, and a checksum of its own.
     fn without(&self, bytes: &[u8], keep: impl Fn(&([u8; 4], &[u8])) -> bool) -> Vec<u8> {
@@ -367,16 +345,8 @@ impl Index<'_> {
             written.extend_from_slice(&u32::try_from(body.len()).unwrap_or(u32::MAX).to_be_bytes());
             written.extend_from_slice(body);
         }
-        match self.width {
-            SHORT => {
-                let sum = Sha1::digest(&written);
-                written.extend_from_slice(&sum);
-            }
-            _ => {
-                let sum = Sha256::digest(&written);
-                written.extend_from_slice(&sum);
-            }
-        }
+        let sum = digest(&written, self.width);
+        written.extend(sum);
         written
     }
 }
@@ -392,12 +362,19 @@ impl Change {
         if body.len() < width {
             return Err("it does not say of which index it is a change".to_owned());
         }
-        let (_, mut bits) = body.split_at(width);
+        let (base, mut bits) = body.split_at(width);
+        // Git takes the entries for a whole index then.
+        if base.iter().all(|&b| b == 0) {
+            return Err("it is a change of no index".to_owned());
+        }
         if bits.is_empty() {
             return Ok(Self { replaced: 0 });
         }
         Bits::read(&mut bits)?;
         let replaced = Bits::read(&mut bits)?;
+        if !bits.is_empty() {
+            return Err("something follows its bitmaps".to_owned());
+        }
         Ok(Self {
             replaced: replaced.count,
         })

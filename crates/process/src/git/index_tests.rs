@@ -55,16 +55,16 @@ impl Repository {
     }
 
     fn check_as(&self, content: Content, bytes: &[u8]) -> Result<Option<Vec<u8>>, String> {
-        self.check_with(content, bytes, false)
+        self.check_at(".git/index", content, bytes)
     }
 
-    fn check_with(
+    fn check_at(
         &self,
+        path: &str,
         content: Content,
         bytes: &[u8],
-        long_ids: bool,
     ) -> Result<Option<Vec<u8>>, String> {
-        let path = self.at(".git/index");
+        let path = self.at(path);
         check(
             content,
             bytes,
@@ -72,7 +72,6 @@ impl Repository {
                 path: &path,
                 root: Path::new("/"),
                 kept: &[],
-                long_ids,
             },
         )
     }
@@ -88,20 +87,56 @@ fn signed(mut bytes: Vec<u8>) -> Vec<u8> {
 
 /// An index of one entry, made by hand.
 fn forged(mode: u32, path: &[u8]) -> Vec<u8> {
-    let mut bytes = b"DIRC\0\0\0\x02\0\0\0\x01".to_vec();
-    let start = bytes.len();
-    bytes.extend([0; 24]);
-    bytes.extend(mode.to_be_bytes());
-    bytes.extend([0; 12]);
-    bytes.extend([7; 20]);
-    bytes.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
-    bytes.extend(path);
-    bytes.push(0);
-    while !(bytes.len() - start).is_multiple_of(8) {
+    made(&[(mode, 0, 0, path)], &[])
+}
+
+/// An index made by hand: of each entry the mode, the stage, further flags and the path; and its extensions.
+fn made(entries: &[(u32, u16, u16, &[u8])], extensions: &[(&[u8; 4], &[u8])]) -> Vec<u8> {
+    let mut bytes = b"DIRC\0\0\0\x03".to_vec();
+    bytes.extend(u32::try_from(entries.len()).unwrap().to_be_bytes());
+    for (mode, stage, more, path) in entries {
+        let start = bytes.len();
+        bytes.extend([0; 24]);
+        bytes.extend(mode.to_be_bytes());
+        bytes.extend([0; 12]);
+        bytes.extend([7; 20]);
+        let flags = u16::try_from(path.len()).unwrap() | stage << 12;
+        match more {
+            0 => bytes.extend(flags.to_be_bytes()),
+            more => {
+                bytes.extend((flags | EXTENDED).to_be_bytes());
+                bytes.extend(more.to_be_bytes());
+            }
+        }
+        bytes.extend(*path);
         bytes.push(0);
+        while !(bytes.len() - start).is_multiple_of(8) {
+            bytes.push(0);
+        }
+    }
+    for (name, body) in extensions {
+        bytes.extend(*name);
+        bytes.extend(u32::try_from(body.len()).unwrap().to_be_bytes());
+        bytes.extend(*body);
     }
     bytes.extend([0; 20]);
     signed(bytes)
+}
+
+/// What an index that is a change of another says of that: its id, no entry removed, so many replaced.
+fn change(id: u8, replaced: u32) -> Vec<u8> {
+    let bitmap = |ones: u64, bits: u32| {
+        [
+            &bits.to_be_bytes()[..],
+            &2_u32.to_be_bytes(),
+            &(1_u64 << 33).to_be_bytes(),
+            &ones.to_be_bytes(),
+            &[0; 4],
+        ]
+        .concat()
+    };
+    let ones = (1_u64 << replaced) - 1;
+    [vec![id; 20], bitmap(0, 0), bitmap(ones, replaced)].concat()
 }
 
 #[test]
@@ -177,6 +212,19 @@ fn an_index_that_is_a_change_of_another_is_followed() {
 }
 
 #[test]
+fn a_change_of_no_index_or_of_two_is_refused() {
+    let repository = Repository::new();
+    let replaces = [(0o100_644, 0, 0, &b""[..])];
+    let index = |links: &[(&[u8; 4], &[u8])]| repository.check(&made(&replaces, links));
+    let of = |id: u8| change(id, 1);
+    assert_eq!(index(&[(b"link", &of(7))]), Ok(None));
+    // Git takes an id of zeros for none, and the last of two parts of a kind.
+    assert!(index(&[(b"link", &of(0))]).is_err());
+    assert!(index(&[(b"link", &of(7)), (b"link", &[0; 20])]).is_err());
+    assert!(index(&[(b"link", &[&of(7)[..], b"more"].concat())]).is_err());
+}
+
+#[test]
 fn a_repository_of_longer_ids_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let repository = Repository(dir);
@@ -186,14 +234,11 @@ fn a_repository_of_longer_ids_is_read() {
     repository.git(&["add", "."]);
     repository.git(&["write-tree"]);
     let index = repository.index();
-    assert_eq!(
-        repository.check_with(Content::Index, &index, true),
-        Ok(None)
-    );
+    assert_eq!(repository.check(&index), Ok(None));
     // Git takes the length from the configuration: what is right for another length is not looked at as that.
-    assert!(repository.check(&index).is_err());
-    let short = Repository::new().index();
-    assert!(repository.check_with(Content::Index, &short, true).is_err());
+    let other = Repository::new();
+    assert!(other.check(&index).is_err());
+    assert!(repository.check(&other.index()).is_err());
 }
 
 #[test]
@@ -231,11 +276,49 @@ fn a_path_that_git_would_refuse_is_refused() {
             .check(&forged(0o120_000, b".gitmodules"))
             .is_err()
     );
-    assert!(
-        is_path_of_tree(b".gitignore")
-            && is_path_of_tree(b"a/.github/x")
-            && is_path_of_tree("é/ü".as_bytes())
-    );
+    for path in [".gitignore", "a/.github/x", "é/ü"] {
+        let index = forged(0o100_644, path.as_bytes());
+        assert_eq!(repository.check(&index), Ok(None), "{path}");
+    }
+}
+
+#[test]
+fn a_name_that_another_file_system_takes_for_gits_own_is_refused() {
+    let repository = Repository::new();
+    let file = |path: &[u8]| repository.check(&forged(0o100_644, path)).is_ok();
+    let link = |path: &[u8]| repository.check(&forged(0o120_000, path)).is_ok();
+    for path in [
+        &b"a\\.git"[..],
+        b"a\\git~1\\config",
+        b"a/b\\.git. ",
+        b".git\xff",
+    ] {
+        assert!(!file(path), "{path:?}");
+    }
+    for path in [
+        &b"a/.gitmodules"[..],
+        b".GITMODULES/x",
+        b".gitmodules .",
+        b".gitmodules:x",
+        b"gitmod~1",
+        b"gi7eba~1",
+        b"gi7~1234",
+        b"a\\.gitmodules",
+        b".g\xe2\x80\x8citmodules",
+    ] {
+        assert!(!link(path), "{path:?}");
+    }
+    for path in [
+        &b"a\\b"[..],
+        b"gitmod~5",
+        b"gi7eba~x",
+        b"gi7ebb~1",
+        b".gitmodules-x",
+        b"\xff",
+    ] {
+        assert!(file(path) && link(path), "{path:?}");
+    }
+    assert!(file(b"a/.gitmodules"));
 }
 
 #[test]
@@ -269,6 +352,71 @@ fn trees_that_do_not_follow_from_the_entries_are_left_out() {
 }
 
 #[test]
+fn an_index_is_read_with_the_ids_of_its_repository() {
+    let long = Repository(tempfile::tempdir().unwrap());
+    long.git(&["init", "-q", "--object-format=sha256"]);
+    std::fs::write(long.at("a"), "a").unwrap();
+    long.git(&["add", "."]);
+    let short = Repository::new();
+    assert_eq!(long.check(&long.index()), Ok(None));
+    // Git would not look at the checksum, and find other paths in it than somebody with other ids.
+    assert!(short.check(&long.index()).is_err() && long.check(&short.index()).is_err());
+    let tree = ".git/worktrees/tree";
+    std::fs::create_dir_all(long.at(tree)).unwrap();
+    std::fs::write(long.at(tree).join("commondir"), "../..\n").unwrap();
+    for place in ["index", "rebase-apply/patch-merge-index"] {
+        let place = format!("{tree}/{place}");
+        assert_eq!(
+            long.check_at(&place, Content::Index, &long.index()),
+            Ok(None)
+        );
+        assert!(
+            long.check_at(&place, Content::Index, &short.index())
+                .is_err()
+        );
+    }
+}
+
+/// Whether an index of these entries keeps this extension `TREE`.
+fn keeps_trees(entries: &[(u32, u16, u16, &[u8])], trees: &[u8]) -> bool {
+    let repository = Repository::new();
+    repository.check(&made(entries, &[(b"TREE", trees)])) == Ok(None)
+}
+
+#[test]
+fn counts_of_trees_are_read_as_git_reads_them() {
+    let name = [0x11; 20];
+    let path = [&name[..], b"/x"].concat();
+    let entries = [(0o100_644, 0, 0, &path[..])];
+    let trees = |count: &str| [format!("\0{count} 1\n").as_bytes(), &name, b"\0-1 0\n"].concat();
+    assert!(keeps_trees(&entries, &trees("-1")));
+    // As a number of 32 bits it is 1, and so an id follows: that of any tree.
+    assert!(!keeps_trees(&entries, &trees("-4294967295")));
+    assert!(!keeps_trees(&entries, &trees("-2")));
+    let twice = b"\0-1 2\na\0-1 0\na\0-1 0\n";
+    assert!(!keeps_trees(&[(0o100_644, 0, 0, b"a/x")], twice));
+}
+
+#[test]
+fn an_entry_that_git_does_not_write_is_refused() {
+    let repository = Repository::new();
+    let folder = |more, body: &[u8]| {
+        let entries = [(FOLDER, 0, more, &b"a/"[..])];
+        repository.check(&made(&entries, &[(b"sdir", body)]))
+    };
+    assert_eq!(folder(SKIP_WORKTREE, b""), Ok(None));
+    assert!(folder(0, b"").is_err());
+    // Without the part git would not read the folder.
+    assert!(folder(SKIP_WORKTREE, b"x").is_err());
+    let stages = |first| {
+        let entries = [(0o100_644, first, 0, &b"a"[..]), (0o100_644, 2, 0, b"a")];
+        repository.check(&made(&entries, &[]))
+    };
+    assert_eq!(stages(1), Ok(None));
+    assert!(stages(0).is_err());
+}
+
+#[test]
 fn a_part_that_only_makes_git_quicker_is_left_out() {
     let repository = Repository::new();
     repository.git(&["update-index", "--untracked-cache"]);
@@ -299,7 +447,7 @@ proptest! {
         let place = at.index(bytes.len() - 20);
         bytes[place] = byte;
         let repository = Path::new("/ws/.git/index");
-        let site = Site { path: repository, root: Path::new("/"), kept: &[], long_ids: false };
+        let site = Site { path: repository, root: Path::new("/"), kept: &[] };
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);

@@ -2,11 +2,12 @@
 //! neither execute a program, connect, read or write a file elsewhere, nor widen a mode or weaken a check.
 //! A variable that is not in the table may not be changed, because git grows new ones.
 
-use super::config::{Key, Variables};
+use super::config::{self, Key, Variables};
 use super::content::{Content, Site};
 use super::layout::is_name_of_module;
 use super::leads;
 use super::variables::{Row, Sub, TABLE};
+use std::collections::BTreeSet;
 
 /// Which values a variable may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Values {
     Words(&'static [&'static str]),
     /// `false`, and nothing that switches it on.
     Off,
+    /// `true`, and nothing that switches it off.
+    On,
     /// These words where the repository is made, and no other than before later.
     AtBirth(&'static [&'static str]),
     /// What it was, because git obeys it without a word.
@@ -49,6 +52,7 @@ impl Values {
             Self::Number => "a number or a truth",
             Self::Words(_) | Self::AtBirth(_) => "one of git's own words for it",
             Self::Off => "false",
+            Self::On => "true",
             Self::AsBefore => "what it was",
             Self::Url => "an address that names no helper and no option",
             Self::Remote => "the name of a remote of this repository",
@@ -105,6 +109,8 @@ fn is_named_well(key: &Key) -> bool {
                 && !name.starts_with(b"-")
                 && !has_parent(name)
                 && !name.starts_with(b"/")
+                // Git takes the name of a remote that has no address for one.
+                && !name.contains(&b':')
         }
         _ => plain,
     }
@@ -112,27 +118,69 @@ fn is_named_well(key: &Key) -> bool {
 
 /// A change of one configuration to another.
 pub(super) struct Change<'a> {
-    pub(super) content: Content,
-    pub(super) old: &'a Variables,
-    pub(super) new: &'a Variables,
-    pub(super) site: &'a Site<'a>,
+    content: Content,
+    old: &'a Variables,
+    site: &'a Site<'a>,
+    /// The names of all remotes, and of those that git fetches missing objects from without being asked.
+    remotes: BTreeSet<&'a [u8]>,
+    promised: BTreeSet<&'a [u8]>,
 }
 
-impl Change<'_> {
+impl<'a> Change<'a> {
+    pub(super) fn new(
+        content: Content,
+        old: &'a Variables,
+        new: &'a Variables,
+        site: &'a Site<'a>,
+    ) -> Self {
+        let (mut remotes, mut promised) = (BTreeSet::new(), BTreeSet::new());
+        for (key, values) in old.iter().chain(new) {
+            match (key.section.as_str(), &key.subsection, key.name.as_str()) {
+                ("remote", Some(name), variable) => {
+                    remotes.insert(name.as_slice());
+                    if matches!(variable, "promisor" | "partialclonefilter") {
+                        promised.insert(name.as_slice());
+                    }
+                }
+                ("extensions", None, "partialclone") => {
+                    promised.extend(values.iter().map(Vec::as_slice));
+                }
+                _ => {}
+            }
+        }
+        Self {
+            content,
+            old,
+            site,
+            remotes,
+            promised,
+        }
+    }
+
     /// Whether a variable may have this value.
     pub(super) fn allows(&self, key: &Key, values: Values, value: &[u8]) -> bool {
         let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
-        let plain = !value.iter().any(|b| b.is_ascii_control() && *b != b'\t');
+        let plain = is_shown_safely(value);
         match values {
-            Values::Any => key.name == "description" || plain,
+            Values::Any if key.name == "description" => {
+                value.split(|&b| b == b'\n').all(is_shown_safely)
+            }
+            Values::Any => plain,
             Values::Pattern => plain,
             Values::Number => value.len() <= 20 && value.iter().all(u8::is_ascii_alphanumeric),
             Values::Words(words) => words.iter().any(|word| is(word)),
             Values::Off => ["false", "no", "off", "0", ""].iter().any(|word| is(word)),
-            Values::AtBirth(words) => !self.is_old() && words.iter().any(|word| is(word)),
+            Values::On => is("true"),
+            Values::AtBirth(words) => {
+                !self.is_old() && self.fits_index(key, value) && words.iter().any(|word| is(word))
+            }
             Values::AsBefore => false,
-            Values::Url => is_harmless_url(value) && !self.is_promised(key),
-            Values::Remote => value == b"." || self.is_remote(value),
+            Values::Url => {
+                let name = key.subsection.as_deref().unwrap_or_default();
+                let promised = key.section == "remote" && self.promised.contains(name);
+                is_harmless_url(value) && !promised
+            }
+            Values::Remote => value == b"." || self.remotes.contains(value),
             Values::Reference => value.starts_with(b"refs/") && plain && !value.contains(&b' '),
             Values::Fetch => is_fetched_well(value),
             Values::Push => plain && !value.starts_with(b"+") && !value.starts_with(b":"),
@@ -143,34 +191,35 @@ impl Change<'_> {
         }
     }
 
-    /// Whether the repository was there before.
+    /// Whether a variable of these values may be taken away.
+    pub(super) fn may_be_absent(&self, values: Values) -> bool {
+        match values {
+            Values::On => false,
+            Values::AtBirth(_) => !self.is_old() && !config::has_index(self.site),
+            _ => true,
+        }
+    }
+
+    /// Whether the repository was there before: git begins with the version of a format that it says next.
     fn is_old(&self) -> bool {
-        let made = |key: &Key| key.section == "core" && key.name == "repositoryformatversion";
-        self.old.keys().any(made)
-    }
-
-    /// Whether git fetches missing objects from this remote without being asked.
-    fn is_promised(&self, key: &Key) -> bool {
-        let promisor = |variables: &Variables| {
-            variables.iter().any(|(other, values)| {
-                let by_itself = other.section == "remote"
-                    && other.subsection == key.subsection
-                    && matches!(other.name.as_str(), "promisor" | "partialclonefilter");
-                let named = other.section == "extensions"
-                    && other.name == "partialclone"
-                    && values
-                        .iter()
-                        .any(|value| Some(value) == key.subsection.as_ref());
-                by_itself || named
-            })
+        let made = |(key, values): (&Key, &Vec<Vec<u8>>)| {
+            let begun = key.name == "repositoryformatversion" && values == &[b"1"];
+            key.section == "core" && !begun
         };
-        key.section == "remote" && (promisor(self.old) || promisor(self.new))
+        self.old.iter().any(made)
     }
 
-    fn is_remote(&self, value: &[u8]) -> bool {
-        let mut keys = self.old.keys().chain(self.new.keys());
-        keys.any(|key| key.section == "remote" && key.subsection.as_deref() == Some(value))
+    /// Whether an index that is there was decided for the ids that this value says.
+    fn fits_index(&self, key: &Key, value: &[u8]) -> bool {
+        let long = value.eq_ignore_ascii_case(b"sha256");
+        key.name != "objectformat"
+            || !config::has_index(self.site)
+            || config::has_long_ids(self.site) == Ok(long)
     }
+}
+
+fn is_shown_safely(text: &[u8]) -> bool {
+    !text.iter().any(|b| b.is_ascii_control() && *b != b'\t')
 }
 
 fn has_parent(path: &[u8]) -> bool {
@@ -196,10 +245,13 @@ fn is_fetched_well(value: &[u8]) -> bool {
     if value.iter().any(|b| b.is_ascii_control()) {
         return false;
     }
-    let mut parts = value.splitn(2, |&b| b == b':');
-    let (_, Some(to)) = (parts.next(), parts.next()) else {
+    let Some(colon) = value.iter().rposition(|&b| b == b':') else {
         return true;
     };
+    let to = &value[colon + 1..];
+    if to.windows(2).any(|two| two == b"..") {
+        return false;
+    }
     // While a remote gets another name its references are those of the old one.
     to.starts_with(b"refs/remotes/")
         || to.starts_with(b"refs/tags/")

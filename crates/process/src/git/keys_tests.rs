@@ -1,4 +1,4 @@
-use super::super::config::accept;
+use super::super::config::{accept, check_removal};
 use super::*;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,6 @@ fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
         path: Path::new(path),
         root: Path::new("/"),
         kept: &kept,
-        long_ids: false,
     };
     accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
 }
@@ -113,12 +112,6 @@ fn what_is_found_out_when_a_repository_is_made_is_written_then() {
         "/ws/.git/config",
         Content::Config
     ));
-    assert!(!adds(
-        "",
-        &made.replace("refstorage = reftable", "objectformat = sha256"),
-        "/ws/.git/config",
-        Content::Config
-    ));
 }
 
 #[test]
@@ -152,4 +145,87 @@ fn a_working_tree_has_no_remotes_of_its_own() {
     let modules = |text: &str| adds("", text, "/ws/.gitmodules", Content::Modules);
     assert!(modules("[submodule \"a\"]\npath = a\nurl = ../a\n"));
     assert!(!modules("[core]\nbare = true\n") && !modules("[submodule \"a\"]\npath = ../a\n"));
+}
+
+#[test]
+fn a_name_of_a_remote_is_no_address() {
+    for name in ["ext::sh -c x", "hg::x", "http://host.test/x", "host.test:x"] {
+        let text = format!("[remote \"{name}\"]\nurl = x\n[branch \"b\"]\nremote = \"{name}\"");
+        assert!(!may_add(&text), "{name}");
+        let text = format!("[remote \"{name}\"]\nfetch = refs/heads/x");
+        assert!(!may_add(&text), "{name}");
+    }
+}
+
+#[test]
+fn what_is_taken_away_may_weaken_as_well() {
+    let takes_away = |text: &str| {
+        adds(
+            text,
+            "[core]\nbare = false\n",
+            "/ws/.git/config",
+            Content::Config,
+        )
+    };
+    assert!(!takes_away(
+        "[core]\nbare = false\n[receive]\ndenyNonFastForwards = true\n"
+    ));
+    assert!(!takes_away(
+        "[core]\nbare = false\n[extensions]\nobjectFormat = sha256\n"
+    ));
+    assert!(takes_away(
+        "[core]\nbare = false\n[remote \"o\"]\nurl = x\n"
+    ));
+}
+
+#[test]
+fn a_repository_that_is_begun_gets_its_format() {
+    let begun = "[core]\nrepositoryformatversion = 1\n";
+    let with = format!("{begun}[extensions]\nobjectformat = sha256\n");
+    assert!(adds(begun, &with, "/ws/.git/config", Content::Config));
+    let made = format!("{begun}bare = false\n");
+    let with = format!("{made}[extensions]\nobjectformat = sha256\n");
+    assert!(!adds(&made, &with, "/ws/.git/config", Content::Config));
+}
+
+#[test]
+fn what_is_fetched_is_kept_behind_the_last_colon() {
+    for fetch in [
+        "refs/heads/a:refs/remotes/o/a:refs/heads/main",
+        "+refs/heads/*:refs/remotes/../heads/*",
+    ] {
+        assert!(
+            !may_add(&format!("[remote \"o\"]\nfetch = {fetch}")),
+            "{fetch}"
+        );
+    }
+}
+
+#[test]
+fn what_would_hide_or_forget_is_refused() {
+    assert!(!may_add("[core]\nlogAllRefUpdates = false"));
+    assert!(may_add("[core]\nlogAllRefUpdates = always"));
+    assert!(!may_add("[branch \"b\"]\ndescription = \"a\u{1b}[2Jb\""));
+}
+
+#[test]
+fn a_format_stays_while_there_is_an_index_of_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let config = dir.path().join("config");
+    let begun = "[core]\nrepositoryformatversion = 1\n";
+    let with = format!("{begun}[extensions]\nobjectformat = sha256\n");
+    let may = || adds(begun, &with, config.to_str().unwrap(), Content::Config);
+    assert!(may());
+    let site = Site {
+        path: &config,
+        root: Path::new("/"),
+        kept: &[],
+    };
+    let removed = || check_removal(Content::Config, with.as_bytes(), &site);
+    assert_eq!(removed(), Ok(()));
+    std::fs::write(dir.path().join("index"), "").unwrap();
+    assert!(!may() && removed().is_err());
+    // The same that is there already, as when a repository is looked at as a whole.
+    std::fs::write(&config, &with).unwrap();
+    assert!(may());
 }

@@ -5,6 +5,7 @@
 use super::content::{Content, Site};
 use super::layout::is_name_of_module;
 use crate::paths;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -82,19 +83,25 @@ fn is_worktree_of_module(names: &[&[u8]]) -> bool {
 /// Whether `gitdir` names the file `.git` of a folder that the sandbox may write: `git worktree` moves,
 /// mends and removes that folder.
 fn is_git_file_of_tree(line: &[u8], site: &Site<'_>) -> bool {
-    let path = site.folder().join(OsStr::from_bytes(line));
-    let (Some(tree), Some(name)) = (path.parent(), path.file_name()) else {
+    // Git takes away just these letters.
+    let Some(tree) = line.strip_suffix(b"/.git") else {
         return false;
     };
-    name == ".git"
-        && real_path(tree, site.root)
-            .is_some_and(|tree| is_kept(&tree, site) && below_git(&tree).is_none())
+    let tree = site.folder().join(OsStr::from_bytes(tree));
+    real_path(&tree, site.root)
+        .is_some_and(|tree| is_kept(&tree, site) && below_git(&tree).is_none())
 }
 
 /// Whether each line of `alternates` was there before, or leads to objects of a repository that the sandbox
 /// may write.
 pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Result<(), String> {
-    let before: Vec<&[u8]> = old.split(|&b| b == b'\n').collect();
+    let before: BTreeSet<&[u8]> = old.split(|&b| b == b'\n').collect();
+    // What begins with a quote may end behind its line, and then another begins within one; and git reads
+    // nothing behind a NUL.
+    let lines_up = |line: &&[u8]| !line.starts_with(b"\"") && !line.contains(&0);
+    if old != text && !before.iter().all(lines_up) {
+        return Err("the list has a path in quotes or a NUL, and so is not changed".to_owned());
+    }
     // The lines of `objects/info/alternates` begin at `objects`.
     let objects = site.folder().parent().unwrap_or(site.folder());
     let leads_well = |line: &&[u8]| {
@@ -106,7 +113,7 @@ pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Resu
         .split(|&b| b == b'\n')
         .filter(|line| !line.is_empty() && !line.starts_with(b"#"));
     match lines
-        .filter(|line| !before.contains(line))
+        .filter(|line| !before.contains(*line))
         .all(|line| leads_well(&line))
     {
         true => Ok(()),
@@ -191,28 +198,36 @@ pub(crate) fn below_git(path: &Path) -> Option<Vec<&[u8]>> {
     Some(parts.collect())
 }
 
-/// Where a path leads now, through every link, as it is seen from `root`; its last part need not exist
-/// yet, because git makes it later. What is made below a `.git` is no link.
+/// A path has at most so many bytes, as for the kernel, and so many parts of it need not exist.
+const LONGEST: usize = 4096;
+const ABSENT: usize = 16;
+
+/// Where a path leads now, through every link, as it is seen from `root`; its last parts need not exist
+/// yet, because git makes them later. What is made below a `.git` is no link.
 fn real_path(path: &Path, root: &Path) -> Option<PathBuf> {
+    if path.as_os_str().len() > LONGEST {
+        return None;
+    }
     let mut absent = Vec::new();
     let mut there = path;
-    loop {
-        match paths::resolve_in(root, there) {
-            Some(found) => {
-                let absent: PathBuf = absent.iter().rev().collect();
-                return Some(found.real.join(absent));
-            }
-            None => {
-                // A link that leads nowhere might lead somewhere later.
-                if paths::is_there(root, there) {
-                    return None;
-                }
-                let Some(Component::Normal(name)) = there.components().next_back() else {
-                    return None;
-                };
-                absent.push(name);
-                there = there.parent()?;
-            }
+    while absent.len() <= ABSENT {
+        if let Some(found) = paths::resolve_in(root, there) {
+            let absent: PathBuf = absent.iter().rev().collect();
+            return Some(found.real.join(absent));
         }
+        // A link that leads nowhere might lead somewhere later.
+        if paths::is_there(root, there) {
+            return None;
+        }
+        let Some(Component::Normal(name)) = there.components().next_back() else {
+            return None;
+        };
+        absent.push(name);
+        there = there.parent()?;
     }
+    None
 }
+
+#[cfg(test)]
+#[path = "leads_tests.rs"]
+mod tests;

@@ -2,6 +2,7 @@
 
 use super::config;
 use super::content::Content;
+use super::names::{is_path_of_tree, is_reference};
 
 /// Strategies of a merge that git itself has; any other name is that of a program.
 const STRATEGIES: [&[u8]; 6] = [
@@ -41,18 +42,22 @@ const VERBS: [&[u8]; 25] = [
     b"noop",
     b"",
 ];
+/// Git keeps room for so many images of a conflict, and before 2.45 wrote beyond it where a number is larger.
+const IMAGES: usize = 24;
 /// Options of `git apply` with which it reads and writes nothing but what the patch names.
-const APPLY: [&[u8]; 9] = [
-    b"--whitespace=",
+const APPLY: [&[u8]; 3] = [
     b"--ignore-space-change",
     b"--ignore-whitespace",
+    b"--reject",
+];
+/// The same with a value: a text or a number.
+const APPLY_TEXTS: [&[u8]; 4] = [
+    b"--whitespace=",
     b"--directory=",
     b"--exclude=",
     b"--include=",
-    b"--reject",
-    b"-C",
-    b"-p",
 ];
+const APPLY_NUMBERS: [&[u8]; 2] = [b"-C", b"-p"];
 
 /// Whether a file may say this.
 pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
@@ -60,44 +65,40 @@ pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
     match content {
         Content::Todo => todo(text),
         Content::Strategy => one(
-            STRATEGIES.contains(&text.trim_ascii()),
+            STRATEGIES.contains(&text),
             "it names a program as a strategy",
         ),
         Content::StrategyOptions => one(
             are_strategy_options(text),
             "it is not a list of options of a strategy",
         ),
-        Content::Signing => one(
-            text.trim_ascii().is_empty(),
-            "git would start a program that signs",
-        ),
+        Content::Signing => one(text.is_empty(), "git would start a program that signs"),
         Content::ApplyOptions => one(
             are_apply_options(text),
             "git apply would get an option that may do more",
         ),
         Content::PickOptions => pick_options(text),
         Content::RefsToDelete => one(
-            lines(text).all(|line| line.starts_with(b"refs/rewritten/") && is_plain(line)),
+            lines(text).all(|line| line.starts_with(b"refs/rewritten/") && is_reference(line)),
             "it would remove other references than those that a rebase makes",
         ),
         Content::RefsToMove => one(
-            lines(text)
-                .all(|line| is_id(line) || line.starts_with(b"refs/heads/") && is_plain(line)),
+            are_moves(text),
             "it would move other references than branches",
         ),
         Content::HeadName => one(
-            text == b"detached HEAD" || text.starts_with(b"refs/") && is_plain(text),
+            text == b"detached HEAD" || text.starts_with(b"refs/") && is_reference(text),
             "it is not the name of a branch",
         ),
         Content::BisectStart => one(
-            is_id(text) || !text.starts_with(b"-") && is_plain(text),
+            is_id(text) || !text.starts_with(b"-") && is_reference(text),
             "git checkout would get it as an option",
         ),
         Content::MergeRr => one(
             text.split(|&b| b == 0)
                 .filter(|record| !record.is_empty())
                 .all(is_record),
-            "it names a file outside of the working tree",
+            "it names a file outside of the working tree, or an image that git does not have",
         ),
         Content::Tables => one(
             lines(text).all(is_table),
@@ -118,13 +119,20 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&b| b == b'\n').filter(|line| !line.is_empty())
 }
 
-/// Whether it is a word that says the same to everybody.
-fn is_plain(text: &[u8]) -> bool {
-    !text.is_empty() && !text.iter().any(|b| b.is_ascii_control() || *b == b' ')
-}
-
 fn is_id(text: &[u8]) -> bool {
     matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+/// For each reference its name, its value, and that which it gets.
+fn are_moves(text: &[u8]) -> bool {
+    let lines: Vec<&[u8]> = text.split(|&b| b == b'\n').collect();
+    let is_move = |lines: &[&[u8]]| match lines {
+        [name, before, after] => {
+            name.starts_with(b"refs/heads/") && is_reference(name) && is_id(before) && is_id(after)
+        }
+        _ => false,
+    };
+    text.is_empty() || lines.chunks(3).all(is_move)
 }
 
 fn todo(text: &[u8]) -> Result<(), String> {
@@ -164,12 +172,18 @@ fn are_apply_options(text: &[u8]) -> bool {
         return false;
     };
     let inner = String::from_utf8_lossy(inner);
-    inner.split("' '").all(|word| {
-        let word = word.as_bytes();
-        !word.contains(&b'\'')
-            && !word.contains(&b'\\')
-            && APPLY.iter().any(|option| word.starts_with(option))
-    })
+    inner
+        .split("' '")
+        .all(|word| is_apply_option(word.as_bytes()))
+}
+
+fn is_apply_option(word: &[u8]) -> bool {
+    let value = |options: &[&[u8]]| options.iter().find_map(|option| word.strip_prefix(*option));
+    let plain = |b: &u8| !b.is_ascii_control() && !b"'\\".contains(b);
+    let number = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+    APPLY.contains(&word)
+        || value(&APPLY_TEXTS).is_some_and(|text| text.iter().all(plain))
+        || value(&APPLY_NUMBERS).is_some_and(number)
 }
 
 /// The options of a sequence of picks, which git keeps as a configuration.
@@ -208,10 +222,14 @@ fn is_record(record: &[u8]) -> bool {
     };
     let (id, path) = (&record[..at], &record[at + 1..]);
     let mut parts = id.splitn(2, |&b| b == b'.');
-    let numbered = |number: &[u8]| !number.is_empty() && number.iter().all(u8::is_ascii_digit);
+    let numbered = |number: &[u8]| {
+        let number = std::str::from_utf8(number).unwrap_or_default();
+        number.bytes().all(|b| b.is_ascii_digit())
+            && number.parse::<usize>().is_ok_and(|number| number < IMAGES)
+    };
     parts.next().is_some_and(is_id)
         && parts.next().is_none_or(numbered)
-        && super::index::is_path_of_tree(path)
+        && is_path_of_tree(path, false)
 }
 
 /// `0xMINIMUM-0xMAXIMUM-RANDOM.ref`.

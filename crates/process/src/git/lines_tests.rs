@@ -32,6 +32,7 @@ fn a_list_of_things_to_do_runs_nothing() {
 fn options_that_start_programs_or_read_files_are_refused() {
     assert!(may_say(Content::Strategy, "ort\n") && !may_say(Content::Strategy, "x/evil\n"));
     assert!(may_say(Content::Signing, "") && !may_say(Content::Signing, "-Skey\n"));
+    assert!(!may_say(Content::Signing, "\u{c}\n"));
     assert!(may_say(Content::ApplyOptions, "\n"));
     assert!(may_say(Content::ApplyOptions, "'--whitespace=fix' '-p2'\n"));
     for bad in [
@@ -39,6 +40,11 @@ fn options_that_start_programs_or_read_files_are_refused() {
         "'--build-fake-ancestor=x'",
         "--whitespace=fix",
         "'-p1' x",
+        "'--reject\u{8}'",
+        "'--reject-more'",
+        "'--whitespace=\u{8}'",
+        "'-p'",
+        "'-C2x'",
     ] {
         assert!(!may_say(Content::ApplyOptions, bad), "{bad}");
     }
@@ -67,6 +73,15 @@ fn references_and_paths_are_those_of_the_rebase() {
         &format!("refs/heads/a\n{ID}\n{ID}\n")
     ));
     assert!(!may_say(Content::RefsToMove, "refs/tags/v1\n"));
+    // Git takes the lines three by three.
+    for text in [
+        format!("\nrefs/heads/a\n{ID}\n{ID}\n"),
+        format!("{ID}\nrefs/heads/a\n{ID}\n"),
+        format!("refs/heads/a\n{ID}\n"),
+    ] {
+        assert!(!may_say(Content::RefsToMove, &text), "{text:?}");
+    }
+    assert!(may_say(Content::RefsToMove, ""));
     assert!(
         may_say(Content::HeadName, "refs/heads/a\n")
             && may_say(Content::HeadName, "detached HEAD\n")
@@ -91,6 +106,63 @@ fn references_and_paths_are_those_of_the_rebase() {
         "0x000000000001-0x000000000002-abcdef01.ref\n"
     ));
     assert!(!may_say(Content::Tables, "../x.ref\n"));
+}
+
+#[test]
+fn a_name_that_is_no_reference_is_refused() {
+    for name in [
+        "a..b",
+        "../heads/main",
+        "a//b",
+        "a/",
+        "a.lock",
+        ".a",
+        "a@{1}",
+        "a~1",
+        "a^{/x}",
+        "a:b",
+        "a*",
+        "a\\b",
+        "a.",
+    ] {
+        assert!(
+            !may_say(Content::RefsToDelete, &format!("refs/rewritten/{name}\n")),
+            "{name}"
+        );
+        assert!(
+            !may_say(
+                Content::RefsToMove,
+                &format!("refs/heads/{name}\n{ID}\n{ID}\n")
+            ),
+            "{name}"
+        );
+        assert!(
+            !may_say(Content::HeadName, &format!("refs/{name}\n")),
+            "{name}"
+        );
+        assert!(
+            !may_say(Content::BisectStart, &format!("{name}\n")),
+            "{name}"
+        );
+    }
+    assert!(!may_say(Content::BisectStart, "@\n") && may_say(Content::BisectStart, "a/b.c-d"));
+}
+
+#[test]
+fn the_number_of_an_image_stays_within_what_git_has_in_memory() {
+    let numbered = |number: &str| may_say(Content::MergeRr, &format!("{ID}.{number}\ta\0"));
+    assert!(numbered("1") && numbered("23"));
+    for number in ["24", "100", "2147483648", "-1", "+1", " 1", ""] {
+        assert!(!numbered(number), "{number}");
+    }
+}
+
+#[test]
+fn a_strategy_is_a_word_without_more() {
+    assert!(may_say(Content::Strategy, "ours"));
+    for text in [" ort\n", "ort \n", "ort\n\n", "ort\0/x"] {
+        assert!(!may_say(Content::Strategy, text), "{text:?}");
+    }
 }
 
 proptest! {

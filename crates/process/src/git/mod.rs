@@ -11,12 +11,13 @@ mod keys;
 mod layout;
 mod leads;
 mod lines;
+mod names;
 mod parser;
 mod repository;
 mod trees;
 mod variables;
 
-pub(crate) use config::{has_long_ids, is_harmless};
+pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
 pub(crate) use leads::{below_git, leads_as_well};

@@ -22,6 +22,8 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
     };
     let mut room = ROOM;
     let mut variables = Variables::new();
+    // Each variable has the name of its section, so that they could take the square of the file's length.
+    let mut room = text.len().saturating_mul(16).saturating_add(64 << 10);
     let mut section: Option<(String, Option<Vec<u8>>)> = None;
     loop {
         match reader.peek() {
@@ -31,12 +33,14 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
             Some(b'[') => section = Some(reader.section()?),
             Some(b) if b.is_ascii_alphabetic() => {
                 let (name, value) = reader.variable()?;
-                let Some((section, subsection)) = section.clone() else {
+                let Some((section, subsection)) = &section else {
                     return Err(reader.objection());
                 };
+                let length = section.len() + subsection.as_ref().map_or(0, Vec::len);
+                room = room.checked_sub(length).ok_or_else(|| reader.objection())?;
                 let key = Key {
-                    section,
-                    subsection,
+                    section: section.clone(),
+                    subsection: subsection.clone(),
                     name,
                 };
                 // Each variable has a copy of its section's name, so that a short file could take much memory.

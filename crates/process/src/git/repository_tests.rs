@@ -153,7 +153,6 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
             path: &path,
             root: Path::new("/"),
             kept: &kept,
-            long_ids: false,
         };
         check(content, b"", text.as_bytes(), &site).is_ok()
     };

@@ -51,7 +51,8 @@ impl<'a> Walk<'a> {
         for _ in 0..said.folders {
             let ahead = self.peek_name()?;
             let inside = of_folder(entries, skip, ahead);
-            if inside.is_empty() {
+            // Git dies of a folder that comes twice.
+            if inside.is_empty() || known.contains_key(ahead) {
                 return None;
             }
             let id = self.folder(inside, skip + ahead.len() + 1, false, depth + 1)?;
@@ -84,18 +85,25 @@ impl<'a> Walk<'a> {
             *body = &rest[1..];
             Some(text)
         };
-        let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
+        // As git writes them: git itself would read more digits as another number.
+        let number = |text: &[u8]| match text {
+            [b'0'..=b'9', ..] => std::str::from_utf8(text).ok()?.parse::<i32>().ok(),
+            _ => None,
+        };
         let name = until(&mut self.body, 0)?;
-        let entries = number(until(&mut self.body, b' ')?)?;
+        let entries = match until(&mut self.body, b' ')? {
+            b"-1" => None,
+            count => Some(usize::try_from(number(count)?).ok()?),
+        };
         let folders = number(until(&mut self.body, b'\n')?)?;
         let mut id = &[][..];
-        if entries >= 0 {
+        if entries.is_some() {
             let (taken, rest) = self.body.split_at_checked(self.width)?;
             (id, self.body) = (taken, rest);
         }
         Some(Said {
             name,
-            entries: usize::try_from(entries).ok(),
+            entries,
             folders: usize::try_from(folders).ok()?,
             id,
         })

@@ -5,7 +5,7 @@
 use super::keys::Values;
 use Sub::{Either, No, Yes};
 use Values::{
-    Any, AsBefore, AtBirth, Fetch, Inside, Number, Off, Pattern, Push, Reference, Remote, Tree,
+    Any, AsBefore, AtBirth, Fetch, Inside, Number, Off, On, Pattern, Push, Reference, Remote, Tree,
     Url, Words,
 };
 
@@ -106,13 +106,13 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
     ("it describes the repository, and was found out when that was made", &[
         ("core", No, "repositoryformatversion", Words(&["0", "1"])),
         ("core", No, "bare filemode ignorecase precomposeunicode symlinks", Words(&["true", "false"])),
-        ("core", No, "logallrefupdates", Words(&["true", "false", "always"])),
+        ("core", No, "logallrefupdates", Words(&["true", "always"])),
         ("core", No, "sharedrepository", Words(&["false", "umask", "0"])),
         ("core", No, "worktree", Tree),
         ("extensions", No, "worktreeconfig relativeworktrees preciousobjects noop", Words(&["true", "false"])),
-        ("extensions", No, "objectformat", AtBirth(&["sha1"])),
+        ("extensions", No, "objectformat", AtBirth(&["sha1", "sha256"])),
         ("extensions", No, "refstorage", AtBirth(&["files", "reftable"])),
-        ("receive", No, "denynonfastforwards denydeletes", Words(&["true"])),
+        ("receive", No, "denynonfastforwards denydeletes", On),
     ]),
     ("it is followed when the user asks for this remote", &[
         ("remote", Yes, "url pushurl", Url),
