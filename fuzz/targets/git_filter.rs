@@ -1,6 +1,6 @@
 //! Changes of git's configuration: `M` for a submodule's file or `F`, then the old text, a line
-//! `====`, and the new one. Whatever is accepted differs, as git reads it, in nothing but variables
-//! of a list that is kept here.
+//! `====`, and the new one. Whatever is accepted differs, as git reads it, in nothing that
+//! executes, connects, reads or writes elsewhere, or weakens a check (`reference/git_harm.rs`).
 //!
 //! With `BAILIWICK_FUZZ_GIT=1` the reader that stands for git is itself compared with `git config
 //! --list`; that starts a process each time.
@@ -8,51 +8,15 @@
 
 #[path = "../reference/git_config.rs"]
 mod git_config;
+#[path = "../reference/git_harm.rs"]
+mod git_harm;
 
 use bailiwick_process::fuzzing::accept_git;
 use git_config::Variable;
+use git_harm::Change;
 use libfuzzer_sys::fuzz_target;
 use std::io::Write;
 use std::process::{Command, Stdio};
-
-/// What may change: the section, whether it has a subsection, the name.
-const ALLOWED: [(&str, bool, &str); 35] = [
-    ("core", false, "bare"),
-    ("core", false, "filemode"),
-    ("core", false, "ignorecase"),
-    ("core", false, "logallrefupdates"),
-    ("core", false, "precomposeunicode"),
-    ("core", false, "repositoryformatversion"),
-    ("core", false, "sharedrepository"),
-    ("core", false, "symlinks"),
-    ("extensions", false, "objectformat"),
-    ("extensions", false, "partialclone"),
-    ("extensions", false, "refstorage"),
-    ("extensions", false, "worktreeconfig"),
-    ("user", false, "name"),
-    ("user", false, "email"),
-    ("branch", true, "remote"),
-    ("branch", true, "merge"),
-    ("branch", true, "rebase"),
-    ("branch", true, "description"),
-    ("branch", true, "pushremote"),
-    ("branch", true, "vscode-merge-base"),
-    ("remote", true, "url"),
-    ("remote", true, "pushurl"),
-    ("remote", true, "fetch"),
-    ("remote", true, "push"),
-    ("remote", true, "tagopt"),
-    ("remote", true, "prune"),
-    ("remote", true, "promisor"),
-    ("remote", true, "partialclonefilter"),
-    ("submodule", true, "url"),
-    ("submodule", true, "active"),
-    ("submodule", true, "path"),
-    ("submodule", true, "branch"),
-    ("submodule", true, "update"),
-    ("submodule", true, "ignore"),
-    ("submodule", true, "shallow"),
-];
 
 fuzz_target!(|data: &[u8]| {
     let Some((kind, text)) = data.split_first() else {
@@ -84,15 +48,24 @@ fuzz_target!(|data: &[u8]| {
         let of = all.iter().filter(|(n, _)| n == name);
         of.map(|(_, value)| value.clone()).collect()
     };
+    let change = Change {
+        before: &before,
+        after: &after,
+        module,
+    };
     for (name, _) in before.iter().chain(&after) {
         let (old, new) = (of(&before, name), of(&after, name));
-        if old != new && !is_same_to_git(&old, &new) {
-            let shown = String::from_utf8_lossy(name);
-            assert!(may_change(name, module), "{shown} was changed");
-            for value in new.iter().flatten() {
-                let text = String::from_utf8_lossy(value);
-                assert!(is_harmless(name, value), "{shown} became {text:?}");
-            }
+        if is_same_to_git(&old, &new) {
+            continue;
+        }
+        let values: Vec<Vec<u8>> = new
+            .into_iter()
+            .map(|value| value.unwrap_or_else(|| b"true".to_vec()))
+            .collect();
+        if let Some(reason) = change.harm(name, &values) {
+            let name = String::from_utf8_lossy(name);
+            let texts: Vec<_> = values.iter().map(|v| String::from_utf8_lossy(v)).collect();
+            panic!("{name} became {texts:?}: {reason}");
         }
     }
 });
@@ -111,56 +84,6 @@ fn is_same_to_git(old: &[Option<Vec<u8>>], new: &[Option<Vec<u8>>]) -> bool {
         values.iter().map(bare).collect()
     };
     bare(old) == bare(new)
-}
-
-/// Section, subsection and name.
-fn split(variable: &[u8]) -> (&[u8], Option<&[u8]>, &[u8]) {
-    let first = variable.iter().position(|b| *b == b'.').unwrap_or(0);
-    let last = variable.iter().rposition(|b| *b == b'.').unwrap_or(0);
-    let sub = (first < last).then(|| &variable[first + 1..last]);
-    (&variable[..first], sub, &variable[last + 1..])
-}
-
-fn may_change(variable: &[u8], module: bool) -> bool {
-    let (section, sub, name) = split(variable);
-    let is = |(s, has_sub, n): &(&str, bool, &str)| {
-        s.as_bytes() == section && *has_sub == sub.is_some() && n.as_bytes() == name
-    };
-    ALLOWED.iter().any(is)
-        || variable == b"submodule.active"
-        || module && variable == b"core.worktree"
-}
-
-fn is_harmless(variable: &[u8], value: &[u8]) -> bool {
-    let (section, _, name) = split(variable);
-    let has = |part: &[u8]| value.windows(part.len()).any(|w| w == part);
-    let may_be_address = matches!(
-        (section, name),
-        (b"remote" | b"submodule", b"url" | b"pushurl")
-            | (b"branch", b"remote" | b"pushremote")
-            | (b"extensions", b"partialclone")
-    );
-    if may_be_address {
-        let after = value.windows(3).position(|w| w == b"://");
-        let host = after.map_or(value, |at| &value[at + 3..]);
-        let dash = value.starts_with(b"-") || host.starts_with(b"-");
-        return !dash && !has(b"::") && !value.iter().any(u8::is_ascii_control);
-    }
-    match (section, name) {
-        (b"submodule", b"update") => !value.starts_with(b"!"),
-        (b"submodule", b"path") => {
-            !value.starts_with(b"/")
-                && !value.starts_with(b"-")
-                && value.split(|b| *b == b'/').all(|part| part != b"..")
-        }
-        (b"core", b"worktree") => {
-            let mut parts = value
-                .split(|b| *b == b'/')
-                .filter(|part| !part.is_empty() && *part != b".");
-            !value.starts_with(b"/") && parts.next() == Some(b"..") && !has(b"\\")
-        }
-        _ => true,
-    }
 }
 
 /// What git itself reads.

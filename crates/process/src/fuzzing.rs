@@ -3,4 +3,4 @@
 //! Decision: behind a feature that no product is built with; the rules come from an effective
 //! policy as they do in a run, so that the way from an entry to a rule is tried as well.
 
-pub use crate::broker::fuzzing::{Rules, Verdict, accept_git};
+pub use crate::broker::fuzzing::{Rules, Verdict, accept_git, check_git};

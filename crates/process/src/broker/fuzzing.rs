@@ -4,6 +4,8 @@ use super::rules;
 use crate::git::{self, Content, Site};
 use bailiwick_policy::Effective;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::{fs, io};
 
 /// What happens to an act on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,4 +123,72 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
         kept: &kept,
     };
     git::check(Content::Config, old, new, &site).map(drop)
+}
+
+/// The kinds of files that git obeys, each with the path at which it is looked at.
+const KINDS: [(Content, &str); 19] = [
+    (Content::Index, "/ws/.git/index"),
+    (Content::SharedIndex, "/ws/.git/sharedindex.one"),
+    (Content::GitFile, "/ws/sub/.git"),
+    (Content::CommonDir, "/ws/.git/worktrees/one/commondir"),
+    (Content::GitDir, "/ws/.git/worktrees/one/gitdir"),
+    (Content::Alternates, "/ws/.git/objects/info/alternates"),
+    (Content::Todo, "/ws/.git/rebase-merge/git-rebase-todo"),
+    (Content::PickOptions, "/ws/.git/sequencer/opts"),
+    (Content::ApplyOptions, "/ws/.git/rebase-apply/apply-opt"),
+    (Content::MergeRr, "/ws/.git/MERGE_RR"),
+    (
+        Content::RefsToDelete,
+        "/ws/.git/rebase-merge/refs-to-delete",
+    ),
+    (Content::BisectStart, "/ws/.git/BISECT_START"),
+    (Content::Strategy, "/ws/.git/rebase-merge/strategy"),
+    (
+        Content::StrategyOptions,
+        "/ws/.git/rebase-merge/strategy_opts",
+    ),
+    (Content::Signing, "/ws/.git/rebase-merge/gpg_sign_opt"),
+    (Content::RefsToMove, "/ws/.git/rebase-merge/update-refs"),
+    (Content::HeadName, "/ws/.git/rebase-merge/head-name"),
+    (Content::Tables, "/ws/.git/reftable/tables.list"),
+    (Content::Index, "/ws/long/.git/index"),
+];
+
+/// A root with the folders that the paths of `KINDS` are in, and no links: what leads somewhere is followed
+/// there.
+static ROOT: LazyLock<io::Result<PathBuf>> = LazyLock::new(|| {
+    let root = std::env::temp_dir().join("bailiwick-fuzz-git");
+    let folders = [
+        "ws/sub",
+        "ws/long/.git",
+        "ws/.git/worktrees/one",
+        "ws/.git/modules/lib",
+        "ws/.git/objects/info",
+        "state/tree",
+        "elsewhere/.git/objects",
+    ];
+    for folder in folders {
+        fs::create_dir_all(root.join(folder))?;
+    }
+    let sha256 = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n";
+    fs::write(root.join("ws/long/.git/config"), sha256)?;
+    Ok(root)
+});
+
+/// Whether a file that git obeys, of the kind of this number, may say `new` where it said `old`; what it is
+/// to say instead.
+///
+/// # Errors
+/// The reason, as it is reported.
+pub fn check_git(kind: u8, old: &[u8], new: &[u8]) -> Result<Option<Vec<u8>>, String> {
+    let Some((content, path)) = KINDS.get(usize::from(kind)) else {
+        return Err("no kind of file".to_owned());
+    };
+    let kept = ["/ws".into(), "/state".into()];
+    let site = Site {
+        path: path.as_ref(),
+        root: ROOT.as_ref().map_err(ToString::to_string)?,
+        kept: &kept,
+    };
+    git::check(*content, old, new, &site)
 }
