@@ -22,8 +22,6 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
     };
     let mut room = ROOM;
     let mut variables = Variables::new();
-    // Each variable has the name of its section, so that they could take the square of the file's length.
-    let mut room = text.len().saturating_mul(16).saturating_add(64 << 10);
     let mut section: Option<(String, Option<Vec<u8>>)> = None;
     loop {
         match reader.peek() {
@@ -36,15 +34,14 @@ pub(super) fn parse(text: &[u8]) -> Result<Variables, Objection> {
                 let Some((section, subsection)) = &section else {
                     return Err(reader.objection());
                 };
-                let length = section.len() + subsection.as_ref().map_or(0, Vec::len);
-                room = room.checked_sub(length).ok_or_else(|| reader.objection())?;
                 let key = Key {
                     section: section.clone(),
                     subsection: subsection.clone(),
                     name,
                 };
                 // Each variable has a copy of its section's name, so that a short file could take much memory.
-                let length = key.subsection.as_ref().map_or(0, Vec::len) + key.name.len();
+                let names = key.section.len() + key.subsection.as_ref().map_or(0, Vec::len);
+                let length = names + key.name.len();
                 room = (room.checked_sub(length + value.len() + EACH))
                     .ok_or_else(|| reader.objection())?;
                 variables.entry(key).or_default().push(value);
