@@ -24,8 +24,7 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{
-    DumpableBehavior, Signal, getpid, set_child_subreaper, set_dumpable_behavior,
-    set_parent_process_death_signal, setpgid, setsid,
+    DumpableBehavior, getpid, set_child_subreaper, set_dumpable_behavior, setpgid, setsid,
 };
 use std::io;
 use std::panic;
@@ -220,7 +219,7 @@ impl Init {
     /// returns.
     fn set_up(&self) -> Result<Complete, Stop> {
         kernel::reset_signals();
-        die_with_parent().stage("supervision")?;
+        kernel::die_with_parent(true).stage("supervision")?;
         if !self.has_own_processes() {
             set_child_subreaper(Some(getpid())).stage("supervision")?;
         }
@@ -342,7 +341,7 @@ impl Init {
             false => (Vec::new(), Some(wait), false),
         };
         // Changing the user clears the death signal and the dumpable flag.
-        die_with_parent().stage("supervision")?;
+        kernel::die_with_parent(true).stage("supervision")?;
         close_to_others().stage("supervision")?;
         let pty = self.open_terminal()?;
         no_new_privileges().stage("no_new_privs")?;
@@ -525,10 +524,6 @@ fn take_streams(which: [bool; 3], streams: &[OwnedFd]) -> io::Result<()> {
         rustix::stdio::dup2_stderr(next()?)?;
     }
     Ok(())
-}
-
-fn die_with_parent() -> io::Result<()> {
-    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
 /// Enters a new user namespace, which the kernel refuses to a process with a second thread

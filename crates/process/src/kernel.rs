@@ -503,6 +503,12 @@ pub(crate) fn default_signal(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
+/// Has this process killed when its parent dies, or not.
+pub(crate) fn die_with_parent(on: bool) -> io::Result<()> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    Ok(set_parent_process_death_signal(on.then_some(Signal::KILL))?)
+}
+
 /// Ignores one signal.
 pub(crate) fn ignore_signal(signal: i32) {
     // SAFETY: SIG_IGN installs no handler.

@@ -254,8 +254,7 @@ impl Live {
                 && Instant::now() >= deadline + WALL_GRACE
             {
                 // The supervisor, which ends the run in time, is stopped itself.
-                self.end_all();
-                while wait(WaitOptions::empty()).is_ok() {}
+                self.end_writing();
                 let _ = tell(&self.init.control, &Report::Exited { code: 137 });
                 kernel::exit_now(0)
             }
@@ -387,13 +386,9 @@ impl Live {
             let _ = tell(&self.init.control, &Report::Limit { kind, observed });
         }
         // Nothing of the sandbox is left when the end is reported.
-        self.end_all();
-        while wait(WaitOptions::empty()).is_ok() {}
+        self.end_writing();
         if let Some(disk) = &self.disk {
             disk.look(&self.init.control);
-        }
-        if let Some(broker) = &mut self.broker {
-            broker.finish();
         }
         startup::mark(Mark::Command);
         let _ = tell(&self.init.control, &Report::Exited { code });
@@ -457,9 +452,7 @@ impl Live {
             Ok(Some(_)) => {}
             // The supervisor is gone: so is the sandbox.
             _ => {
-                if !self.init.has_own_processes() {
-                    bare::end_descendants();
-                }
+                self.end_writing();
                 self.clear();
                 kernel::exit_now(125)
             }
@@ -507,6 +500,15 @@ impl Live {
         match self.init.has_own_processes() {
             true => kill_everything(),
             false => bare::end_descendants(),
+        }
+    }
+
+    /// Ends every process of the sandbox but this one, and decides what they have written.
+    fn end_writing(&mut self) {
+        self.end_all();
+        while wait(WaitOptions::empty()).is_ok() {}
+        if let Some(broker) = &mut self.broker {
+            broker.finish();
         }
     }
 

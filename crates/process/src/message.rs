@@ -76,6 +76,12 @@ pub(crate) enum Report {
         /// Refusals before this one that were too many to be told.
         lost: u64,
     },
+    /// A file will be written where it is, and decided when nobody writes it any more. Where this process has
+    /// been killed by then, nobody else knows of it.
+    Writing {
+        /// The file, as a path inside.
+        path: OsString,
+    },
     /// A limit was reached.
     Limit {
         /// Which.

@@ -1,7 +1,7 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::Rules;
+use crate::broker::{Rules, Undecided};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -21,7 +21,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -38,6 +38,8 @@ pub(crate) struct ProcessSandbox {
     pub(crate) refusals: Vec<RuleRef>,
     /// What is to be looked at when everything has ended.
     pub(crate) sweep: Option<Sweep>,
+    /// What pid 1 means to decide when it is written.
+    pub(crate) undecided: Undecided,
     /// A folder of the host that goes with it.
     pub(crate) scratch: Option<Scratch>,
     /// Where its pseudo-terminals are.
@@ -91,13 +93,7 @@ impl ProcessSandbox {
         };
         let found = sweep::sweep(&sweep.rules, &sweep.folders, sweep.since, &sweep.quarantine);
         for found in found {
-            let act = Act::Write {
-                operation: "sweep".to_owned(),
-                path: found.path.as_os_str().into(),
-            };
-            let decision = self.refusal(found.rule, Some(found.note));
-            let news = News::Refused(Box::new((act, decision)));
-            self.more.push_back(news);
+            self.removed("sweep", found.rule, &found.path, found.note);
         }
     }
 }
@@ -123,7 +119,12 @@ impl Running for ProcessSandbox {
             Some((Report::ExecFailed { job, errno }, _)) => Some(News::ExecFailed { job, errno }),
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
+            Some((Report::Writing { path }, _)) => {
+                self.undecided.add(path.into());
+                Some(News::Quiet)
+            }
             Some((Report::Exited { code }, _)) => {
+                self.undecided.clear();
                 self.ends(code);
                 self.more.pop_front()
             }
@@ -157,7 +158,10 @@ impl Running for ProcessSandbox {
                 self.ends(128 + 9);
                 self.more.pop_front()
             }
-            None => None,
+            None => {
+                self.end();
+                self.more.pop_front()
+            }
         })
     }
 
@@ -242,6 +246,7 @@ impl ProcessSandbox {
             ended: false,
             refusals: Vec::new(),
             sweep: None,
+            undecided: Undecided::default(),
             scratch: None,
             terminals: None,
             owner: None,
@@ -296,6 +301,20 @@ impl ProcessSandbox {
             let _ = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Write);
         }
         self.wait_for_end();
+        for removed in self.undecided.decide() {
+            self.removed("write", removed.rule, &removed.path, removed.reason);
+        }
+    }
+
+    /// Tells that a file was taken away.
+    fn removed(&mut self, operation: &str, rule: u32, path: &Path, reason: String) {
+        let act = Act::Write {
+            operation: operation.to_owned(),
+            path: path.as_os_str().into(),
+        };
+        let decision = self.refusal(rule, Some(reason));
+        let news = News::Refused(Box::new((act, decision)));
+        self.more.push_back(news);
     }
 
     fn wait_for_end(&self) {

@@ -24,10 +24,13 @@ mod path;
 mod rename;
 mod rules;
 mod tracee;
+mod undecided;
 mod watched;
 
 pub(crate) use rules::{Rules, Verdict};
+pub(crate) use undecided::Undecided;
 
+use crate::kernel;
 use crate::message::{Report, tell_now};
 use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
@@ -36,6 +39,7 @@ use deferred::{Deferred, Progress};
 use order::Order;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -67,6 +71,8 @@ pub(crate) struct Broker {
     deferred: Vec<Deferred>,
     /// Files that are decided when they are written.
     watched: Vec<Watched>,
+    /// All that were ever among them, which the supervisor was told.
+    told: BTreeSet<PathBuf>,
     reports: Reports,
     /// The turns with other sandboxes.
     order: Rc<Order>,
@@ -93,6 +99,7 @@ impl Broker {
             pending: Vec::new(),
             deferred: Vec::new(),
             watched: Vec::new(),
+            told: BTreeSet::new(),
             outward: None,
         })
     }
@@ -136,13 +143,38 @@ impl Broker {
 
     /// Decides the files that are written by now, or all of them (`over`).
     fn look(&mut self, over: bool) {
+        if self.watched.is_empty() {
+            return;
+        }
         for watched in std::mem::take(&mut self.watched) {
             match watched.look(&self.rules, over) {
                 Seen::StillWritten(watched) => self.watched.push(watched),
                 Seen::Done => {}
-                Seen::Refused(refused) => self.reports.tell(refused, "write"),
+                Seen::Refused(refused) => {
+                    self.reports.tell(&refused, "write");
+                }
             }
         }
+        if self.watched.is_empty() {
+            let _ = kernel::die_with_parent(true);
+        }
+    }
+
+    /// Has a file decided when it is written, whatever ends this process or the supervisor meanwhile: the
+    /// other one does it then.
+    fn watch(&mut self, watched: Watched) -> Result<(), Refused> {
+        let path = watched.path();
+        if !self.told.contains(path) {
+            if self.told.len() >= undecided::MOST {
+                return Err(watched.refused("a run may write no more such files"));
+            }
+            let path = path.as_os_str().to_owned();
+            tell_now(&self.reports.control, &Report::Writing { path }).map_err(|_| Errno::IO)?;
+            self.told.insert(watched.path().to_path_buf());
+        }
+        kernel::die_with_parent(false).map_err(|_| Errno::IO)?;
+        self.watched.push(watched);
+        Ok(())
     }
 
     /// Makes the files whose content is known by now.
@@ -158,7 +190,9 @@ impl Broker {
             match deferred.advance(&self.rules) {
                 Progress::Waits(deferred) => self.deferred.push(deferred),
                 Progress::Done => {}
-                Progress::Refused(refused) => self.reports.tell(refused, "open"),
+                Progress::Refused(refused) => {
+                    self.reports.tell(&refused, "open");
+                }
             }
         }
     }
@@ -198,33 +232,34 @@ impl Broker {
             }
             None => Ok(Outcome::Waits),
         };
-        // An answer to a program that is gone has nobody to hear it.
-        let _ = match outcome {
-            Ok(Outcome::Done) => listener.answer(&call, &Answer::Value(0)),
-            Ok(Outcome::Opened(file, close_on_exec)) => {
-                listener.answer(&call, &Answer::Descriptor(file.as_fd(), close_on_exec))
-            }
-            Ok(Outcome::Deferred(deferred, given, close_on_exec)) => {
+        let given = match outcome {
+            Ok(Outcome::Done) => Ok(None),
+            Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),
+            Ok(Outcome::Deferred(deferred, file, close_on_exec)) => {
                 self.deferred.push(*deferred);
-                listener.answer(&call, &Answer::Descriptor(given.as_fd(), close_on_exec))
+                Ok(Some((file, close_on_exec)))
             }
-            Ok(Outcome::Watched(watched, given, close_on_exec)) => {
-                self.watched.push(*watched);
-                listener.answer(&call, &Answer::Descriptor(given.as_fd(), close_on_exec))
+            Ok(Outcome::Watched(watched, file, close_on_exec)) => {
+                self.watch(*watched).map(|()| Some((file, close_on_exec)))
             }
             Ok(Outcome::Waits) if again && tracee::is_interrupted(call.thread) => {
-                listener.answer(&call, &Answer::Error(RESTART))
+                Err(Refused::Errno(RESTART))
             }
             Ok(Outcome::Waits) => {
                 self.pending.push((number, call));
-                Ok(())
+                return;
             }
-            Err(Refused::Errno(errno)) => listener.answer(&call, &Answer::Error(errno)),
-            Err(refused @ Refused::Rule { .. }) => {
-                self.reports.tell(refused, call.operation());
-                listener.answer(&call, &Answer::Error(Errno::ACCESS))
-            }
+            Err(refused) => Err(refused),
         };
+        let answer = match &given {
+            Ok(None) => Answer::Value(0),
+            Ok(Some((file, close_on_exec))) => Answer::Descriptor(file.as_fd(), *close_on_exec),
+            Err(refused) => Answer::Error(self.reports.tell(refused, call.operation())),
+        };
+        if let Some(Some(listener)) = self.listeners.get(number) {
+            // An answer to a program that is gone has nobody to hear it.
+            let _ = listener.answer(&call, &answer);
+        }
     }
 }
 
@@ -257,9 +292,11 @@ impl Reports {
         }
     }
 
-    fn tell(&mut self, refused: Refused, operation: &str) {
-        let Refused::Rule { rule, path, reason } = refused else {
-            return;
+    /// Tells what a rule refused; what the program gets.
+    fn tell(&mut self, refused: &Refused, operation: &str) -> Errno {
+        let (rule, path, reason) = match refused {
+            Refused::Errno(errno) => return *errno,
+            Refused::Rule { rule, path, reason } => (*rule, path, reason.as_deref()),
         };
         let seconds = u32::try_from(self.since.elapsed().as_secs()).unwrap_or(u32::MAX);
         if seconds > 0 {
@@ -268,19 +305,12 @@ impl Reports {
         }
         if self.credit == 0 {
             self.lost += 1;
-            return;
+            return Errno::ACCESS;
         }
-        let cut = |mut text: String| {
-            let mut end = Self::REASON.min(text.len());
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            text.truncate(end);
-            text
-        };
+        let cut = |text: &str| text[..text.floor_char_boundary(Self::REASON)].to_owned();
         let report = Report::Refused {
             rule,
-            path: of_policy(&self.root, &path).into_os_string(),
+            path: of_policy(&self.root, path).into_os_string(),
             operation: operation.to_owned(),
             reason: reason.map(cut),
             lost: self.lost,
@@ -292,6 +322,7 @@ impl Reports {
             }
             Err(_) => self.lost += 1,
         }
+        Errno::ACCESS
     }
 }
 

@@ -3,14 +3,14 @@
 //! says, and put back to what it said before where it may not say that.
 
 use super::act::Refused;
-use super::rename::{content_of, replace};
+use super::rename::{read, replace};
 use super::rules::Rules;
 use crate::git::{self, Content};
 use rustix::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// A file that a program may be writing.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl Watched {
     ) -> Result<Option<Vec<u8>>, Errno> {
         found
             .map(|found| {
-                super::rename::read(found, content.limit())?
+                read(found, content.limit())?
                     .map(|(text, _)| text)
                     .ok_or(Errno::INVAL)
             })
@@ -71,6 +71,16 @@ impl Watched {
         })
     }
 
+    /// Where it is, as a path inside.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The refusal of it for a reason.
+    pub(super) fn refused(&self, reason: &str) -> Refused {
+        Refused::by(self.rule, &self.path, reason)
+    }
+
     /// Decides it where nobody writes it any more, or nobody can (`over`).
     pub(super) fn look(self, rules: &Rules, over: bool) -> Seen {
         if !over && self.is_open_for_writing() {
@@ -85,35 +95,64 @@ impl Watched {
         if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) {
             return Seen::Done;
         }
-        let file = PathBuf::from(format!("/proc/self/fd/{}", self.file.as_raw_fd()));
         let path = rules.of_policy(&self.path);
-        let checked = content_of(&file, self.content.limit())
-            .map_err(|errno| errno.to_string())
-            .and_then(|text| {
-                git::check(self.content, b"", &text, &rules.site(&path)).map(|_| text)
-            });
+        let checked = checked(&self.file, self.content, rules, &path);
         let mode = Mode::from_raw_mode(named.st_mode & 0o777);
-        match checked {
-            // Whoever has it open still, in another sandbox maybe, writes to what nobody reads.
-            Ok(text) => match replace(&self.folder, &self.name, &text, mode) {
-                Ok(()) => Seen::Done,
-                Err(errno) => {
-                    let _ = unlinkat(&self.folder, &self.name, AtFlags::empty());
-                    Seen::Refused(Refused::by(self.rule, &self.path, errno.to_string()))
-                }
-            },
-            Err(reason) => {
-                let _ = match &self.before {
-                    Some(before) => replace(&self.folder, &self.name, before, mode),
-                    None => unlinkat(&self.folder, &self.name, AtFlags::empty()),
-                };
-                Seen::Refused(Refused::by(self.rule, &self.path, reason))
-            }
+        match settle(
+            &self.folder,
+            &self.name,
+            checked,
+            self.before.as_deref(),
+            mode,
+        ) {
+            Ok(()) => Seen::Done,
+            Err(reason) => Seen::Refused(self.refused(&reason)),
         }
     }
 
     /// Whether anybody has the file open for writing: then the kernel gives no lease for reading (fcntl(2)).
     fn is_open_for_writing(&self) -> bool {
         crate::kernel::is_open_for_writing(&self.file)
+    }
+}
+
+/// What the file says, where it may.
+pub(super) fn checked(
+    file: &OwnedFd,
+    content: Content,
+    rules: &Rules,
+    path: &Path,
+) -> Result<Vec<u8>, String> {
+    let (text, _) = read(file, content.limit())
+        .map_err(|errno| errno.to_string())?
+        .ok_or_else(|| format!("it is no file of at most {} bytes", content.limit()))?;
+    let instead = git::check(content, b"", &text, &rules.site(path))?;
+    Ok(instead.unwrap_or(text))
+}
+
+/// Puts a copy in the place of a file that may say what it says (whoever has the file open still, in another
+/// sandbox maybe, writes to what nobody reads), and what was there before in the place of another.
+///
+/// # Errors
+/// Why there is no copy. Then it is as before; where there was nothing it is gone.
+pub(super) fn settle(
+    folder: &OwnedFd,
+    name: &OsStr,
+    checked: Result<Vec<u8>, String>,
+    before: Option<&[u8]>,
+    mode: Mode,
+) -> Result<(), String> {
+    let (text, refused) = match &checked {
+        Ok(text) => (Some(text.as_slice()), None),
+        Err(reason) => (before, Some(reason.clone())),
+    };
+    let put = text.is_some_and(|text| replace(folder, name, text, mode).is_ok());
+    if !put {
+        let _ = unlinkat(folder, name, AtFlags::empty());
+    }
+    match refused {
+        Some(reason) => Err(reason),
+        None if put => Ok(()),
+        None => Err("no copy of it could be made".to_owned()),
     }
 }

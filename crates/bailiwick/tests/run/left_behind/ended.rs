@@ -1,0 +1,110 @@
+//! What git notes of a rebase it writes where it is, and it is decided when it is written. A program that goes
+//! on writing when it is killed has written all the same: however a run ends, what it leaves was decided.
+
+use crate::support::{Background, Sandbox, children, wait};
+use std::path::PathBuf;
+
+/// Writes an order into the list of a rebase and keeps it open; then does what its argument says.
+const HOLD: &str = "import os, sys, time
+os.makedirs('.git/rebase-merge', exist_ok=True)
+held = os.open('.git/rebase-merge/git-rebase-todo', os.O_RDWR | os.O_CREAT)
+os.write(held, b'exec touch PWNED\\n')
+harmless = os.open('.git/rebase-merge/done', os.O_RDWR | os.O_CREAT)
+os.write(harmless, b'noop\\n')
+print('held', flush=True)
+if sys.argv[1] == 'output': print('x' * 100000, flush=True)
+for _ in range(4):
+    if sys.argv[1] == 'memory' and os.fork() == 0:
+        x = b'x' * (60 << 20)
+        time.sleep(60)
+if sys.argv[1] == 'disk': open('big', 'wb').write(b'x' * (3 << 20))
+time.sleep(60)
+";
+
+fn sandboxes(limit: &str) -> [Sandbox; 2] {
+    let policy = format!("extends = [\"default\"]\n[limits]\n{limit}\n");
+    [false, true].map(|bare| {
+        let sandbox = Sandbox::repository().file("hold.py", HOLD).policy(&policy);
+        match bare {
+            true => sandbox.without_namespaces(),
+            false => sandbox,
+        }
+    })
+}
+
+fn list_of(sandbox: &Sandbox) -> PathBuf {
+    sandbox
+        .workspace()
+        .join(".git/rebase-merge/git-rebase-todo")
+}
+
+#[track_caller]
+fn was_decided(sandbox: &Sandbox) {
+    let list = list_of(sandbox);
+    assert!(!list.exists(), "{:?}", std::fs::read_to_string(list));
+    let done = sandbox.workspace().join(".git/rebase-merge/done");
+    assert_eq!(std::fs::read_to_string(done).unwrap(), "noop\n");
+}
+
+#[test]
+fn a_limit_that_ends_a_run_leaves_nothing_undecided() {
+    for (name, limit) in [
+        ("wall", "wall = \"1s\""),
+        ("output", "output = \"1KiB\""),
+        ("memory", "memory = \"128MiB\""),
+        ("disk", "disk = \"1MiB\""),
+    ] {
+        // Without namespaces each process has a limit of its own.
+        let sandboxes = sandboxes(limit).into_iter();
+        for sandbox in sandboxes.take(if name == "memory" { 1 } else { 2 }) {
+            let outcome = sandbox.exec(["python3", "hold.py", name]);
+            outcome.code(137).refused_by(&format!("limits.{name}"));
+            was_decided(&sandbox);
+            let log = sandbox.bailiwick(["log", "latest"]);
+            log.stdout_has("git-rebase-todo").stdout_has("exec");
+        }
+    }
+}
+
+/// A run that holds the list open, until it is killed.
+fn holding(sandbox: &Sandbox) -> Background {
+    let mut words: Vec<std::ffi::OsString> = vec!["run".into()];
+    words.extend(sandbox.options().iter().cloned());
+    words.extend(["--", "python3", "hold.py", "wait"].map(Into::into));
+    Background::start(sandbox, words, "held")
+}
+
+#[test]
+fn a_supervisor_that_is_killed_leaves_nothing_undecided() {
+    for sandbox in sandboxes("") {
+        let mut run = holding(&sandbox);
+        run.kill();
+        let list = list_of(&sandbox);
+        wait::until("it was decided", || !list.exists());
+        was_decided(&sandbox);
+    }
+}
+
+#[test]
+fn a_sandbox_whose_first_process_is_killed_leaves_nothing_undecided() {
+    for sandbox in sandboxes("") {
+        let mut run = holding(&sandbox);
+        for first in children(run.pid()) {
+            let first = rustix::process::Pid::from_raw(first.cast_signed()).unwrap();
+            let _ = rustix::process::kill_process(first, rustix::process::Signal::KILL);
+        }
+        assert_eq!(run.ends(), Some(125));
+        was_decided(&sandbox);
+    }
+}
+
+#[test]
+fn a_stopped_supervisor_leaves_nothing_undecided() {
+    for sandbox in sandboxes("wall = \"1s\"") {
+        let run = holding(&sandbox);
+        let list = list_of(&sandbox);
+        let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
+        rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
+        wait::until("it was decided", || !list.exists());
+    }
+}
