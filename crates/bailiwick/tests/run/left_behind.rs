@@ -212,6 +212,31 @@ const CASES: &[Case] = &[
         after: "cd P/R && git status; git add -A",
         holds: "test -z \"$(find . -name PWNED)\" -a ! -e P/R/hooks/post-index-change",
     },
+    // What the configuration of a repository in a folder leads to, wherever both are moved.
+    Case {
+        name: "what a nested configuration leads to",
+        before: "for s in one two three sub; do git init -q $s; git -C $s config core.hooksPath hk; git -C $s config filter.f.clean tools/c.sh; \
+            git -C $s config user.name u; git -C $s config user.email u@t.test; echo 1 > $s/f; git -C $s add f; git -C $s commit -qm s; done; \
+            git -C three config core.hooksPath \"$PWD/three/hk\"; git init -q --separate-git-dir tree.git tree; git -C tree config core.hooksPath hk; \
+            git -C tree config user.name u; git -C tree config user.email u@t.test",
+        inside: "evil() { mkdir -p $1/hk $1/tools; for f in hk/pre-commit tools/c.sh; do printf '#!/bin/sh\\ntouch PWNED\\ncat\\n' > $1/$f; \
+            chmod +x $1/$f; done; echo '* filter=f' > $1/.gitattributes; }; \
+            evil one; evil x; mv two/.git x/.git; mv two two2; mv x two; mv three three2; evil three; \
+            evil y; mv sub/.git y/; mv sub s2; mv y sub; evil tree; evil z; mv tree/.git z/.git; mv one one2; evil one2",
+        after: "for s in one one2 two two2 three three2 sub s2 x y z tree; do (cd $s && { git status; echo 2 > f; git add -A; git commit -qam x; }); done",
+        holds: "test -z \"$(find . -name PWNED)\" -a -d two/.git -a -d sub/.git -a -d three/.git -a -e tree/.git",
+    },
+    // Programs that the user's hooks call.
+    Case {
+        name: "programs that hooks call",
+        before: "mkdir -p scripts; printf '#!/bin/sh\\nexec ./scripts/check.sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; \
+            printf '#!/bin/sh\\n. \"$(dirname \"$0\")\"/lib.sh\\nsh scripts/other\\n' > scripts/check.sh; chmod +x scripts/check.sh; \
+            echo true > scripts/lib.sh; echo true > scripts/other; git add -A; git commit -qm scripts",
+        inside: "for f in check.sh lib.sh other; do printf '#!/bin/sh\\ntouch PWNED\\n' > scripts/$f; chmod +x scripts/$f; \
+            printf '#!/bin/sh\\ntouch PWNED\\n' > t; chmod +x t; mv t scripts/$f; rm -f scripts/$f; done; mv scripts s2; echo 2 > scripts/data",
+        after: "echo 3 > f; git commit -qam x",
+        holds: "test ! -e PWNED -a -e scripts/data",
+    },
 ];
 
 /// Runs each case on a machine with or without namespaces, and tells all that do not hold.
@@ -243,6 +268,25 @@ fn nothing_acts_on_the_host_with_namespaces() {
 #[test]
 fn nothing_acts_on_the_host_without_namespaces() {
     nothing_acts(|| Sandbox::repository().without_namespaces());
+}
+
+#[test]
+fn hooks_that_every_repository_has_are_not_made() {
+    for hooks in ["hk", ".hk"] {
+        let config = format!("[core]\nhooksPath = {hooks}\n");
+        let sandbox = Sandbox::repository().home_file(".gitconfig", config);
+        sandbox.host("git init -q sub");
+        sandbox.run(&format!(
+            "for s in sub new n2 .; do mkdir -p $s/{hooks}; printf '#!/bin/sh\\ntouch PWNED\\n' > $s/{hooks}/pre-commit; \
+             chmod +x $s/{hooks}/pre-commit; git init -q $s; echo 1 > $s/f; done; mkdir g; mv g n2/.git; \
+             git init -q other && echo 1 > other/f"
+        ));
+        sandbox.host(
+            "export HOME=$PWD/../home; for s in sub new n2 . other; do (cd $s && { git add -A; \
+             git -c user.name=u -c user.email=u commit -qm x; }) > /dev/null 2>&1; done; true",
+        );
+        assert_eq!(sandbox.host("find . -name PWNED; test -d other/.git"), "");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::open;
 use super::order::Order;
 use super::path::{Place, kind_of, resolve, shown};
 use super::rename;
+use super::rules::Unknown;
 use super::rules::{Rules, Verdict};
 use super::tracee::Tracee;
 use super::watched::Watched;
@@ -43,6 +44,8 @@ pub(super) enum Refused {
         path: PathBuf,
         reason: Option<String>,
     },
+    /// Not yet: it is in a working tree whose configuration of git was not known to the rules.
+    Unknown(Box<Unknown>),
 }
 
 impl Refused {
@@ -184,14 +187,30 @@ impl Context<'_> {
         }
     }
 
+    /// Sees that what the repositories around a path lead to is known before anything is decided there.
+    pub(super) fn know(&self, path: &Path) -> Result<(), Refused> {
+        match self.rules.unknown_around(path) {
+            None if self.rules.would_be_obeyed(path) => {
+                let reason =
+                    "git's configuration obeys a file here as soon as this is a repository";
+                let rule = self.rules.git(path).unwrap_or_default();
+                Err(Refused::by(rule, path, reason))
+            }
+            None => Ok(()),
+            Some(unknown) => Err(Refused::Unknown(Box::new(unknown))),
+        }
+    }
+
     /// Whether a name may be created or written.
     pub(super) fn decide(&self, path: &Path) -> Result<(), Refused> {
+        self.know(path)?;
         judge(self.rules.decide(path), path)
     }
 
     /// The same for a file that is opened. One of git's own files is looked at again where it is
     /// new: it may be copied from elsewhere.
     pub(super) fn decide_opened(&self, path: &Path, exists: bool) -> Result<(), Refused> {
+        self.know(path)?;
         match self.rules.decide_file(path) {
             Verdict::Git(_) if !exists => Ok(()),
             verdict => judge(verdict, path),
@@ -267,6 +286,7 @@ impl Context<'_> {
                 slash,
             } => {
                 let path = shown(folder.as_fd())?.join(&name);
+                self.know(&path)?;
                 judge(decide(self.rules, &path), &path)?;
                 self.take_umask()?;
                 Ok(Free {
@@ -356,6 +376,7 @@ impl Context<'_> {
 
     /// Whether the policy lets something be changed that is there; git's own files are decided apart.
     pub(super) fn decide_there(&self, path: &Path, folder: bool) -> Result<(), Refused> {
+        self.know(path)?;
         let verdict = match folder {
             true => self.rules.decide_folder(path),
             false => self.rules.decide_file(path),

@@ -222,14 +222,18 @@ impl Broker {
         let Some(Some(listener)) = self.listeners.get(number) else {
             return;
         };
-        let outcome = match self.order.take() {
-            Some(_turn) => {
+        let order = Rc::clone(&self.order);
+        let outcome = match order.take() {
+            Some(_turn) => loop {
                 let surroundings = act::Surroundings {
                     rules: &self.rules,
-                    order: &self.order,
+                    order: &order,
                 };
-                act::perform(&surroundings, &call, &|| listener.is_waiting(&call))
-            }
+                match act::perform(&surroundings, &call, &|| listener.is_waiting(&call)) {
+                    Err(Refused::Unknown(unknown)) => self.rules.know(*unknown),
+                    outcome => break outcome,
+                }
+            },
             None => Ok(Outcome::Waits),
         };
         let given = match outcome {
@@ -296,6 +300,7 @@ impl Reports {
     fn tell(&mut self, refused: &Refused, operation: &str) -> Errno {
         let (rule, path, reason) = match refused {
             Refused::Errno(errno) => return *errno,
+            Refused::Unknown(_) => return Errno::AGAIN,
             Refused::Rule { rule, path, reason } => (*rule, path, reason.as_deref()),
         };
         let seconds = u32::try_from(self.since.elapsed().as_secs()).unwrap_or(u32::MAX);

@@ -57,6 +57,9 @@ pub(super) fn rename(
         must_be_nobodys(context, &from.path)?;
         must_be_nobodys(context, &to.path)?;
     }
+    if folder || from.name.eq_ignore_ascii_case(".git") {
+        stays(context, &from)?;
+    }
     if folder {
         context.decide(&to.path)?;
         may_take_name(context, &from, &to, exchanged)?;
@@ -72,6 +75,7 @@ pub(super) fn rename(
         context.must_be_file(&to.path, kind_of(found)?)?;
     }
     if exchanged {
+        stays(context, &to)?;
         context.must_be_free(&from.path)?;
         let back = to.found.as_ref().ok_or(Errno::NOENT)?;
         let kind = kind_of(back)?;
@@ -84,7 +88,22 @@ pub(super) fn rename(
         moves(context, &to, &from)?;
     }
     renameat_with(&from.folder, &from.name, &to.folder, &to.name, flags)?;
+    if folder || exchanged {
+        context.rules.forget_folders();
+    }
     Ok(Outcome::Done)
+}
+
+/// Whether a folder may have another name as far as the user's configuration of git leads into it.
+fn stays(context: &Context<'_>, side: &Side) -> Result<(), Refused> {
+    context.know(&side.path.join(".git"))?;
+    match context.rules.git(&side.path) {
+        Some(rule) if context.rules.is_led_through(&side.path) => {
+            let reason = "git's configuration obeys files in it where they are";
+            Err(Refused::by(rule, &side.path, reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether a folder keeps its name because another sandbox works in it, or below it: that one decides by the

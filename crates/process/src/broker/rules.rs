@@ -2,8 +2,11 @@
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
 mod moves;
+mod nested;
 mod shared;
 
+use self::nested::Nested;
+pub(super) use self::nested::Unknown;
 use self::shared::Shared;
 use super::rename::content_of;
 use crate::git::{self, Content, Meaning, Site};
@@ -62,9 +65,18 @@ pub(crate) struct Rules {
     globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
     /// Where all of these paths stand, where a monitor shows them.
     shared: Option<Shared>,
-    /// What git's configuration led to at the start.
+    /// What git's configuration led to at the start, for a person.
     #[serde(skip)]
     followed: Vec<git::Followed>,
+    /// Where the user's own configuration is.
+    #[serde(with = "raw")]
+    home: PathBuf,
+    /// Relative paths that git obeys in every repository.
+    #[serde(with = "raw_list")]
+    everywhere: Vec<PathBuf>,
+    /// What is known of repositories in folders, and the folders that were looked at.
+    #[serde(skip)]
+    nested: Nested,
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
@@ -130,13 +142,8 @@ impl Rules {
             .find(|(number, name)| rules.covers(*number, name, asked));
         rules.git = found.map(|(number, _)| *number);
         if let Some(number) = rules.git {
-            let followed = git::followed(host, &policy.home);
-            rules.names.extend(
-                followed
-                    .iter()
-                    .map(|led| (number, Name::Whole(led.path.clone()))),
-            );
-            rules.followed = followed;
+            rules.home = policy.home.clone();
+            rules.follow(number, git::followed(host, &policy.home));
         }
         rules
     }
@@ -147,10 +154,13 @@ impl Rules {
             format!(
                 "{} ({})",
                 Text::from(led.path.as_os_str()),
-                Text::from(led.variable.as_str())
+                Text::from(led.by.as_str())
             )
         };
-        let mut shown: Vec<String> = self.followed.iter().map(shown).collect();
+        // A word with a slash may have been no path.
+        let is_path = |led: &&git::Followed| led.path.parent().is_some_and(Path::is_dir);
+        let followed = self.followed.iter().filter(is_path);
+        let mut shown: Vec<String> = followed.map(shown).collect();
         let more = shown.len().saturating_sub(3);
         shown.truncate(3);
         let more = if more > 0 {

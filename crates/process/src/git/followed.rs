@@ -1,51 +1,67 @@
 //! What a repository's configuration leads to at the start of a run: folders of hooks, files that it includes,
-//! programs that it names. The user put them there, and git runs or obeys them; so a sandboxed program may
-//! write them no more than the hooks themselves.
+//! programs that it names, and programs that its hooks call. The user put them there, and git runs or obeys them;
+//! so a sandboxed program may write them no more than the hooks themselves.
 
 use super::config::{Key, Variables, variables};
+use bailiwick_event::Text;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
 
 /// A configuration is at most so long, in bytes, and includes so many others.
 const LENGTH: u64 = 1 << 20;
 const FILES: usize = 32;
 /// So many paths are followed of one repository.
 const PATHS: usize = 256;
+/// So many hooks and programs that they call are read.
+const SCRIPTS: usize = 64;
 
 /// A path that git obeys because a configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Followed {
+    /// Where it is; a relative one is obeyed in every repository.
     pub(crate) path: PathBuf,
-    /// The variable that names it.
-    pub(crate) variable: String,
+    /// The variable that names it, or the hook that calls it.
+    pub(crate) by: String,
 }
 
 /// What the configurations of the repositories at these folders, and the user's own, lead to in them.
 pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
     let mut found = BTreeSet::new();
     for folder in folders {
-        let mut reading = Reading {
-            top: folder,
-            folders,
-            files: 0,
-            found: &mut found,
-        };
-        for file in git_folders(folder) {
-            reading.file(&file.join("config"), home);
-            reading.file(&file.join("config.worktree"), home);
-        }
-        for file in [
-            home.join(".gitconfig"),
-            home.join(".config/git/config"),
-            "/etc/gitconfig".into(),
-        ] {
-            reading.file(&file, home);
-        }
+        found.extend(followed_at(folder, folders, home));
     }
     found.into_iter().take(PATHS).collect()
+}
+
+/// The same of the repository at one folder, which may lie in one of `folders`.
+pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
+    let mut reading = Reading {
+        top: tree,
+        folders,
+        home,
+        users: false,
+        files: 0,
+        scripts: 0,
+        hooks: Vec::new(),
+        found: BTreeSet::new(),
+    };
+    for folder in git_folders(tree) {
+        reading.file(&folder.join("config"));
+        reading.file(&folder.join("config.worktree"));
+        reading.hooks.push(folder.join("hooks"));
+    }
+    reading.users = true;
+    for file in [".gitconfig", ".config/git/config", "/etc/gitconfig"] {
+        reading.file(&home.join(file));
+    }
+    for folder in std::mem::take(&mut reading.hooks) {
+        reading.folder_of_hooks(&folder);
+    }
+    reading.found.into_iter().collect()
 }
 
 /// The git folder of a working tree, and the one that it shares with others.
@@ -80,12 +96,18 @@ struct Reading<'a> {
     /// The working tree that relative paths of programs and hooks begin at.
     top: &'a Path,
     folders: &'a [PathBuf],
+    home: &'a Path,
+    /// Whether it is the user's own configuration, which every repository obeys.
+    users: bool,
     files: usize,
-    found: &'a mut BTreeSet<Followed>,
+    scripts: usize,
+    /// Folders of hooks.
+    hooks: Vec<PathBuf>,
+    found: BTreeSet<Followed>,
 }
 
 impl Reading<'_> {
-    fn file(&mut self, file: &Path, home: &Path) {
+    fn file(&mut self, file: &Path) {
         self.files += 1;
         let Some(variables) = read(file)
             .filter(|_| self.files <= FILES)
@@ -96,42 +118,44 @@ impl Reading<'_> {
         let variables: Variables = variables;
         for (key, values) in &variables {
             for value in values {
-                self.value(key, value, file, home);
+                self.value(key, value, file);
             }
         }
     }
 
-    fn value(&mut self, key: &Key, value: &[u8], file: &Path, home: &Path) {
-        let path = |value: &[u8]| match value.strip_prefix(b"~/") {
-            Some(rest) => home.join(OsStr::from_bytes(rest)),
-            None => PathBuf::from(OsStr::from_bytes(value)),
-        };
+    fn value(&mut self, key: &Key, value: &[u8], file: &Path) {
         match (key.section.as_str(), key.name.as_str()) {
             ("include" | "includeif", "path") => {
-                let included = file.parent().unwrap_or(self.top).join(path(value));
-                self.add(&included, key);
-                self.file(&included, home);
+                let included = file.parent().unwrap_or(self.top).join(self.path(value));
+                self.add(&included, &key.to_string());
+                self.file(&included);
             }
-            ("core", "hookspath") => self.add(&self.top.join(path(value)), key),
-            ("core", "attributesfile") => self.add(&self.top.join(path(value)), key),
+            ("core", "hookspath" | "attributesfile") => {
+                let path = self.path(value);
+                if key.name == "hookspath" {
+                    self.hooks.push(self.top.join(&path));
+                }
+                self.add(&self.top.join(&path), &key.to_string());
+                let names = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+                if self.users && path.components().all(names) {
+                    let by = key.to_string();
+                    self.found.insert(Followed { path, by });
+                }
+            }
             _ if runs(key) => {
                 // A path may be put together of parts, and begin in a folder that the command goes to.
+                let folders = words(value)
+                    .map(|word| self.top.join(self.path(word)))
+                    .filter(|at| at.is_dir());
                 let tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
-                    .chain(
-                        words(value)
-                            .map(|word| self.top.join(path(word)))
-                            .filter(|at| at.is_dir()),
-                    )
+                    .chain(folders)
                     .take(8)
                     .collect();
                 for word in words(value).take(64) {
-                    let plain = word.strip_prefix(b"/").unwrap_or(word);
-                    let places = tops.iter().map(|top| top.join(OsStr::from_bytes(plain)));
-                    for program in places.chain([path(word)]) {
-                        let is_path =
-                            word.contains(&b'/') && program.parent().is_some_and(Path::is_dir);
+                    for program in self.places(word, &tops) {
+                        let is_path = word.contains(&b'/');
                         if program.is_file() || is_path && !program.is_dir() {
-                            self.add(&program, key);
+                            self.add(&program, &key.to_string());
                         }
                     }
                 }
@@ -140,22 +164,107 @@ impl Reading<'_> {
         }
     }
 
-    /// Adds a path that lies where the sandbox may write, and is no folder of everything there.
-    fn add(&mut self, path: &Path, key: &Key) {
+    /// What the hooks of a folder call. That they may not be written themselves is for others to see to.
+    fn folder_of_hooks(&mut self, folder: &Path) {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        for entry in entries.take(SCRIPTS) {
+            let sample = entry.path().extension().is_some_and(|e| e == "sample");
+            if !sample {
+                let hook = format!("the hook {}", Text::from(entry.file_name().as_os_str()));
+                self.script(&entry.path(), &hook, 0);
+            }
+        }
+    }
+
+    /// The programs in folders that may be written which a script calls, and those which they call.
+    fn script(&mut self, file: &Path, hook: &str, depth: usize) {
+        self.scripts += 1;
+        let Some(text) = read(file).filter(|_| self.scripts <= SCRIPTS && depth < 4) else {
+            return;
+        };
+        let tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
+            .chain(file.parent().map(Path::to_path_buf))
+            .collect();
+        for line in text.split(|byte| *byte == b'\n').take(1000) {
+            let mut before: &[u8] = b"";
+            for word in words(line) {
+                for program in self.places(word, &tops) {
+                    let called = interprets(before) || is_executable(&program);
+                    if program != file && called && program.is_file() && self.add(&program, hook) {
+                        self.script(&program, hook, depth + 1);
+                    }
+                }
+                before = word;
+            }
+        }
+    }
+
+    /// Where a word leads that may be a path from one of `tops` on.
+    fn places(&self, word: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
+        let plain = OsStr::from_bytes(word.strip_prefix(b"/").unwrap_or(word));
+        let below = tops.iter().map(|top| top.join(plain));
+        below.chain([self.path(word)]).collect()
+    }
+
+    fn path(&self, value: &[u8]) -> PathBuf {
+        match value.strip_prefix(b"~/") {
+            Some(rest) => self.home.join(OsStr::from_bytes(rest)),
+            None => PathBuf::from(OsStr::from_bytes(value)),
+        }
+    }
+
+    /// Adds a path that lies where the sandbox may write, and is no folder of everything there. Whether it was
+    /// not known.
+    fn add(&mut self, path: &Path, by: &str) -> bool {
         let plain = super::leads::plain(path);
+        let mut new = false;
         for path in [bailiwick_policy::resolve_existing(&plain), plain] {
             let inside = self
                 .folders
                 .iter()
                 .any(|folder| path.starts_with(folder) && path != *folder);
             if inside && super::leads::below_git(&path).is_none() && self.found.len() < PATHS {
-                self.found.insert(Followed {
-                    path,
-                    variable: key.to_string(),
-                });
+                let by = by.to_owned();
+                new |= self.found.insert(Followed { path, by });
             }
         }
+        new
     }
+}
+
+/// Whether a command runs the file that it is given.
+fn interprets(command: &[u8]) -> bool {
+    let name = command
+        .rsplit(|byte| *byte == b'/')
+        .next()
+        .unwrap_or(command);
+    let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
+    let end = name
+        .iter()
+        .rposition(|byte| !digits(byte))
+        .map_or(0, |at| at + 1);
+    command == b"."
+        || matches!(
+            &name[..end],
+            b"source"
+                | b"exec"
+                | b"sh"
+                | b"bash"
+                | b"zsh"
+                | b"dash"
+                | b"python"
+                | b"node"
+                | b"ruby"
+                | b"perl"
+                | b"php"
+                | b"deno"
+                | b"bun"
+                | b"tsx"
+        )
+}
+
+fn is_executable(program: &Path) -> bool {
+    fs::metadata(program).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether git runs what a variable says.

@@ -19,7 +19,7 @@ mod variables;
 
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
-pub(crate) use followed::{Followed, followed};
+pub(crate) use followed::{Followed, followed, followed_at};
 pub(crate) use leads::{below_git, leads_as_well};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,
