@@ -226,6 +226,14 @@ const CASES: &[Case] = &[
         after: "for s in one one2 two two2 three three2 sub s2 x y z tree; do (cd $s && { git status; echo 2 > f; git add -A; git commit -qam x; }); done",
         holds: "test -z \"$(find . -name PWNED)\" -a -d two/.git -a -d sub/.git -a -d three/.git -a -e tree/.git",
     },
+    // Locks that nobody holds any more.
+    Case {
+        name: "locks",
+        before: "touch .git/shallow.lock",
+        inside: "touch .git/index.lock .git/HEAD.lock .git/refs/heads/main.lock; rm .git/HEAD.lock; git config user.name x",
+        after: "echo 2 > f; git add -A; git commit -qm done",
+        holds: "test ! -e .git/index.lock -a ! -e .git/refs/heads/main.lock -a -e .git/shallow.lock && git log -1 --format=%s | grep -qx done",
+    },
     // Programs that the user's hooks call.
     Case {
         name: "programs that hooks call",

@@ -2,6 +2,7 @@
 
 use super::attributes;
 use super::deferred::Deferred;
+use super::locks::Lock;
 use super::open;
 use super::order::Order;
 use super::path::{Place, kind_of, resolve, shown};
@@ -24,6 +25,8 @@ pub(super) enum Outcome {
     Done,
     /// A file for the program, and whether its descriptor is closed at exec.
     Opened(OwnedFd, bool),
+    /// A new lock of git's, and whether its descriptor is closed at exec.
+    Locked(Lock, OwnedFd, bool),
     /// A file that is made when its content is known, what the program writes to, and whether
     /// that is closed at exec.
     Deferred(Box<Deferred>, OwnedFd, bool),

@@ -18,6 +18,7 @@ mod deferred;
     reason = "the crate's door for the targets leads here"
 )]
 pub mod fuzzing;
+mod locks;
 mod open;
 pub(crate) mod order;
 mod path;
@@ -36,6 +37,7 @@ use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
+use locks::Locks;
 use order::Order;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
@@ -74,6 +76,8 @@ pub(crate) struct Broker {
     /// All that were ever among them, which the supervisor was told.
     told: BTreeSet<PathBuf>,
     reports: Reports,
+    /// Locks of git that its programs have made.
+    locks: Locks,
     /// The turns with other sandboxes.
     order: Rc<Order>,
     /// Who makes what only another may; none where there is nobody.
@@ -100,6 +104,7 @@ impl Broker {
             deferred: Vec::new(),
             watched: Vec::new(),
             told: BTreeSet::new(),
+            locks: Locks::default(),
             outward: None,
         })
     }
@@ -139,6 +144,7 @@ impl Broker {
         self.advance();
         self.advance();
         self.look(true);
+        self.locks.release();
     }
 
     /// Decides the files that are written by now, or all of them (`over`).
@@ -239,6 +245,10 @@ impl Broker {
         let given = match outcome {
             Ok(Outcome::Done) => Ok(None),
             Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),
+            Ok(Outcome::Locked(lock, file, close_on_exec)) => {
+                self.locks.add(lock);
+                Ok(Some((file, close_on_exec)))
+            }
             Ok(Outcome::Deferred(deferred, file, close_on_exec)) => {
                 self.deferred.push(*deferred);
                 Ok(Some((file, close_on_exec)))

@@ -2,9 +2,10 @@
 
 use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
 use super::deferred::{Deferred, Wanted};
+use super::locks::{Lock, is_lock};
 use super::path::{Place, is_own, is_proc, kind_of, shown};
 use super::watched::Watched;
-use crate::git::{Content, InPlace};
+use crate::git::{self, Content, InPlace};
 use crate::kernel::ACCESS;
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
@@ -124,6 +125,9 @@ pub(super) fn open(
             }
             if found.is_none() {
                 context.take_umask()?;
+                if is_lock(&name) && git::below_git(&absolute).is_some() {
+                    return locked(folder, name, wanted, mode);
+                }
             }
             Open::new(folder, name, wanted | libc::O_NOFOLLOW, mode)
         }
@@ -232,6 +236,19 @@ impl Obeyed {
         })?;
         let close = wanted & libc::O_CLOEXEC != 0;
         Ok(Outcome::Deferred(Box::new(file), given, close))
+    }
+}
+
+/// Makes a lock of git's.
+fn locked(folder: OwnedFd, name: OsString, wanted: i32, mode: Mode) -> Result<Outcome, Refused> {
+    let again = folder.try_clone().map_err(|_| Errno::MFILE)?;
+    let open = Open::new(again, name.clone(), wanted | libc::O_NOFOLLOW, mode);
+    match open.attempt()? {
+        Outcome::Opened(file, close_on_exec) => {
+            let lock = Lock::new(folder, name, &file)?;
+            Ok(Outcome::Locked(lock, file, close_on_exec))
+        }
+        other => Ok(other),
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) enum Values {
     Any,
     /// A truth or a number.
     Number,
+    /// A truth, or how many processes or threads git starts at one time: few.
+    Workers,
     /// One of these words, whatever their case.
     Words(&'static [&'static str]),
     /// `false`, and nothing that switches it on.
@@ -50,6 +52,7 @@ impl Values {
         match self {
             Self::Any | Self::Pattern => "text without control characters",
             Self::Number => "a number or a truth",
+            Self::Workers => "a number up to 64 or a truth",
             Self::Words(_) | Self::AtBirth(_) => "one of git's own words for it",
             Self::Off => "false",
             Self::On => "true",
@@ -167,6 +170,11 @@ impl<'a> Change<'a> {
             }
             Values::Any => plain,
             Values::Pattern => plain,
+            Values::Workers => {
+                let text = std::str::from_utf8(value).unwrap_or_default();
+                text.parse::<u8>().is_ok_and(|workers| workers <= 64)
+                    || !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic())
+            }
             Values::Number => value.len() <= 20 && value.iter().all(u8::is_ascii_alphanumeric),
             Values::Words(words) => words.iter().any(|word| is(word)),
             Values::Off => ["false", "no", "off", "0", ""].iter().any(|word| is(word)),

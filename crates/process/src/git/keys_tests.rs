@@ -40,6 +40,7 @@ fn harmless_values_pass() {
         "[remote \"o\"]\nurl = git@host.test:a/b\nfetch = +refs/heads/*:refs/remotes/o/*\n[branch \"b\"]\nremote = o",
         "[submodule \"lib\"]\nurl = ../lib\nactive = true\nupdate = rebase",
         "[branch \"b\"]\ndescription = \"two\\nlines\"",
+        "[checkout]\nworkers = 8\n[pack]\nthreads = 0\n[index]\nthreads = true",
     ] {
         assert!(may_add(text), "{text}");
     }
@@ -50,6 +51,8 @@ fn values_that_execute_connect_or_widen_are_refused() {
     for text in [
         "[core]\nfsmonitor = true",
         "[core]\nfsmonitor",
+        "[checkout]\nworkers = 6000",
+        "[pack]\nthreads = 1k",
         "[core]\nsharedRepository = 0666",
         "[core]\nsharedRepository = world",
         "[core]\nprotectNTFS = false",

@@ -6,7 +6,7 @@ use super::keys::Values;
 use Sub::{Either, No, Yes};
 use Values::{
     Any, AsBefore, AtBirth, Fetch, Inside, Number, Off, On, Pattern, Push, Reference, Remote, Tree,
-    Url, Words,
+    Url, Words, Workers,
 };
 
 /// Whether a variable has a subsection.
@@ -43,7 +43,7 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ("status", No, "showuntrackedfiles", Words(&["no", "normal", "all", "true", "false"])),
         ("log", No, "abbrevcommit date decorate diffmerges follow graphcolors initialdecorationset mailmap showroot", Any),
         ("blame", No, "blankboundary coloring date showemail showroot", Any),
-        ("grep", No, "column extendedregexp fallbacktonoindex fullname linenumber patterntype threads", Any),
+        ("grep", No, "column extendedregexp fallbacktonoindex fullname linenumber patterntype", Any),
         ("diff", No, "algorithm context interhunkcontext renames renamelimit colormoved colormovedws noprefix \
             mnemonicprefix srcprefix dstprefix relative statgraphwidth statnamewidth wserrorhighlight \
             indentheuristic wordregex suppressblankempty dirstat", Any),
@@ -60,19 +60,24 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ("core", No, "compression loosecompression bigfilethreshold packedgitwindowsize packedgitlimit \
             deltabasecachelimit preloadindex untrackedcache splitindex commitgraph multipackindex maxtreedepth \
             filesreflocktimeout packedrefstimeout", Number),
+        ("pack", No, "threads", Workers),
         ("pack", No, "*", Any),
         ("repack", No, "*", Any),
         ("commitgraph", No, "*", Any),
         ("feature", No, "*", Number),
-        ("index", No, "recordendofindexentries recordoffsettable sparse threads version", Number),
+        ("index", No, "recordendofindexentries recordoffsettable sparse version", Number),
         ("gc", No, "auto autodetach autopacklimit packrefs writecommitgraph cruftpacks aggressivedepth \
             aggressivewindow bigpackthreshold", Number),
         ("maintenance", Either, "auto autodetach strategy enabled schedule", Any),
-        ("fetch", No, "parallel unpacklimit writecommitgraph", Number),
+        ("fetch", No, "unpacklimit writecommitgraph", Number),
         ("receive", No, "unpacklimit", Number),
         ("transfer", No, "unpacklimit", Number),
-        ("checkout", No, "workers thresholdforparallelism", Number),
-        ("submodule", No, "fetchjobs", Number),
+        ("checkout", No, "thresholdforparallelism", Number),
+        ("grep", No, "threads", Workers),
+        ("index", No, "threads", Workers),
+        ("fetch", No, "parallel", Workers),
+        ("checkout", No, "workers", Workers),
+        ("submodule", No, "fetchjobs", Workers),
     ]),
     ("it chooses between ways that git has for what the user asks for", &[
         ("branch", No, "autosetupmerge autosetuprebase", WHEN),
