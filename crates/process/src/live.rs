@@ -117,11 +117,10 @@ impl Live {
                 })
             }
         };
-        let brokered = broker.as_ref().map(|_| {
-            let isolated = init.has_own_processes();
+        let brokered = broker.as_ref().map(|broker| {
             seccomp::broker_program(&Brokered {
-                reads: !isolated,
-                binds: isolated,
+                reads: broker.reads(),
+                binds: init.has_own_processes(),
                 connects,
             })
             .into()

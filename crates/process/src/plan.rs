@@ -354,6 +354,21 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether a file that is denied by its path may appear later, or be another one than the mount hides: the
+    /// user's programs write where it is. What the templates name is the system's, and only its
+    /// administrator's to write.
+    pub(crate) fn may_be_replaced(&self, policy: &Effective) -> bool {
+        policy.filesystem.deny.iter().any(|entry| {
+            let PathPattern::Path(path) = &entry.pattern else {
+                return false;
+            };
+            let real = bailiwick_policy::resolve_existing(path);
+            let shown = self.mounted(&real);
+            shown.is_some_and(|bind| bind.access != Access::Private)
+                && !entry.origin.file.starts_with("template:")
+        })
+    }
+
     /// Makes what a path leads to unreadable, where it is visible at all.
     fn mask(&mut self, path: &Path, entry: &PathEntry) {
         let Some(resolved) = paths::resolve(path) else {

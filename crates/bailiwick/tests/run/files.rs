@@ -1,6 +1,6 @@
 //! Exactly the files that the policy names, and no others.
 
-use crate::support::{Backend, Outcome, Sandbox, host_command};
+use crate::support::{Backend, Outcome, Sandbox, host_command, wait};
 use std::ffi::OsStr;
 
 on_every_backend! {
@@ -10,6 +10,7 @@ on_every_backend! {
     the_rest_of_the_home_directory_does_not_exist,
     existing_hooks_and_configuration_are_readable_and_cannot_be_changed,
     a_denied_file_cannot_be_read_under_any_name,
+    what_is_denied_by_its_path_is_denied_when_it_appears_later,
     a_protected_link_stops_the_run_and_names_the_line,
     a_private_path_is_empty_at_first_and_kept_per_workspace,
     granted_paths_elsewhere_are_what_the_policy_says,
@@ -168,6 +169,32 @@ fn a_denied_file_cannot_be_read_under_any_name(on: Backend) {
     assert_eq!(
         std::fs::read_to_string(sandbox.workspace().join(".env")).unwrap(),
         "the key"
+    );
+}
+
+fn what_is_denied_by_its_path_is_denied_when_it_appears_later(on: Backend) {
+    let policy = format!(
+        "{DEFAULT}[filesystem]\ndeny = [\"workspace/.env\", \"workspace/known\", \"workspace/late\"]\n"
+    );
+    let sandbox = Sandbox::on(on).policy(&policy).file("known", "the key");
+    const TRIED: &str = "cat .env; cat known; cat late/file; ls late; cat ./sub/../.env; ln -s .env link; cat link; \
+        ln -s late folder; cat folder/file; cat /proc/self/cwd/.env; ln .env hard; cat hard; mv .env moved; cat moved; \
+        mv late l2; cat l2/file; cp .env copy; cat copy; grep -r . .; tar cf - .; rm -f .env known; rm -rf late; \
+        python3 -c 'import os; d = os.open(\".\", os.O_PATH); f = os.open(\".env\", os.O_PATH, dir_fd=d); \
+        print(open(\"/proc/self/fd/%d\" % f).read())'";
+    let script = format!("touch up; until test -e go; do sleep 0.01; done; {TRIED}; true");
+    let outcome = std::thread::scope(|scope| {
+        let run = scope.spawn(|| sandbox.run(&script));
+        let workspace = sandbox.workspace();
+        wait::until("it runs", || workspace.join("up").exists());
+        sandbox.host("echo the key > .env; echo the key > new; mv new known; mkdir late sub; echo the key > late/file; touch go");
+        run.join().unwrap()
+    });
+    outcome.success().stdout_lacks("the key");
+    outcome.refused_by("filesystem.deny");
+    assert_eq!(
+        sandbox.host("cat .env known late/file"),
+        "the key\n".repeat(3)
     );
 }
 

@@ -109,6 +109,11 @@ impl Broker {
         })
     }
 
+    /// Whether calls that read come here as well.
+    pub(crate) fn reads(&self) -> bool {
+        self.rules.reads()
+    }
+
     /// Serves the calls of one more command.
     pub(crate) fn listen(&mut self, listener: Listener) {
         listener.take_turns();

@@ -55,9 +55,11 @@ pub(crate) struct Rules {
     /// Folders above what is protected, which no mount keeps from being moved.
     #[serde(with = "raw_list")]
     pinned: Vec<PathBuf>,
-    /// The number of the first rule that forbids reading as well, where the broker and not a mount
-    /// keeps those.
+    /// The number of the first rule that forbids reading as well, where the broker keeps those: without mounts,
+    /// and where somebody could put another file in the place of one that a mount hides.
     unreadable: Option<u32>,
+    /// Whether no mount keeps anything.
+    unmounted: bool,
     /// Git's own files as they were at the start: what was taken away meanwhile is not forgotten.
     #[serde(skip)]
     baselines: Vec<(PathBuf, Vec<u8>)>,
@@ -100,7 +102,7 @@ impl PartialEq for Rules {
                 lists,
                 r.pinned.clone(),
                 r.git,
-                r.unreadable,
+                (r.unreadable, r.unmounted),
                 r.shared.clone(),
             )
         };
@@ -185,8 +187,9 @@ impl Rules {
         let mut rules = Self::of(policy, host);
         rules.exempt = exempt;
         rules.pinned = pinned.to_vec();
-        let first = u32::try_from(files.protect.len()).unwrap_or(u32::MAX);
+        let first = first_denied(policy);
         rules.unreadable = Some(first);
+        rules.unmounted = true;
         for (number, entry) in (0..).zip(files.protect.iter().chain(&files.deny)) {
             match &entry.pattern {
                 PathPattern::Path(path) => {
@@ -203,6 +206,16 @@ impl Rules {
             }
         }
         rules.compiled()
+    }
+
+    /// Keeps what is denied from being read as well, whatever file has the name by then.
+    pub(crate) fn keep_from_reading(&mut self, policy: &Effective) {
+        self.unreadable = Some(first_denied(policy));
+    }
+
+    /// Whether calls that read come to the broker.
+    pub(crate) fn reads(&self) -> bool {
+        self.unreadable.is_some()
     }
 
     /// What happens to an act that reads `path`, which has no links in it.
@@ -222,7 +235,7 @@ impl Rules {
     /// them it may be where the policy lets a program write.
     pub(crate) fn may_change(&self, path: &Path) -> bool {
         let mut folders = self.host.iter().chain(&self.exempt);
-        self.unreadable.is_none() || folders.any(|folder| path.starts_with(folder))
+        !self.unmounted || folders.any(|folder| path.starts_with(folder))
     }
 
     /// Whether a folder must stay where it is, because of what is protected in it.
@@ -386,6 +399,11 @@ impl Rules {
             }),
         }
     }
+}
+
+/// The number of the first rule of those that deny.
+fn first_denied(policy: &Effective) -> u32 {
+    u32::try_from(policy.filesystem.protect.len()).unwrap_or(u32::MAX)
 }
 
 /// The names that an entry protects. Control folders and files of the workspace (`.git/hooks`, `.mcp.json`) are
