@@ -76,7 +76,10 @@ fn takes(by: &Entry, its: &Bases, entry: &Entry, bases: &Bases) -> bool {
     match (&by.value, &entry.value) {
         (Value::Text(taken), Value::Text(granted)) => {
             let applies = match by.key.id {
-                KeyId::Deny => matches!(entry.key.id, KeyId::Read | KeyId::Write | KeyId::Private),
+                KeyId::Deny => matches!(
+                    entry.key.id,
+                    KeyId::Read | KeyId::Write | KeyId::Private | KeyId::Copy
+                ),
                 KeyId::Protect => entry.key.id == KeyId::Write,
                 _ => false,
             };
@@ -168,7 +171,13 @@ fn files(source: &Arc<SourceText>, entries: &[Entry], found: &mut Vec<Diagnostic
     };
     let denied: Vec<_> = of(KeyId::Deny).collect();
     let protected: Vec<_> = of(KeyId::Protect).collect();
-    for id in [KeyId::Read, KeyId::Write, KeyId::Private, KeyId::Protect] {
+    for id in [
+        KeyId::Read,
+        KeyId::Write,
+        KeyId::Private,
+        KeyId::Copy,
+        KeyId::Protect,
+    ] {
         for (entry, text, granted) in of(id) {
             let by = denied
                 .iter()
@@ -181,7 +190,7 @@ fn files(source: &Arc<SourceText>, entries: &[Entry], found: &mut Vec<Diagnostic
             let (by, takes) = match by {
                 Some(by) => (by, "denied"),
                 None => match (id, by_protect()) {
-                    (KeyId::Write | KeyId::Private, Some(by)) => (by, "protected"),
+                    (KeyId::Write | KeyId::Private | KeyId::Copy, Some(by)) => (by, "protected"),
                     _ => continue,
                 },
             };

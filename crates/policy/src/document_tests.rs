@@ -37,6 +37,7 @@ hosts = ["api.example.com"]
 read = ["/opt/toolchain"]
 write = [".", "~/.cache/pip"]
 private = ["~/.npm"]
+copy = ["~/.tool.json"]
 deny = ["~/.ssh", "**/.env"]
 protect = [".git/hooks", ".git/config", ".mcp.json"]
 protect_absent = "sweep"
@@ -87,7 +88,7 @@ pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]
         assert!(document.of(key.id).count() > 0, "{}", key.path);
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
-    assert_eq!((allow.origin.line, allow.origin.column), (26, 10));
+    assert_eq!((allow.origin.line, allow.origin.column), (27, 10));
 }
 
 #[test]

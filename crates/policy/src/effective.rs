@@ -130,11 +130,16 @@ impl Effective {
         self.require.is_empty() || self.require.iter().any(|entry| entry.value == layer)
     }
 
-    /// Leaves out what is granted (`read`, `write`, `private`) at paths that `keep` does not accept;
+    /// Leaves out what is granted (`read`, `write`, `private`, `copy`) at paths that `keep` does not accept;
     /// of a pattern, the folder that it looks in. What is denied or protected stays so.
     pub fn retain_paths(&mut self, keep: impl Fn(&Path) -> bool) {
         let files = &mut self.filesystem;
-        for granted in [&mut files.read, &mut files.write, &mut files.private] {
+        for granted in [
+            &mut files.read,
+            &mut files.write,
+            &mut files.private,
+            &mut files.copy,
+        ] {
             granted.retain(|entry| match &entry.pattern {
                 PathPattern::Path(path) => keep(path),
                 PathPattern::Glob { root, .. } => keep(root),
@@ -154,6 +159,10 @@ pub struct FilesystemPolicy {
     /// Readable and writable, but backed by an empty folder of the product's own that is kept per
     /// workspace: caches. What the user has at that path is not visible.
     pub private: Vec<PathEntry>,
+    /// Files that are readable and writable as a copy of the product's own, which is kept per workspace and begins
+    /// as the user's is at its first run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub copy: Vec<PathEntry>,
     /// Neither readable nor writable, even below a readable path.
     pub deny: Vec<PathEntry>,
     /// Readable, never writable, even below a writable path.
@@ -164,6 +173,11 @@ pub struct FilesystemPolicy {
 }
 
 impl FilesystemPolicy {
+    /// The lists of what is granted.
+    pub(crate) fn granted(&self) -> impl Iterator<Item = &Vec<PathEntry>> {
+        [&self.read, &self.write, &self.private, &self.copy].into_iter()
+    }
+
     /// What is done about protected names that do not exist.
     #[must_use]
     pub fn protect_absent(&self) -> ProtectAbsent {
@@ -416,6 +430,7 @@ mod tests {
                 read: vec![path("/usr"), path("/home/tools"), glob("/usr/share")],
                 write: vec![path("/ws")],
                 private: vec![path("/usr/cache")],
+                copy: vec![path("/usr/state")],
                 deny: vec![path("/usr/secret")],
                 protect: vec![path("/usr/kept")],
                 protect_absent: None,
@@ -427,6 +442,7 @@ mod tests {
         assert_eq!(files.read, [path("/home/tools")]);
         assert_eq!(files.write, [path("/ws")]);
         assert_eq!(files.private, []);
+        assert_eq!(files.copy, []);
         assert_eq!(files.deny, [path("/usr/secret")]);
         assert_eq!(files.protect, [path("/usr/kept")]);
     }

@@ -20,6 +20,8 @@ pub enum Access {
     Write,
     /// Readable and writable, in a folder of the product's own.
     Private,
+    /// Readable and writable, as a copy of the product's own.
+    Copy,
     /// Explicitly taken away.
     Denied,
     /// Readable, never writable.
@@ -39,6 +41,7 @@ impl Access {
             Self::Read => "read",
             Self::Write => "write",
             Self::Private => "private",
+            Self::Copy => "copy",
             Self::Denied => "denied",
             Self::Protected => "protected",
             Self::Reachable => "reachable",
@@ -104,6 +107,7 @@ pub(crate) fn decide_path(effective: &Effective, path: &Path) -> (Access, RuleRe
         (Access::Read, &files.read),
         (Access::Write, &files.write),
         (Access::Private, &files.private),
+        (Access::Copy, &files.copy),
     ] {
         if let Some((depth, entry)) = closest(list, path)
             && granted.is_none_or(|(best, ..)| depth > best)
@@ -144,6 +148,7 @@ impl Effective {
                 "no entry of [filesystem] covers it; add it to `read` or `write` to make it visible".to_owned()
             }),
             Access::Private => "what is there inside is kept for this workspace; your own files at that path are not visible".to_owned(),
+            Access::Copy => "a copy that is kept for this workspace; what is written there is not written to your file".to_owned(),
             Access::Protected if full.symlink_metadata().is_err() => {
                 match self.filesystem.protect_absent() {
                     ProtectAbsent::Enforce => "it does not exist, and cannot be made inside",

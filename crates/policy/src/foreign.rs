@@ -121,6 +121,7 @@ pub(crate) fn grants(policy: &Effective) -> Vec<(Way, Grant)> {
         of(&files.read, Grant::Read),
         of(&files.write, Grant::Write),
         of(&files.private, Grant::Private),
+        of(&files.copy, Grant::Private),
     ]
     .concat()
 }

@@ -24,6 +24,7 @@ impl Effective {
             ("hash", self.hash()),
             ("write", paths(&files.write)),
             ("private", paths(&files.private)),
+            ("copy", paths(&files.copy)),
         ];
         for (name, list) in [
             ("read", &files.read),

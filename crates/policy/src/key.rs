@@ -11,6 +11,7 @@ pub(crate) enum KeyId {
     Read,
     Write,
     Private,
+    Copy,
     Deny,
     Protect,
     ProtectAbsent,

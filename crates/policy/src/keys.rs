@@ -126,6 +126,15 @@ pub(crate) const KEYS: &[Key] = &[
         "Writable, but backed by an empty folder that is kept per workspace. What you have at that path is not visible inside, and what the sandbox writes there is not visible outside."
     ),
     key!(
+        Copy,
+        "filesystem.copy",
+        Kind::Paths,
+        Widens,
+        "nothing",
+        r#"["~/.tool.json"]"#,
+        "A file that is readable and writable as a copy, which is kept per workspace: it begins as yours is when the workspace's first run begins, and what the sandbox writes there is not written to yours. For files that a program outside would obey."
+    ),
+    key!(
         Deny,
         "filesystem.deny",
         Kind::Paths,

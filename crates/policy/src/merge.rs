@@ -121,11 +121,17 @@ impl Merge {
         let network = &self.effective.network;
         let environment = &self.effective.environment;
         match &entry.value {
-            Value::Text(text) if matches!(key, KeyId::Read | KeyId::Write | KeyId::Private) => {
+            Value::Text(text)
+                if matches!(
+                    key,
+                    KeyId::Read | KeyId::Write | KeyId::Private | KeyId::Copy
+                ) =>
+            {
                 let asked = expand(text, &giver.bases);
                 let granting: &[&Vec<PathEntry>] = match key {
                     KeyId::Read => &[&files.read, &files.write],
                     KeyId::Write => &[&files.write],
+                    KeyId::Copy => &[&files.copy, &files.read, &files.write],
                     _ => &[&files.private],
                 };
                 granting
@@ -196,7 +202,12 @@ impl Merge {
             }
             (
                 Value::Text(text),
-                KeyId::Read | KeyId::Write | KeyId::Private | KeyId::Deny | KeyId::Protect,
+                KeyId::Read
+                | KeyId::Write
+                | KeyId::Private
+                | KeyId::Copy
+                | KeyId::Deny
+                | KeyId::Protect,
             ) => {
                 self.insert_path(entry.key.id, expand(text, &giver.bases), origin);
             }
@@ -304,14 +315,14 @@ impl Merge {
         }
     }
 
-    /// Adds a path. One path is readable, writable or private, as the strongest layer has it.
+    /// Adds a path. One path is readable, writable, private or a copy, as the strongest layer has it.
     pub(crate) fn insert_path(&mut self, key: KeyId, pattern: PathPattern, origin: &Origin) {
         let files = &mut self.effective.filesystem;
         let has = |list: &Vec<PathEntry>| list.iter().any(|e| e.pattern == pattern);
         let present = match key {
             KeyId::Deny => has(&files.deny),
             KeyId::Protect => has(&files.protect),
-            _ => has(&files.read) || has(&files.write) || has(&files.private),
+            _ => files.granted().any(has),
         };
         if present {
             return;
@@ -321,6 +332,7 @@ impl Merge {
             KeyId::Protect => &mut files.protect,
             KeyId::Write => &mut files.write,
             KeyId::Private => &mut files.private,
+            KeyId::Copy => &mut files.copy,
             _ => &mut files.read,
         };
         list.push(PathEntry {
@@ -401,6 +413,7 @@ impl Merge {
             }
             (Value::Text(text), KeyId::Write) => has(&files.write, &expand(text, &giver.bases)),
             (Value::Text(text), KeyId::Private) => has(&files.private, &expand(text, &giver.bases)),
+            (Value::Text(text), KeyId::Copy) => has(&files.copy, &expand(text, &giver.bases)),
             (Value::Set(set), _) => self.sets.iter().any(|(s, ..)| s == set),
             _ => self.within(entry.key.id, entry, giver),
         }

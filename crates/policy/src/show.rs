@@ -62,6 +62,7 @@ pub fn render_show(loaded: &Loaded) -> String {
     page.list(KeyId::Read, shown(&files.read));
     page.list(KeyId::Write, shown(&files.write));
     page.list(KeyId::Private, shown(&files.private));
+    page.list(KeyId::Copy, shown(&files.copy));
     page.list(KeyId::Deny, shown(&files.deny));
     page.list(KeyId::Protect, shown(&files.protect));
     page.limit(KeyId::ProtectAbsent, files.protect_absent.as_ref(), |way| {

@@ -12,6 +12,7 @@ mod bare;
 mod broker;
 mod cgroup;
 mod command;
+mod copies;
 #[cfg(test)]
 mod counting;
 mod cpus;

@@ -6,6 +6,7 @@
 //! why there is no list of secrets to hide: forgetting one cannot show it.
 
 use crate::broker::{Rules, Verdict};
+use crate::copies;
 use crate::monitor::Shown;
 use crate::paths::{self, Link, below};
 use crate::setup::{raw, raw_list};
@@ -217,8 +218,12 @@ impl Plan {
                 }
             }
         }
+        let copies = copies::wanted(&filesystem.copy, &mut lost)?;
         self.note_lost(&lost);
         wanted.grant(policy, granted)?;
+        for copy in copies {
+            wanted.copy(copy, private)?;
+        }
         let Wanted {
             mut paths,
             links,
@@ -451,7 +456,7 @@ fn not_whole(rule: &str, entry: &PathEntry, path: &Path) -> Result<(), Failure> 
 }
 
 /// The path of an entry that must be one path.
-fn literal<'a>(rule: &str, entry: &'a PathEntry) -> Result<&'a Path, Failure> {
+pub(crate) fn literal<'a>(rule: &str, entry: &'a PathEntry) -> Result<&'a Path, Failure> {
     match &entry.pattern {
         PathPattern::Path(path) => Ok(path),
         PathPattern::Glob { glob, .. } => Err(refused(
@@ -556,7 +561,7 @@ fn no_place(at: &str, written: bool) -> String {
 
 /// The folder that stands behind a private path, made if it is missing. Its name is the path
 /// with `/` written as `%`, so that different paths have different folders.
-fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn private_folder(private: &Path, path: &Path) -> Result<PathBuf, Failure> {
     let name = path.to_string_lossy().replace('%', "%25").replace('/', "%");
     let folder = private.join(name);
     match fs::DirBuilder::new()

@@ -4,6 +4,7 @@
 //! Decision: an entry whose path leads through a foreign link, which a sandbox could have made, grants
 //! nothing that the others do not. Where it would, the run is refused with the entry's line.
 
+use crate::copies;
 use crate::plan::{Access, refused, shown};
 use bailiwick_event::Failure;
 use bailiwick_policy::{Effective, Foreign, PathEntry, PathPattern, Step, Way};
@@ -44,6 +45,22 @@ impl Wanted {
             folder: true,
         };
         self.paths.insert(at.to_path_buf(), behind);
+    }
+
+    /// Puts a copy of a file at its path, after what is granted was added.
+    pub(crate) fn copy(&mut self, one: Granted<'_>, private: &Path) -> Result<(), Failure> {
+        if self.foreign.among(&one.way.links).is_some() {
+            return Err(not_followed(&one, &self.foreign));
+        }
+        let Way { real, links, .. } = one.way;
+        self.links.extend(links);
+        let behind = Behind {
+            access: Access::Private,
+            source: copies::made(private, &real)?,
+            folder: false,
+        };
+        self.paths.insert(real, behind);
+        Ok(())
     }
 
     /// Adds what a policy grants of the host; the private paths stand already.

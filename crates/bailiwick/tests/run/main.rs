@@ -10,6 +10,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agents;
 mod ask;
 mod bad_host;
 mod bad_places;

@@ -12,7 +12,7 @@ use super::rename::content_of;
 use crate::git::{self, Content, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
-use bailiwick_event::{RuleRef, Text};
+use bailiwick_event::{Origin, RuleRef, Text};
 use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -423,19 +423,21 @@ fn protected(entry: &PathEntry, workspace: &Path, host: &[PathBuf]) -> impl Iter
     match &entry.pattern {
         PathPattern::Path(path) => {
             names.push(Name::Whole(path.clone()));
-            if let Some(components) = control_name(path, workspace) {
+            if let Some(components) = control_name(path, entry, workspace) {
                 names.extend(anywhere(components));
             }
         }
-        PathPattern::Glob { root, glob } => match control_name(&root.join(glob), workspace) {
-            Some(components) if components.iter().all(|c| c == "*" || plain(c)) => {
-                names.extend(anywhere(components));
+        PathPattern::Glob { root, glob } => {
+            match control_name(&root.join(glob), entry, workspace) {
+                Some(components) if components.iter().all(|c| c == "*" || plain(c)) => {
+                    names.extend(anywhere(components));
+                }
+                _ => names.push(Name::Glob {
+                    root: root.clone(),
+                    glob: glob.clone(),
+                }),
             }
-            _ => names.push(Name::Glob {
-                root: root.clone(),
-                glob: glob.clone(),
-            }),
-        },
+        }
     }
     names.into_iter()
 }
@@ -457,16 +459,20 @@ fn plain(component: &str) -> bool {
     !component.contains(['*', '?', '[', '{', '\\'])
 }
 
-/// The components below the workspace of a name that begins with a dot.
-fn control_name(path: &Path, workspace: &Path) -> Option<Vec<String>> {
+/// The components below the workspace of a name that is obeyed in every folder: one that begins with a dot, and any
+/// single one that a template names.
+fn control_name(path: &Path, entry: &PathEntry, workspace: &Path) -> Option<Vec<String>> {
     let below = path.strip_prefix(workspace).ok()?;
     let components: Option<Vec<String>> = below
         .components()
         .map(|c| Some(c.as_os_str().to_str()?.to_owned()))
         .collect();
-    // The product's own is obeyed in every folder that becomes a workspace.
-    let own = |c: &[String]| matches!(c, [only] if only == "bailiwick.toml");
-    components.filter(|c| own(c) || c.first().is_some_and(|first| first.starts_with('.')))
+    let template = entry.origin.file.starts_with("template:") || entry.origin == Origin::built_in();
+    let obeyed = |c: &Vec<String>| {
+        let dotted = c.first().is_some_and(|first| first.starts_with('.'));
+        dotted || template && c.len() == 1
+    };
+    components.filter(obeyed)
 }
 
 /// Whether two names mean one file in a folder that ignores case.
