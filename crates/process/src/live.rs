@@ -15,7 +15,7 @@ use crate::limits::{self, Bounds};
 use crate::message::{Order, Report, channel, receive, send, tell};
 use crate::network;
 use crate::seccomp::{self, Brokered};
-use crate::setup::{Command, unpack_command};
+use crate::setup::{Command, unpack, unpack_command};
 use crate::watch::Watch;
 use bailiwick_event::LimitKind;
 use bailiwick_sandbox::OWN;
@@ -443,6 +443,12 @@ impl Live {
                 if self.enter(job, terminal, umask, descriptors).is_none() {
                     let errno = libc::EPROTO;
                     let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
+                }
+            }
+            Ok(Some((Order::Nested, mut descriptors))) => {
+                let found = descriptors.pop().and_then(|list| unpack(list).ok());
+                if let (Some(broker), Some(found)) = (&mut self.broker, found) {
+                    broker.know(found);
                 }
             }
             Ok(Some((Order::End, _))) => self.end(128 + 9),

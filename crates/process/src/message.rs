@@ -76,6 +76,8 @@ pub(crate) enum Report {
         /// Refusals before this one that were too many to be told.
         lost: u64,
     },
+    /// A program is about to write for the first time: which repositories are there?
+    Looks,
     /// A file will be written where it is, and decided when nobody writes it any more. Where this process has
     /// been killed by then, nobody else knows of it.
     Writing {
@@ -131,6 +133,8 @@ pub(crate) enum Order {
     },
     /// End everything.
     End,
+    /// The repositories that are there, in a list of [`crate::git::Nested`] in the descriptor.
+    Nested,
     /// Send a signal to a command's process group.
     Signal {
         /// Which command's.

@@ -161,6 +161,15 @@ impl Plan {
         folders.filter(|b| b.access == Access::Write)
     }
 
+    /// Folders of the host that are inside where they are outside, as the policy writes them.
+    pub(crate) fn seen(&self) -> impl Iterator<Item = PathBuf> {
+        let shown = self
+            .binds
+            .iter()
+            .filter(|b| b.folder && b.access != Access::Private);
+        shown.map(|b| b.source.clone())
+    }
+
     /// Folders of the product that stand behind private paths.
     pub(crate) fn private_folders(&self) -> impl Iterator<Item = PathBuf> {
         self.binds

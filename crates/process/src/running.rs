@@ -119,6 +119,15 @@ impl Running for ProcessSandbox {
             Some((Report::ExecFailed { job, errno }, _)) => Some(News::ExecFailed { job, errno }),
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
+            Some((Report::Looks, _)) => {
+                let found = pack(&self.undecided.find_nested())?;
+                match send(&self.control, &Order::Nested, &[found.as_fd()]) {
+                    // It has ended meanwhile, and has said so.
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+                    other => other?,
+                }
+                Some(News::Quiet)
+            }
             Some((Report::Writing { path }, _)) => {
                 self.undecided.add(path.into());
                 Some(News::Quiet)

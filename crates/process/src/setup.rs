@@ -105,6 +105,9 @@ impl SetUp {
             rules = (!without(Layer::Broker))
                 .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
         }
+        if let Some(rules) = &mut rules {
+            rules.seeing(plan.seen().collect());
+        }
         Ok(Self {
             skeleton,
             bounds,

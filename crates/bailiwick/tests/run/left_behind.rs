@@ -226,6 +226,77 @@ const CASES: &[Case] = &[
         after: "for s in one one2 two two2 three three2 sub s2 x y z tree; do (cd $s && { git status; echo 2 > f; git add -A; git commit -qam x; }); done",
         holds: "test -z \"$(find . -name PWNED)\" -a -d two/.git -a -d sub/.git -a -d three/.git -a -e tree/.git",
     },
+    // The same, where it leads out of the repository's own folder, or its git folder lies outside of the workspace.
+    Case {
+        name: "what a nested configuration leads to elsewhere",
+        before: "for s in sub a/b; do git init -q $s; git -C $s config user.name u; git -C $s config user.email u@t.test; done; \
+            git -C sub config core.hooksPath ../hk; git -C sub config filter.f.clean ../tools/c.sh; git -C sub config include.path ../../inc; \
+            git -C a/b config core.hooksPath \"$PWD/deep/hk\"; git init -q --separate-git-dir ../out.git tree; \
+            git -C tree config core.hooksPath ../hk2; git -C tree config user.name u; git -C tree config user.email u@t.test",
+        inside: "mkdir -p hk tools deep/hk hk2; for f in hk/pre-commit deep/hk/pre-commit hk2/pre-commit tools/c.sh; do \
+            printf '#!/bin/sh\\ntouch PWNED\\ncat\\n' > $f; chmod +x $f; done; printf '[core]\\nfsmonitor = \"touch PWNED; false\"\\n' > inc; \
+            echo '* filter=f' > sub/.gitattributes",
+        after: "for s in sub a/b tree; do (cd $s && { git status; echo 2 > f; git add -A; git commit -qam x; }); done",
+        holds: "test -z \"$(find . -name PWNED)\"",
+    },
+    // Folders on the way to a repository are moved away, and links take their place.
+    Case {
+        name: "links in the place of folders that lead to a repository",
+        before: "mkdir store p; git init -q --separate-git-dir store/real.git own; git -C own config user.name u; git -C own config user.email u@t.test; \
+            git init -q p/main; git -C p/main -c user.name=u -c user.email=u commit -q --allow-empty -m x; git -C p/main worktree add -q ../../wt; \
+            git init -q --bare ../foreign.git; git -C ../foreign.git config core.fsmonitor 'touch PWNED; false'; git -C ../foreign.git config core.bare false",
+        inside: "P=$(awk -v h=\"$HOME/.cache\" '$5 == h {print $4}' /proc/self/mountinfo); c=${XDG_CACHE_HOME:-$HOME/.cache}; P=${P:-$c}; \
+            evil() { mkdir -p \"$c/$1\"; git init -q --bare \"$c/$1\"; printf '[core]\\nrepositoryformatversion=0\\nbare=false\\nfsmonitor=\"touch PWNED; false\"\\n' > \"$c/$1/config\"; }; \
+            evil x/.git/modules/m; evil st/real.git; evil q/main/.git; mkdir -p \"$c/q/main/.git/worktrees/wt\"; cp -r p/main/.git/worktrees/wt \"$c/q/main/.git/worktrees/\"; \
+            mkdir -p w d; git init -q d; git init -q --bare d/.git/modules/m; printf 'gitdir: ../d/.git/modules/m\\n' > w/.git; sleep .2; \
+            git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),w; mv d d2; ln -s $P/x d; mkdir d3; mv d3 d; rmdir d; ln -s $P/x l; mv l d; \
+            mv store store2; ln -s $P/st store; mkdir s3; ln -s ../../foreign.git s3/real.git; mv s3 store; mv p p2; ln -s $P/q p",
+        after: "git status; for s in w own wt; do (cd $s && git status; git add -A); done",
+        holds: "test -z \"$(find . -name PWNED)\" -a ! -e d/.git && ! test -L store -o -L p -o -L d -o -L store/real.git",
+    },
+    // A linked working tree that the program makes has the user's hooks and programs as well.
+    Case {
+        name: "working trees that the program makes",
+        before: "mkdir tools; printf '#!/bin/sh\\nfalse\\n' > tools/fsm; chmod +x tools/fsm; git add -A; git commit -qm t; git config core.fsmonitor tools/fsm; \
+            git config core.hooksPath hk",
+        inside: "evil() { mkdir -p $1/tools $1/hk; for f in tools/fsm hk/pre-commit; do printf '#!/bin/sh\\ntouch PWNED\\n' > $1/$f; chmod +x $1/$f; done; }; \
+            git worktree add -q w2 -b w2 2> /dev/null; evil w2; git worktree add -q w3 -b w3 2> /dev/null; mkdir w4; evil w4; mv w3/.git w4/.git; \
+            git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),w2; git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),w4",
+        after: "git status; for s in w2 w3 w4; do (cd $s && { git status; echo 2 > f; git add -A; git -c user.name=u -c user.email=u commit -qm x; }); done",
+        holds: "test -z \"$(find . -name PWNED)\"",
+    },
+    // Moving a folder gives a relative path another meaning.
+    Case {
+        name: "folders above a repository",
+        before: "mkdir -p a/b c hk; git init -q a/b/sub; git -C a/b/sub config user.name u; git -C a/b/sub config user.email u@t.test; \
+            git -C a/b/sub config core.hooksPath ../../../hk",
+        inside: "touch a/b/sub/x; mv a c/a; mkdir -p c/hk; printf '#!/bin/sh\\ntouch PWNED\\n' > c/hk/pre-commit; chmod +x c/hk/pre-commit",
+        after: "cd c/a/b/sub || cd a/b/sub; git add -A; git commit -qm x",
+        holds: "test -z \"$(find . -name PWNED)\"",
+    },
+    // A repository whose configuration git reads as one of SHA-1, with an index for one of SHA-256.
+    Case {
+        name: "an extension that git does not look at",
+        before: "",
+        inside: "mkdir -p n/.git/objects n/.git/refs; cd n; echo 'ref: refs/heads/main' > .git/HEAD; \
+            printf '[core]\\nbare = false\\n[extensions]\\nobjectformat = sha256\\n' > .git/config.lock; mv .git/config.lock .git/config; cd ..; \
+            python3 index.py 100755 $blob$blob .git/hooks/post-checkout x; python3 -c 'import hashlib; b = open(\"x\", \"rb\").read()[:-20]; open(\"n/.git/index.lock\", \"wb\").write(b + hashlib.sha256(b).digest())'; \
+            mv n/.git/index.lock n/.git/index",
+        after: "true",
+        holds: "test ! -e n/.git/index",
+    },
+    // A remote is no way to read a repository that the sandbox does not see, or to overwrite one.
+    Case {
+        name: "a remote that is a folder",
+        before: "git init -q ../private; (cd ../private && echo secret > s && git add s && git -c user.name=u -c user.email=u commit -qm s && git branch victim)",
+        inside: "git init -q mine; p=$(dirname \"$PWD\")/private; for u in $p file://$p ../private mine/../../private; do git remote remove origin; \
+            git remote add origin $u; git config remote.origin.url $u; git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'; \
+            git config remote.origin.pushurl $u; done; ln -s ../private link; git remote add linked link; git remote add good ./mine; \
+            git remote add far https://127.0.0.1:9/x",
+        after: "git fetch origin; git fetch linked; git fetch --multiple origin linked; git push -f origin main:victim",
+        holds: "! git cat-file -p $(git -C ../private rev-parse HEAD) && test \"$(git config remote.good.url)\" = ./mine && \
+            test \"$(git config remote.far.url)\" = https://127.0.0.1:9/x && git -C ../private show victim:s | grep -q secret",
+    },
     // Locks that nobody holds any more.
     Case {
         name: "locks",
@@ -239,10 +310,12 @@ const CASES: &[Case] = &[
         name: "programs that hooks call",
         before: "mkdir -p scripts; printf '#!/bin/sh\\nexec ./scripts/check.sh\\n' > .git/hooks/pre-commit; chmod +x .git/hooks/pre-commit; \
             printf '#!/bin/sh\\n. \"$(dirname \"$0\")\"/lib.sh\\nsh scripts/other\\n' > scripts/check.sh; chmod +x scripts/check.sh; \
-            echo true > scripts/lib.sh; echo true > scripts/other; git add -A; git commit -qm scripts",
-        inside: "for f in check.sh lib.sh other; do printf '#!/bin/sh\\ntouch PWNED\\n' > scripts/$f; chmod +x scripts/$f; \
+            echo true > scripts/lib.sh; echo true > scripts/other; mkdir tools; printf '#!/bin/sh\\n' > tools/push.sh; chmod +x tools/push.sh; \
+            ln -s ../../tools/push.sh .git/hooks/pre-push; printf '[ -f scripts/local.sh ] && . scripts/local.sh\\ncd scripts && ./in.sh\\n' >> scripts/check.sh; \
+            printf '#!/bin/sh\\n' > scripts/in.sh; chmod +x scripts/in.sh; sed -i s/exec// .git/hooks/pre-commit; git add -A; git commit -qm scripts",
+        inside: "printf '#!/bin/sh\\ntouch PWNED\\n' > tools/push.sh; for f in check.sh lib.sh other local.sh in.sh; do printf '#!/bin/sh\\ntouch PWNED\\n' > scripts/$f; chmod +x scripts/$f; \
             printf '#!/bin/sh\\ntouch PWNED\\n' > t; chmod +x t; mv t scripts/$f; rm -f scripts/$f; done; mv scripts s2; echo 2 > scripts/data",
-        after: "echo 3 > f; git commit -qam x",
+        after: "echo 3 > f; git commit -qam x; git push . HEAD:refs/heads/x",
         holds: "test ! -e PWNED -a -e scripts/data",
     },
 ];
@@ -276,6 +349,24 @@ fn nothing_acts_on_the_host_with_namespaces() {
 #[test]
 fn nothing_acts_on_the_host_without_namespaces() {
     nothing_acts(|| Sandbox::repository().without_namespaces());
+}
+
+#[test]
+fn a_workspace_in_a_repository_does_not_hold_its_hooks() {
+    let sandbox = Sandbox::new();
+    sandbox.host(
+        "git init -q -b main ..; cd ..; git config core.hooksPath workspace/hk; git config user.name u; git config user.email u@t.test; \
+         printf '#!/bin/sh\\nexec workspace/check.sh\\n' > .git/hooks/post-index-change; chmod +x .git/hooks/post-index-change; \
+         touch workspace/data",
+    );
+    sandbox.run(
+        "mkdir hk; printf '#!/bin/sh\\ntouch workspace/PWNED\\n' > hk/pre-commit; cp hk/pre-commit check.sh; chmod +x check.sh hk/pre-commit; echo 2 > data",
+    );
+    sandbox.host("cd ..; git add workspace/data; git commit -qm x; git config --unset core.hooksPath; touch workspace/data; git status -s; true");
+    assert_eq!(
+        sandbox.host("ls PWNED hk/pre-commit 2> /dev/null; cat data"),
+        "2\n"
+    );
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn a_submodule_is_added_as_outside(on: Backend) {
 /// What people and agents do with git in a day, in a repository with two branches that conflict.
 const EVERYDAY: &str = r#"set -e
     export GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z' GIT_EDITOR=true
-    t=$(mktemp -d); commit() { git commit -qm "$1"; }; quiet() { "$@" > /dev/null 2>&1; }
+    t=$(mktemp -d); o=$PWD/other.git; commit() { git commit -qm "$1"; }; quiet() { "$@" > /dev/null 2>&1; }
     printf 'import sys\np = sys.argv[1]\nt = open(p).read()\nopen(p, "w").write(t.replace("pick", "edit", 1))\n' > $t/edit.py
     echo a > a; mkdir -p d/e; echo b > d/e/b; git add .; commit two; git mv a c; git rm -q d/e/b; commit three
     git switch -qc side HEAD~1; echo side > f; git commit -qam side; echo more >> f; git commit -qam more
@@ -151,16 +151,16 @@ const EVERYDAY: &str = r#"set -e
     git worktree add -q tree copy 2> /dev/null; echo t > tree/t; git -C tree add t; git -C tree commit -qm tree; git worktree list | wc -l
     git worktree move tree tree2; git worktree lock tree2; git worktree unlock tree2; git worktree remove tree2
     git gc -q; git repack -qad; git pack-refs --all; git prune; git fsck; git reflog expire --expire=now --all
-    git init -q --bare -b main $t/other.git; git remote add up $t/other.git; git push -q up main side; git fetch -q up; git pull -q up main
-    git push -q -u up side:side2; quiet git branch --set-upstream-to=up/main main; git remote rename up down 2> /dev/null; git remote set-url down $t/other.git
-    git clone -q $t/other.git clone; git -C clone log --oneline | wc -l; git clone -q --depth 1 file://$t/other.git shallow; git -C shallow fetch -q --unshallow
+    git init -q --bare -b main $o; git remote add up $o; git push -q up main side; git fetch -q up; git pull -q up main
+    git push -q -u up side:side2; quiet git branch --set-upstream-to=up/main main; git remote rename up down 2> /dev/null; git remote set-url down $o
+    git clone -q $o clone; git -C clone log --oneline | wc -l; git clone -q --depth 1 file://$o shallow; git -C shallow fetch -q --unshallow
     git clone -q --bare . bare.git; git clone -q --shared clone shared; git -C shared status --porcelain
     git config rerere.enabled true; git switch -q side; quiet git merge main || git merge --abort; git switch -q main
     git update-index --split-index; echo s > s; git add s; commit split; git update-index --no-split-index
     git sparse-checkout set --cone d; git sparse-checkout disable; git checkout -q --orphan empty; git rm -qrf . ; git commit -q --allow-empty -m empty
     git switch -q main; git branch -qm copy copy2; git branch -qD copy2; git tag -d v1 > /dev/null
     git init -q --object-format=sha256 long; echo l > long/l; git -C long add l; git -C long write-tree | wc -c; git -C long config extensions.objectformat; rm long/.git/index; rm -rf long
-    git init -q r; echo r > r/r; git -C r add r; rm -rf r clone shared shallow bare.git; git status --porcelain; git count-objects > /dev/null; git maintenance run --quiet
+    git init -q r; echo r > r/r; git -C r add r; rm -rf r clone shared shallow bare.git $o; git status --porcelain; git count-objects > /dev/null; git maintenance run --quiet
     git archive HEAD | tar t; git blame f | wc -l; git grep -c both | head -1; git describe --always | wc -l; git shortlog -sn HEAD | wc -l
 "#;
 

@@ -47,7 +47,7 @@ pub(super) enum Refused {
         path: PathBuf,
         reason: Option<String>,
     },
-    /// Not yet: it is in a working tree whose configuration of git was not known to the rules.
+    /// Not yet: the rules do not know what git's configuration there leads to.
     Unknown(Box<Unknown>),
 }
 
@@ -331,7 +331,11 @@ impl Context<'_> {
     /// Whether a link may have this name: a link where a protected name would have a folder above
     /// it leads to a folder in which nothing is protected.
     pub(super) fn decide_link(&self, path: &Path) -> Result<(), Refused> {
-        let of_git = self.rules.git(path).filter(|_| !git::may_be_link(path));
+        let led = self.rules.is_on_a_way(path);
+        let of_git = self
+            .rules
+            .git(path)
+            .filter(|_| led || !git::may_be_link(path));
         match self.rules.above(path).or(of_git) {
             None => Ok(()),
             Some(rule) => {
@@ -430,7 +434,9 @@ impl Context<'_> {
         let target = self.tracee.text(target)?;
         let new = self.free((folder, path))?;
         self.must_be_free(&new.path)?;
-        if !git::finds_out_about_links(&new.path, target.as_encoded_bytes()) {
+        if self.rules.is_on_a_way(&new.path)
+            || !git::finds_out_about_links(&new.path, target.as_encoded_bytes())
+        {
             self.decide_link(&new.path)?;
         }
         if new.slash {

@@ -121,6 +121,8 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
         path: path.as_ref(),
         root: Path::new("/"),
         kept: &kept,
+        seen: &kept,
+        ways: &git::Ways::default(),
     };
     git::check(Content::Config, old, new, &site).map(drop)
 }
@@ -189,6 +191,8 @@ pub fn check_git(kind: u8, old: &[u8], new: &[u8]) -> Result<Option<Vec<u8>>, St
         path: path.as_ref(),
         root: ROOT.as_ref().map_err(ToString::to_string)?,
         kept: &kept,
+        seen: &kept,
+        ways: &git::Ways::default(),
     };
     git::check(*content, old, new, &site)
 }

@@ -31,6 +31,7 @@ mod watched;
 pub(crate) use rules::{Rules, Verdict};
 pub(crate) use undecided::Undecided;
 
+use crate::git;
 use crate::kernel;
 use crate::message::{Report, tell_now};
 use crate::notify::{Answer, Call, Listener};
@@ -39,6 +40,7 @@ use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
 use locks::Locks;
 use order::Order;
+use rules::Unknown;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
@@ -76,6 +78,8 @@ pub(crate) struct Broker {
     /// All that were ever among them, which the supervisor was told.
     told: BTreeSet<PathBuf>,
     reports: Reports,
+    /// Whether the supervisor was asked for the repositories that are there.
+    asked: bool,
     /// Locks of git that its programs have made.
     locks: Locks,
     /// The turns with other sandboxes.
@@ -104,6 +108,7 @@ impl Broker {
             deferred: Vec::new(),
             watched: Vec::new(),
             told: BTreeSet::new(),
+            asked: false,
             locks: Locks::default(),
             outward: None,
         })
@@ -171,6 +176,19 @@ impl Broker {
         }
     }
 
+    /// Asks the supervisor for the repositories that are there. It has not answered where it was asked before.
+    fn look_for_repositories(&mut self) {
+        if !self.asked {
+            self.asked = tell_now(&self.reports.control, &Report::Looks).is_ok();
+        }
+    }
+
+    /// What the supervisor has found.
+    pub(crate) fn know(&mut self, found: Vec<git::Nested>) {
+        self.rules.know_all(found);
+        self.retry();
+    }
+
     /// Has a file decided when it is written, whatever ends this process or the supervisor meanwhile: the
     /// other one does it then.
     fn watch(&mut self, watched: Watched) -> Result<(), Refused> {
@@ -233,7 +251,7 @@ impl Broker {
         let Some(Some(listener)) = self.listeners.get(number) else {
             return;
         };
-        let order = Rc::clone(&self.order);
+        let (order, mut looks) = (Rc::clone(&self.order), false);
         let outcome = match order.take() {
             Some(_turn) => loop {
                 let surroundings = act::Surroundings {
@@ -241,12 +259,21 @@ impl Broker {
                     order: &order,
                 };
                 match act::perform(&surroundings, &call, &|| listener.is_waiting(&call)) {
-                    Err(Refused::Unknown(unknown)) => self.rules.know(*unknown),
+                    Err(Refused::Unknown(unknown)) => match *unknown {
+                        Unknown::One(one) => self.rules.know(one),
+                        Unknown::All => {
+                            looks = true;
+                            break Ok(Outcome::Waits);
+                        }
+                    },
                     outcome => break outcome,
                 }
             },
             None => Ok(Outcome::Waits),
         };
+        if looks {
+            self.look_for_repositories();
+        }
         let given = match outcome {
             Ok(Outcome::Done) => Ok(None),
             Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),

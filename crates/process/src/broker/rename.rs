@@ -182,6 +182,13 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
     {
         return Err(Refused::by(rule, &to.path, "git would run what it holds"));
     }
+    for way in context.rules.ways_below(&to.path) {
+        let link = fs::symlink_metadata(inside.join(&way)).is_ok_and(|meta| meta.is_symlink());
+        if let Some(rule) = context.rules.git(&to.path).filter(|_| link) {
+            let reason = "git's files lead through this name, and a link would lead them elsewhere";
+            return Err(Refused::by(rule, &to.path.join(way), reason));
+        }
+    }
     for (rule, tail) in context.rules.entering(&from.path, &to.path) {
         if let Some(found) = exists(&inside, &tail)? {
             return Err(Refused::Rule {

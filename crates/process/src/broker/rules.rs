@@ -5,7 +5,7 @@ mod moves;
 mod nested;
 mod shared;
 
-use self::nested::Nested;
+use self::nested::Known;
 pub(super) use self::nested::Unknown;
 use self::shared::Shared;
 use super::rename::content_of;
@@ -78,10 +78,13 @@ pub(crate) struct Rules {
     everywhere: Vec<PathBuf>,
     /// What is known of repositories in folders, and the folders that were looked at.
     #[serde(skip)]
-    nested: Nested,
+    nested: Known,
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
+    /// With those that may be read.
+    #[serde(with = "raw_list")]
+    seen: Vec<PathBuf>,
 }
 
 /// What happens to an act on a path.
@@ -208,6 +211,11 @@ impl Rules {
         rules.compiled()
     }
 
+    /// With the folders that are seen inside as they are outside.
+    pub(crate) fn seeing(&mut self, folders: Vec<PathBuf>) {
+        self.seen = folders;
+    }
+
     /// Keeps what is denied from being read as well, whatever file has the name by then.
     pub(crate) fn keep_from_reading(&mut self, policy: &Effective) {
         self.unreadable = Some(first_denied(policy));
@@ -320,6 +328,8 @@ impl Rules {
             path,
             root: self.root(),
             kept: &self.kept,
+            seen: &self.seen,
+            ways: &self.nested.ways,
         }
     }
 

@@ -40,6 +40,12 @@ impl Undecided {
         }
     }
 
+    /// The repositories of the user's below the folders that the sandbox may write.
+    pub(crate) fn find_nested(&self) -> Vec<git::Nested> {
+        let rules = self.rules.as_ref();
+        rules.map(Rules::find_nested).unwrap_or_default()
+    }
+
     /// A file that pid 1 means to decide.
     pub(crate) fn add(&mut self, path: PathBuf) {
         if self.paths.len() < MOST {

@@ -71,6 +71,17 @@ pub(crate) fn accept(
     let new = variables(new)?;
     // Git may read what is not read here (a NUL): nobody knows what would be taken away.
     let old = variables(old)?;
+    // What is there says what the index was decided for; it may be this very text.
+    if content == Content::Config
+        && has_index(site)
+        && have_long_ids(&new) != has_long_ids(site).unwrap_or_default()
+    {
+        let key = "extensions.objectformat".to_owned();
+        return Err(Objection::Value(
+            key,
+            "what the index beside it was made for",
+        ));
+    }
     let none = Vec::new();
     let change = keys::Change::new(content, &old, &new, site);
     for key in old.keys().chain(new.keys()) {
@@ -110,14 +121,25 @@ pub(super) fn has_long_ids(site: &Site<'_>) -> Result<bool, Objection> {
 }
 
 fn says_long_ids(text: &[u8]) -> Result<bool, Objection> {
-    let format = Key {
-        section: "extensions".to_owned(),
-        subsection: None,
-        name: "objectformat".to_owned(),
+    Ok(have_long_ids(&variables(text)?))
+}
+
+/// Whether git takes a repository with this configuration for one of SHA-256. It looks at extensions where the
+/// version of the format says that there may be some.
+fn have_long_ids(variables: &Variables) -> bool {
+    let last = |section: &str, name: &str| {
+        let key = Key {
+            section: section.to_owned(),
+            subsection: None,
+            name: name.to_owned(),
+        };
+        variables.get(&key).and_then(|values| values.last())
     };
-    let variables = variables(text)?;
-    let format = variables.get(&format).and_then(|values| values.last());
-    Ok(format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256")))
+    let version = last("core", "repositoryformatversion");
+    let version = version.and_then(|value| std::str::from_utf8(value).ok()?.parse::<u32>().ok());
+    let format = last("extensions", "objectformat");
+    version.is_some_and(|version| version > 0)
+        && format.is_some_and(|format| format.eq_ignore_ascii_case(b"sha256"))
 }
 
 /// Whether an index is there that was decided for what a configuration says.

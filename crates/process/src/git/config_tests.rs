@@ -1,4 +1,5 @@
 use super::*;
+use crate::git::Ways;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +12,8 @@ fn accepted(old: &[u8], new: &[u8], path: &str) -> Result<(), Objection> {
         path: Path::new(path),
         root: Path::new("/"),
         kept: &kept,
+        seen: &kept,
+        ways: &Ways::default(),
     };
     accept(Content::Config, old, new, &site)
 }
@@ -170,6 +173,8 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
             path: &path,
             root: Path::new("/"),
             kept: &kept,
+            seen: &kept,
+            ways: &Ways::default(),
         };
         accept(Content::Config, b"", text.as_bytes(), &site).is_ok()
     };

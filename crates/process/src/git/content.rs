@@ -1,5 +1,6 @@
 //! What the files that git obeys may say.
 
+use super::ways::Ways;
 use super::{config, index, leads, lines};
 use std::path::{Path, PathBuf};
 
@@ -102,9 +103,18 @@ pub(crate) struct Site<'a> {
     /// The folders, as the policy writes paths, that a sandbox may write: elsewhere nobody looks after what
     /// git obeys.
     pub(crate) kept: &'a [PathBuf],
+    /// The folders, as the policy writes paths, that it sees as they are outside: a remote may be there.
+    pub(crate) seen: &'a [PathBuf],
+    /// The folders through which git's files lead.
+    pub(crate) ways: &'a Ways,
 }
 
 impl Site<'_> {
+    /// Notes that a file of git leads there.
+    pub(crate) fn leads_to(&self, place: &Path) {
+        self.ways.add(&leads::plain(place));
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(self.path)
     }

@@ -3,7 +3,10 @@
 //! so a sandboxed program may write them no more than the hooks themselves.
 
 use super::config::{Key, Variables, variables};
+use crate::setup::raw;
 use bailiwick_event::Text;
+use bailiwick_policy::Way;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
@@ -20,9 +23,10 @@ const PATHS: usize = 256;
 const SCRIPTS: usize = 64;
 
 /// A path that git obeys because a configuration names it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Followed {
     /// Where it is; a relative one is obeyed in every repository.
+    #[serde(with = "raw")]
     pub(crate) path: PathBuf,
     /// The variable that names it, or the hook that calls it.
     pub(crate) by: String,
@@ -33,12 +37,32 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
     let mut found = BTreeSet::new();
     for folder in folders {
         found.extend(followed_at(folder, folders, home));
+        // Git looks for its folder upwards.
+        let above = || {
+            folder
+                .ancestors()
+                .skip(1)
+                .find(|above| above.join(".git").exists())
+        };
+        if let Some(tree) = above().filter(|_| !folder.join(".git").exists()) {
+            found.extend(followed_at(tree, folders, home));
+        }
     }
     found.into_iter().take(PATHS).collect()
 }
 
 /// The same of the repository at one folder, which may lie in one of `folders`.
 pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
+    followed_in(tree, git_folders(tree), folders, home)
+}
+
+/// The same of a working tree whose git folders are these.
+pub(super) fn followed_in(
+    tree: &Path,
+    git_folders: Vec<PathBuf>,
+    folders: &[PathBuf],
+    home: &Path,
+) -> Vec<Followed> {
     let mut reading = Reading {
         top: tree,
         folders,
@@ -49,7 +73,7 @@ pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<
         hooks: Vec::new(),
         found: BTreeSet::new(),
     };
-    for folder in git_folders(tree) {
+    for folder in git_folders {
         reading.file(&folder.join("config"));
         reading.file(&folder.join("config.worktree"));
         reading.hooks.push(folder.join("hooks"));
@@ -64,23 +88,30 @@ pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<
     reading.found.into_iter().collect()
 }
 
-/// The git folder of a working tree, and the one that it shares with others.
+/// The git folders of a working tree.
 fn git_folders(tree: &Path) -> Vec<PathBuf> {
     let git = tree.join(".git");
-    let line = |file: &Path, head: &str| {
-        let text = read(file)?;
-        let line = text.strip_suffix(b"\n").unwrap_or(&text);
-        let target = line.strip_prefix(head.as_bytes())?;
-        Some(file.parent()?.join(OsStr::from_bytes(target)))
-    };
     let git = match git.is_file() {
         true => line(&git, "gitdir: ").unwrap_or(git),
         false if git.is_dir() => git,
         // Itself one, without a working tree.
         false => tree.to_path_buf(),
     };
+    with_common(git)
+}
+
+/// A git folder, and the one that it shares with others.
+pub(super) fn with_common(git: PathBuf) -> Vec<PathBuf> {
     let common = line(&git.join("commondir"), "");
     std::iter::once(git).chain(common).collect()
+}
+
+/// The path that a file leads to in its first line, behind `head`.
+pub(super) fn line(file: &Path, head: &str) -> Option<PathBuf> {
+    let text = read(file)?;
+    let line = text.strip_suffix(b"\n").unwrap_or(&text);
+    let target = line.strip_prefix(head.as_bytes())?;
+    Some(file.parent()?.join(OsStr::from_bytes(target)))
 }
 
 /// What a file of configuration says, unless it is none or too long.
@@ -164,16 +195,30 @@ impl Reading<'_> {
         }
     }
 
-    /// What the hooks of a folder call. That they may not be written themselves is for others to see to.
+    /// What the hooks of a folder are, where they are links, and what they call.
     fn folder_of_hooks(&mut self, folder: &Path) {
+        let by = "a link among hooks";
+        self.links(folder, by);
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.take(SCRIPTS) {
             let sample = entry.path().extension().is_some_and(|e| e == "sample");
             if !sample {
+                self.links(&entry.path(), by);
                 let hook = format!("the hook {}", Text::from(entry.file_name().as_os_str()));
                 self.script(&entry.path(), &hook, 0);
             }
         }
+    }
+
+    /// Adds the links on a path, and what they lead to.
+    fn links(&mut self, path: &Path, by: &str) {
+        let Some(way) = Way::of(path).filter(|way| !way.links.is_empty()) else {
+            return;
+        };
+        for link in &way.links {
+            self.add(&link.at, by);
+        }
+        self.add(&way.real, by);
     }
 
     /// The programs in folders that may be written which a script calls, and those which they call.
@@ -182,17 +227,40 @@ impl Reading<'_> {
         let Some(text) = read(file).filter(|_| self.scripts <= SCRIPTS && depth < 4) else {
             return;
         };
-        let tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
+        // A script may go to a folder first, or keep its name in a variable.
+        let folders = words(&text)
+            .map(|word| self.top.join(self.path(word)))
+            .filter(|at| at.is_dir() && at != self.top);
+        let mut tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
             .chain(file.parent().map(Path::to_path_buf))
+            .chain(folders)
+            .take(8)
             .collect();
+        tops.dedup();
         for line in text.split(|byte| *byte == b'\n').take(1000) {
             let mut before: &[u8] = b"";
             for word in words(line) {
-                for program in self.places(word, &tops) {
-                    let called = interprets(before) || is_executable(&program);
-                    if program != file && called && program.is_file() && self.add(&program, hook) {
+                let runs = interprets(before);
+                // What is not there yet could be made.
+                for program in self.places(word, &tops[..2.min(tops.len())]) {
+                    let absent = program.symlink_metadata().is_err();
+                    if absent && (runs || word.contains(&b'/')) {
+                        self.add(&program, hook);
+                    }
+                }
+                let last = word
+                    .iter()
+                    .position(|&b| b == b'/')
+                    .map_or(word, |at| &word[at + 1..]);
+                let places = self.places(word, &tops);
+                for program in places.into_iter().chain(self.places(last, &tops)) {
+                    let called = program.is_file() && (runs || is_executable(&program));
+                    if program != file && called && self.add(&program, hook) {
                         self.script(&program, hook, depth + 1);
                     }
+                }
+                if before == b"run-parts" {
+                    self.add(&self.top.join(self.path(word)), hook);
                 }
                 before = word;
             }

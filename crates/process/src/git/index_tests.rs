@@ -1,4 +1,5 @@
 use super::*;
+use crate::git::Ways;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,6 +73,8 @@ impl Repository {
                 path: &path,
                 root: Path::new("/"),
                 kept: &[],
+                seen: &[],
+                ways: &Ways::default(),
             },
         )
     }
@@ -447,7 +450,7 @@ proptest! {
         let place = at.index(bytes.len() - 20);
         bytes[place] = byte;
         let repository = Path::new("/ws/.git/index");
-        let site = Site { path: repository, root: Path::new("/"), kept: &[] };
+        let site = Site { path: repository, root: Path::new("/"), kept: &[], seen: &[], ways: &Ways::default() };
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);

@@ -7,7 +7,11 @@ use super::content::{Content, Site};
 use super::layout::is_name_of_module;
 use super::leads;
 use super::variables::{Row, Sub, TABLE};
+use crate::paths;
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// Which values a variable may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +61,9 @@ impl Values {
             Self::Off => "false",
             Self::On => "true",
             Self::AsBefore => "what it was",
-            Self::Url => "an address that names no helper and no option",
+            Self::Url => {
+                "an address that names no helper, no option, and no folder that the sandbox does not see"
+            }
             Self::Remote => "the name of a remote of this repository",
             Self::Reference => "the whole name of a branch or tag",
             Self::Fetch => "references that are kept below refs/remotes",
@@ -179,14 +185,15 @@ impl<'a> Change<'a> {
             Values::Words(words) => words.iter().any(|word| is(word)),
             Values::Off => ["false", "no", "off", "0", ""].iter().any(|word| is(word)),
             Values::On => is("true"),
-            Values::AtBirth(words) => {
-                !self.is_old() && self.fits_index(key, value) && words.iter().any(|word| is(word))
-            }
+            Values::AtBirth(words) => !self.is_old() && words.iter().any(|word| is(word)),
             Values::AsBefore => false,
             Values::Url => {
                 let name = key.subsection.as_deref().unwrap_or_default();
                 let promised = key.section == "remote" && self.promised.contains(name);
-                is_harmless_url(value) && !promised
+                // Where there is no index yet git is making the repository, from one that the sandbox sees.
+                let is_old = self.content == Content::Config && config::has_index(self.site);
+                let apart = key.section == "remote" && is_old && !self.may_be_fetched(value);
+                is_harmless_url(value) && !promised && !apart
             }
             Values::Remote => value == b"." || self.remotes.contains(value),
             Values::Reference => value.starts_with(b"refs/") && plain && !value.contains(&b' '),
@@ -217,12 +224,21 @@ impl<'a> Change<'a> {
         self.old.iter().any(made)
     }
 
-    /// Whether an index that is there was decided for the ids that this value says.
-    fn fits_index(&self, key: &Key, value: &[u8]) -> bool {
-        let long = value.eq_ignore_ascii_case(b"sha256");
-        key.name != "objectformat"
-            || !config::has_index(self.site)
-            || config::has_long_ids(self.site) == Ok(long)
+    /// Whether an address that is a path leads to a folder that the sandbox sees itself: what the user fetches from
+    /// anywhere else it could read afterwards, and what he pushes there it could have chosen.
+    fn may_be_fetched(&self, url: &[u8]) -> bool {
+        let Some(path) = path_of(url) else {
+            return true;
+        };
+        let tree = leads::tree_around(self.site);
+        let plain = leads::plain(&tree.join(path));
+        let real = bailiwick_policy::resolve_existing(&paths::below(self.site.root, &plain));
+        real == paths::below(self.site.root, &plain)
+            && self
+                .site
+                .seen
+                .iter()
+                .any(|folder| plain.starts_with(folder))
     }
 }
 
@@ -245,6 +261,18 @@ fn is_harmless_url(url: &[u8]) -> bool {
         && !host.starts_with(b"-")
         && !url.windows(2).any(|w| w == b"::")
         && !url.iter().any(|b| b.is_ascii_control())
+}
+
+/// The path that git takes an address for: it has no scheme but `file`, and no host before its first slash.
+fn path_of(url: &[u8]) -> Option<&Path> {
+    let path = match url.windows(3).position(|w| w == b"://") {
+        Some(at) if url[..at].eq_ignore_ascii_case(b"file") => &url[at + 3..],
+        Some(_) => return None,
+        None => url,
+    };
+    let slash = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
+    let is_host = path.len() == url.len() && path[..slash].contains(&b':');
+    (!is_host).then(|| Path::new(OsStr::from_bytes(path)))
 }
 
 /// Whether what is fetched is kept where only remotes' references are: else a fetch would overwrite branches.

@@ -1,5 +1,6 @@
 use super::super::config::{accept, check_removal};
 use super::*;
+use crate::git::Ways;
 use std::path::{Path, PathBuf};
 
 fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
@@ -8,6 +9,8 @@ fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
         path: Path::new(path),
         root: Path::new("/"),
         kept: &kept,
+        seen: &kept,
+        ways: &Ways::default(),
     };
     accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
 }
@@ -223,6 +226,8 @@ fn a_format_stays_while_there_is_an_index_of_it() {
         path: &config,
         root: Path::new("/"),
         kept: &[],
+        seen: &[],
+        ways: &Ways::default(),
     };
     let removed = || check_removal(Content::Config, with.as_bytes(), &site);
     assert_eq!(removed(), Ok(()));

@@ -3,6 +3,7 @@
 //! obeys: below a folder `.git`, or into a folder that the sandbox may write and git is asked about.
 
 use super::content::{Content, Site};
+use super::followed;
 use super::layout::is_name_of_module;
 use crate::paths;
 use std::collections::BTreeSet;
@@ -45,16 +46,42 @@ fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
         }
         _ => false,
     };
-    named && tree_of(&real, site).is_none_or(|tree| tree == site.folder())
+    let well = named
+        && tree_of(&real, site).is_none_or(|tree| tree == site.folder())
+        && !holds_what_is_followed(&real, site);
+    if well {
+        site.leads_to(&target);
+        site.leads_to(&real);
+    }
+    well
+}
+
+/// Whether a folder holds a file that git would obey once its `.git` leads to a git folder: a configuration of the
+/// user's names it, and nobody has looked after it here.
+fn holds_what_is_followed(git: &Path, site: &Site<'_>) -> bool {
+    let inside = |path: &Path| paths::below(site.root, path);
+    let kept: Vec<PathBuf> = site.kept.iter().map(|folder| inside(folder)).collect();
+    let git = followed::with_common(inside(git));
+    let tree = inside(site.folder());
+    let is_new = followed::line(&inside(site.path), "gitdir: ").is_none();
+    let followed = followed::followed_in(&tree, git, &kept, Path::new("/"));
+    let mut there = followed.iter().filter(|led| led.path.starts_with(&tree));
+    is_new && there.any(|led| led.path.symlink_metadata().is_ok())
 }
 
 /// The working tree that the configuration of a git folder names.
 fn tree_of(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
-    let text = std::fs::read(paths::below(site.root, &folder.join("config"))).ok()?;
+    let tree = names_tree(&paths::below(site.root, &folder.join("config")))?;
+    Some(plain(&folder.join(tree)))
+}
+
+/// The working tree that a configuration names.
+pub(super) fn names_tree(config: &Path) -> Option<PathBuf> {
+    let text = super::followed::read(config)?;
     let all = super::config::variables(&text).ok()?;
     let of = |key: &super::config::Key| key.section == "core" && key.name == "worktree";
     let value = all.into_iter().find(|(key, _)| of(key))?.1.pop()?;
-    Some(plain(&folder.join(OsStr::from_bytes(&value))))
+    Some(PathBuf::from(OsStr::from_bytes(&value)))
 }
 
 /// A path without `.` and `..`, whatever links there are.
@@ -88,8 +115,13 @@ fn is_git_file_of_tree(line: &[u8], site: &Site<'_>) -> bool {
         return false;
     };
     let tree = site.folder().join(OsStr::from_bytes(tree));
-    real_path(&tree, site.root)
-        .is_some_and(|tree| is_kept(&tree, site) && below_git(&tree).is_none())
+    let real =
+        real_path(&tree, site.root).filter(|tree| is_kept(tree, site) && below_git(tree).is_none());
+    if let Some(real) = &real {
+        site.leads_to(&tree);
+        site.leads_to(real);
+    }
+    real.is_some()
 }
 
 /// Whether each line of `alternates` was there before, or leads to objects of a repository that the sandbox
@@ -107,7 +139,12 @@ pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Resu
     let leads_well = |line: &&[u8]| {
         let plain = !line.starts_with(b"\"") && !line.iter().any(u8::is_ascii_control);
         let real = real_path(&objects.join(OsStr::from_bytes(line)), site.root);
-        plain && real.is_some_and(|real| real.ends_with("objects") && is_kept(&real, site))
+        let well =
+            plain && real.is_some_and(|real| real.ends_with("objects") && is_kept(&real, site));
+        if well {
+            site.leads_to(&objects.join(OsStr::from_bytes(line)));
+        }
+        well
     };
     let lines = text
         .split(|&b| b == b'\n')
@@ -161,6 +198,14 @@ fn is_tree_of_module(value: &Path, site: &Site<'_>) -> bool {
     let line = text.strip_suffix(b"\n").unwrap_or(&text);
     line.strip_prefix(b"gitdir: ")
         .is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == folder)
+}
+
+/// The folder at which relative paths of a repository's configuration begin: its working tree, where it has one.
+pub(super) fn tree_around<'a>(site: &Site<'a>) -> &'a Path {
+    let git = |path: &&Path| path.file_name().is_some_and(|name| name == ".git");
+    let top = site.path.ancestors().filter(git).last();
+    top.and_then(Path::parent)
+        .unwrap_or(site.path.parent().unwrap_or(site.path))
 }
 
 fn is_kept(path: &Path, site: &Site<'_>) -> bool {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::git::Ways;
 use std::fs;
 
 /// Whether a file of a kind may say this, where `/ws` and `/state` may be written and `/elsewhere` may not.
@@ -24,6 +25,8 @@ fn may_lead(content: Content, old: &[u8], new: &[u8]) -> bool {
         path: path.as_ref(),
         root: root.path(),
         kept: &kept,
+        seen: &kept,
+        ways: &Ways::default(),
     };
     match content {
         Content::Alternates => check_alternates(old, new, &site).is_ok(),

@@ -12,16 +12,20 @@ mod layout;
 mod leads;
 mod lines;
 mod names;
+mod nested;
 mod parser;
 mod repository;
 mod trees;
 mod variables;
+mod ways;
 
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
-pub(crate) use followed::{Followed, followed, followed_at};
+pub(crate) use followed::{Followed, followed};
 pub(crate) use leads::{below_git, leads_as_well};
+pub(crate) use nested::{Nested, nested, nested_at};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,
     may_be_link, may_move, meaning, must_be_file, obeyed_in,
 };
+pub(crate) use ways::Ways;

@@ -1,5 +1,6 @@
 use super::super::content::{Site, check};
 use super::*;
+use crate::git::Ways;
 use std::path::PathBuf;
 
 /// A folder with these files, and what is asked about a path in it.
@@ -153,6 +154,8 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
             path: &path,
             root: Path::new("/"),
             kept: &kept,
+            seen: &kept,
+            ways: &Ways::default(),
         };
         check(content, b"", text.as_bytes(), &site).is_ok()
     };

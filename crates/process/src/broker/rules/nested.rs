@@ -14,18 +14,26 @@ const MOST: usize = 100_000;
 
 /// What is known of them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Nested {
-    /// Folders that were looked at, with all above them.
+pub(super) struct Known {
+    /// Whether those that were there before the first act are known.
+    told: bool,
+    /// Folders that were looked at, with all above them: somebody may have made a repository since.
     seen: RefCell<HashSet<PathBuf>>,
     /// Working trees whose configuration leads to other files.
     trees: Vec<PathBuf>,
+    /// Where files of git lead that were there before.
+    led: Vec<PathBuf>,
+    /// The folders on all such ways, as the policy writes paths.
+    pub(super) ways: git::Ways,
 }
 
-/// A working tree in a folder, and what its configuration leads to.
+/// Why nothing can be decided in a folder yet.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Unknown {
-    tree: PathBuf,
-    followed: Vec<git::Followed>,
+pub(crate) enum Unknown {
+    /// Nobody has looked for repositories.
+    All,
+    /// One that was not known.
+    One(git::Nested),
 }
 
 impl Rules {
@@ -71,11 +79,23 @@ impl Rules {
     /// A working tree around `path` whose configuration was not known.
     pub(crate) fn unknown_around(&self, path: &Path) -> Option<Unknown> {
         self.git?;
+        if !self.nested.told && self.host.iter().any(|top| path.starts_with(top)) {
+            return Some(Unknown::All);
+        }
         let mut seen = self.nested.seen.borrow_mut();
         if seen.len() > MOST {
             seen.clear();
         }
-        for folder in path.ancestors().skip(1) {
+        let is_git = |path: &Path| {
+            path.file_name()
+                .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+        };
+        // What is about to become a repository has to be looked at again.
+        let above = match is_git(path) {
+            true => path.parent().inspect(|tree| _ = seen.remove(*tree)),
+            false => Some(path),
+        };
+        for folder in above.into_iter().flat_map(|path| path.ancestors().skip(1)) {
             // Those that may be written themselves were looked at when the run began.
             let inside = |top: &PathBuf| folder != top && folder.starts_with(top);
             if seen.contains(folder) || !self.host.iter().any(inside) {
@@ -83,15 +103,24 @@ impl Rules {
             }
             if folder.join(".git").symlink_metadata().is_ok() {
                 let home = below(self.root(), &self.home);
-                let mut followed = git::followed_at(folder, &self.host, &home);
-                followed.retain(|led| led.path.is_absolute());
+                let found = git::nested_at(folder, &self.host, &home);
+                let mut followed = found.map(|one| one.followed).unwrap_or_default();
                 followed.extend(self.everywhere.iter().map(|path| git::Followed {
                     path: folder.join(path),
-                    by: "core.hookspath".to_owned(),
+                    by: "the user's own configuration".to_owned(),
                 }));
-                if !followed.is_empty() && !self.nested.trees.iter().any(|tree| tree == folder) {
-                    let tree = folder.to_path_buf();
-                    return Some(Unknown { tree, followed });
+                let tree = folder.to_path_buf();
+                // It may be written still.
+                if followed.is_empty() && folder.join(".git").is_file() {
+                    continue;
+                }
+                if !followed.is_empty() && !self.nested.trees.contains(&tree) {
+                    let led = Vec::new();
+                    return Some(Unknown::One(git::Nested {
+                        tree,
+                        followed,
+                        led,
+                    }));
                 }
             }
             seen.insert(folder.to_path_buf());
@@ -99,12 +128,39 @@ impl Rules {
         None
     }
 
-    /// Protects what the configuration of a working tree leads to.
-    pub(crate) fn know(&mut self, Unknown { tree, followed }: Unknown) {
+    /// Protects what the configuration of a repository in a folder leads to.
+    pub(crate) fn know(&mut self, one: git::Nested) {
         if let Some(rule) = self.git {
-            self.follow(rule, followed);
-            self.nested.trees.push(tree);
+            if !one.followed.is_empty() {
+                self.nested.trees.push(one.tree);
+            }
+            self.follow(rule, one.followed);
+            for place in &one.led {
+                self.nested.ways.add(&self.of_policy(place));
+            }
+            self.nested.led.extend(one.led);
         }
+    }
+
+    /// The same of all that the supervisor has found; the paths are the policy's.
+    pub(crate) fn know_all(&mut self, found: Vec<git::Nested>) {
+        self.nested.told = true;
+        let root = self.root().to_path_buf();
+        for mut one in found {
+            one.tree = below(&root, &one.tree);
+            for led in &mut one.followed {
+                led.path = below(&root, &led.path);
+            }
+            for place in &mut one.led {
+                *place = below(&root, place);
+            }
+            self.know(one);
+        }
+    }
+
+    /// The repositories of the user's below the folders of a policy.
+    pub(crate) fn find_nested(&self) -> Vec<git::Nested> {
+        git::nested(&self.kept, &self.home)
     }
 
     /// Folders have other names now: none counts as looked at.
@@ -112,20 +168,35 @@ impl Rules {
         self.nested.seen.borrow_mut().clear();
     }
 
+    /// Whether git's files lead through a name, where a link would lead them elsewhere.
+    pub(crate) fn is_on_a_way(&self, path: &Path) -> bool {
+        self.git(path).is_some() && self.nested.ways.has(&self.of_policy(path))
+    }
+
+    /// The names below a folder, from there on, through which git's files lead.
+    pub(crate) fn ways_below(&self, folder: &Path) -> Vec<PathBuf> {
+        self.nested.ways.below(&self.of_policy(folder))
+    }
+
     /// Whether something must stay where it is, because git's configuration leads to a file in it, or because it
     /// is the git folder that has such a configuration.
     pub(crate) fn is_led_through(&self, path: &Path) -> bool {
-        let leads = self
-            .followed
-            .iter()
-            .any(|led| led.path != path && led.path.starts_with(path));
+        let led = self.followed.iter().map(|led| &led.path);
+        let led = led.chain(&self.nested.led);
+        let mut through = led.filter(|led| led.as_path() != path);
         let git = path
             .file_name()
             .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        leads
-            || git
-                && path
-                    .parent()
-                    .is_some_and(|tree| self.nested.trees.iter().any(|known| known == tree))
+        let top = path.parent().filter(|_| git).unwrap_or(path);
+        // A relative path would lead elsewhere from another folder.
+        let mut trees = self.nested.trees.iter();
+        through.any(|led| led.starts_with(path))
+            || trees.any(|tree| {
+                if git {
+                    tree == top
+                } else {
+                    tree.starts_with(top)
+                }
+            })
     }
 }
