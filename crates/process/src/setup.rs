@@ -107,6 +107,10 @@ impl SetUp {
         }
         if let Some(rules) = &mut rules {
             rules.seeing(plan.seen().collect());
+            // The folder of this workspace lies in that of all of them.
+            if let Some(own) = launch.private.ancestors().nth(2) {
+                rules.beside(own);
+            }
         }
         Ok(Self {
             skeleton,

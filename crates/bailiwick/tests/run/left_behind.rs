@@ -254,6 +254,29 @@ const CASES: &[Case] = &[
         after: "git status; for s in w own wt; do (cd $s && git status; git add -A); done",
         holds: "test -z \"$(find . -name PWNED)\" -a ! -e d/.git && ! test -L store -o -L p -o -L d -o -L store/real.git",
     },
+    // A folder is replaced by a link to what the sandbox keeps in private, which nobody looks after.
+    Case {
+        name: "links to private folders",
+        before: "mkdir pkg; echo 1 > pkg/f; git add -A; git commit -qm p",
+        inside: "P=$(awk -v h=\"$HOME/.cache\" '$5 == h {print $4}' /proc/self/mountinfo); c=${XDG_CACHE_HOME:-$HOME/.cache}; P=${P:-$c}; \
+            cp -a pkg \"$c/pkg\"; (cd \"$c/pkg\" && git init -q .; printf '[core]\\nrepositoryformatversion=0\\nfsmonitor=\"touch PWNED; false\"\\n' > .git/config); \
+            mv pkg pkg2; ln -s \"$P/pkg\" pkg; ln -s ../state/bailiwick/projects r; ln -s .. up; ln -s up/state/bailiwick later; \
+            cd \"$c\"; ln -s \"$P/pkg\" l; cd - > /dev/null; mv \"$c/l\" pkg; cp -P \"$c/l\" pkg3; mkdir \"$c/d\"; mv \"$c/l\" \"$c/d/l\"; mv \"$c/d\" pkg4; ln \"$c/l\" pkg5",
+        after: "for s in pkg pkg3 pkg4/l pkg5 r up/state later; do (cd $s && git status); done",
+        holds: "test -z \"$(find . -name PWNED)\" -a -z \"$(find . -type l ! -name later)\"",
+    },
+    // The user's own submodule, and his repository that is not called `.git`.
+    Case {
+        name: "a submodule and other repositories of the user's",
+        before: "git init -q ../src; git -C ../src -c user.name=u -c user.email=u commit -q --allow-empty -m s; git -c protocol.file.allow=always submodule -q add ../src sm 2> /dev/null; \
+            git commit -qm sm; mkdir ../foreign; echo secret > ../foreign/secret; git init -q --bare srv.git; git -C srv.git config core.hooksPath myhooks; \
+            git init -q --bare R.git; git -C R.git config core.bare false; git -C R.git config core.worktree \"$PWD/t\"; git -C R.git config core.hooksPath hk; \
+            git -C R.git config core.fsmonitor tools/fsm; mkdir t; echo 1 > t/f; git -C R.git config user.name u; git -C R.git config user.email u@t.test",
+        inside: "echo evil > sm/.bashrc; git -C sm add .bashrc; rm sm/.bashrc; mv sm sm3; ln -s ../foreign sm; evil() { mkdir -p $(dirname $1); printf '#!/bin/sh\\ntouch PWNED\\n' > $1; chmod +x $1; }; \
+            evil srv.git/myhooks/post-receive; evil t/hk/pre-commit; evil t/tools/fsm; mv t t2; ln -s ../foreign t",
+        after: "(cd sm3 && git checkout .; git add -A); git push -q ./srv.git main; (cd R.git && git status; git add -A; git commit -qm x)",
+        holds: "test -z \"$(find . -name PWNED)\" -a ! -e ../foreign/.bashrc -a ! -L sm -a ! -L t",
+    },
     // A linked working tree that the program makes has the user's hooks and programs as well.
     Case {
         name: "working trees that the program makes",

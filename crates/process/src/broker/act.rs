@@ -14,9 +14,12 @@ use super::watched::Watched;
 use crate::git::{self, Content, Meaning};
 use crate::notify::Call;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, symlinkat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, readlinkat, symlinkat, unlinkat,
+};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// What an act came to.
@@ -345,6 +348,17 @@ impl Context<'_> {
         }
     }
 
+    /// Whether a link may lead where it says: what lies in the product's own folder nobody looks after.
+    pub(super) fn decide_target(&self, path: &Path, target: &OsStr) -> Result<(), Refused> {
+        match self.rules.git(path) {
+            Some(rule) if self.rules.leads_to_own(path, target) => {
+                let reason = "the link would lead to folders of the product's own";
+                Err(Refused::by(rule, path, reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether a special file may have this name: git waits for a pipe that it takes for a file, and believes
     /// what a socket says.
     pub(super) fn must_be_file(&self, path: &Path, kind: FileType) -> Result<(), Refused> {
@@ -434,6 +448,7 @@ impl Context<'_> {
         let target = self.tracee.text(target)?;
         let new = self.free((folder, path))?;
         self.must_be_free(&new.path)?;
+        self.decide_target(&new.path, &target)?;
         if self.rules.is_on_a_way(&new.path)
             || !git::finds_out_about_links(&new.path, target.as_encoded_bytes())
         {
@@ -474,6 +489,7 @@ impl Context<'_> {
         self.must_be_free(&new.path)?;
         if kind_of(&object)? == FileType::Symlink {
             self.decide_link(&new.path)?;
+            self.decide_target(&new.path, &target_of(&object)?)?;
         }
         if new.slash {
             return Err(Errno::NOENT.into());
@@ -482,6 +498,12 @@ impl Context<'_> {
         linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
         Ok(Outcome::Done)
     }
+}
+
+/// What a link says.
+pub(super) fn target_of(link: &OwnedFd) -> Result<OsString, Errno> {
+    let target = readlinkat(link, c"", Vec::new())?;
+    Ok(OsString::from_vec(target.into_bytes()))
 }
 
 /// An act on a file that another program has leased (fcntl(2)) waits, as the kernel would have it wait.

@@ -1,7 +1,7 @@
 //! Moves names. A name can become protected, or stop to be, without that anything in it is
 //! written: what a folder holds moves with it.
 
-use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
+use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused, target_of};
 use super::path::{Place, kind_of, shown};
 use super::rules::{Rules, Verdict};
 use crate::git::{self, Content};
@@ -171,7 +171,10 @@ fn moves(context: &Context<'_>, from: &Side, to: &Side) -> Result<(), Refused> {
                 return Err(Refused::by(rule, &from.path, reason));
             }
         }
-        FileType::Symlink => return context.decide_link(&to.path),
+        FileType::Symlink => {
+            context.decide_target(&to.path, &target_of(folder)?)?;
+            return context.decide_link(&to.path);
+        }
         _ => return Ok(()),
     }
     let inside = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
@@ -297,6 +300,10 @@ fn patterns(
         }
         if kind.is_symlink() && context.rules.above(&old).is_none() {
             context.decide_link(&new)?;
+        }
+        if kind.is_symlink() {
+            let target = fs::read_link(folder.join(&name)).map_err(|error| errno(&error))?;
+            context.decide_target(&new, target.as_os_str())?;
         }
         if kind.is_dir() {
             patterns(context, &folder.join(&name), &inner, from, to, seen)?;

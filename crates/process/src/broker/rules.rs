@@ -1,6 +1,7 @@
 //! Which names a sandboxed program may not create or write, as the broker decides them: by the
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
+mod links;
 mod moves;
 mod nested;
 mod shared;
@@ -82,6 +83,9 @@ pub(crate) struct Rules {
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
+    /// The product's own folder; empty where it is not known.
+    #[serde(with = "raw")]
+    own: PathBuf,
     /// With those that may be read.
     #[serde(with = "raw_list")]
     seen: Vec<PathBuf>,

@@ -53,7 +53,17 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
 
 /// The same of the repository at one folder, which may lie in one of `folders`.
 pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
-    followed_in(tree, git_folders(tree), folders, home)
+    let git = git_folders(tree);
+    let named = git.first().and_then(|git| {
+        let tree = super::leads::names_tree(&git.join("config"))?;
+        Some(super::leads::plain(&git.join(tree)))
+    });
+    let mut found = followed_in(tree, git.clone(), folders, home);
+    // Relative paths begin at the working tree.
+    if let Some(named) = named.filter(|named| named != tree) {
+        found.extend(followed_in(&named, git, folders, home));
+    }
+    found
 }
 
 /// The same of a working tree whose git folders are these.

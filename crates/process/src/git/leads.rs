@@ -85,7 +85,7 @@ pub(super) fn names_tree(config: &Path) -> Option<PathBuf> {
 }
 
 /// A path without `.` and `..`, whatever links there are.
-pub(super) fn plain(path: &Path) -> PathBuf {
+pub(crate) fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -22,7 +22,7 @@ mod ways;
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
-pub(crate) use leads::{below_git, leads_as_well};
+pub(crate) use leads::{below_git, leads_as_well, plain};
 pub(crate) use nested::{Nested, nested, nested_at};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,

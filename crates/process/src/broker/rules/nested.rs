@@ -168,16 +168,6 @@ impl Rules {
         self.nested.seen.borrow_mut().clear();
     }
 
-    /// Whether git's files lead through a name, where a link would lead them elsewhere.
-    pub(crate) fn is_on_a_way(&self, path: &Path) -> bool {
-        self.git(path).is_some() && self.nested.ways.has(&self.of_policy(path))
-    }
-
-    /// The names below a folder, from there on, through which git's files lead.
-    pub(crate) fn ways_below(&self, folder: &Path) -> Vec<PathBuf> {
-        self.nested.ways.below(&self.of_policy(folder))
-    }
-
     /// Whether something must stay where it is, because git's configuration leads to a file in it, or because it
     /// is the git folder that has such a configuration.
     pub(crate) fn is_led_through(&self, path: &Path) -> bool {
