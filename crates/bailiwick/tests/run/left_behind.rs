@@ -254,6 +254,15 @@ const CASES: &[Case] = &[
         after: "git status; for s in w own wt; do (cd $s && git status; git add -A); done",
         holds: "test -z \"$(find . -name PWNED)\" -a ! -e d/.git && ! test -L store -o -L p -o -L d -o -L store/real.git",
     },
+    // What git remembers of a conflict names a file that is a link.
+    Case {
+        name: "a conflict in a link",
+        before: "echo secret > ../secret",
+        inside: "i=$(printf 'a%.0s' $(seq 40)); mkdir -p .git/rr-cache/$i; git config rerere.enabled true; ln -s ../secret lnk; \
+            printf '<<<<<<<\\nx\\n=======\\ny\\n>>>>>>>\\n' > .git/rr-cache/$i/preimage; printf \"$i\\tlnk\\0\" > .git/MERGE_RR; sleep .1; printf \"$i\\tlnk\\0\" > t; mv t .git/MERGE_RR",
+        after: "git commit -q --allow-empty -m x; git rerere",
+        holds: "! grep -rq secret .git/rr-cache",
+    },
     // A folder is replaced by a link to what the sandbox keeps in private, which nobody looks after.
     Case {
         name: "links to private folders",
@@ -315,9 +324,13 @@ const CASES: &[Case] = &[
         inside: "git init -q mine; p=$(dirname \"$PWD\")/private; for u in $p file://$p ../private mine/../../private; do git remote remove origin; \
             git remote add origin $u; git config remote.origin.url $u; git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'; \
             git config remote.origin.pushurl $u; done; ln -s ../private link; git remote add linked link; git remote add good ./mine; \
-            git remote add far https://127.0.0.1:9/x",
-        after: "git fetch origin; git fetch linked; git fetch --multiple origin linked; git push -f origin main:victim",
-        holds: "! git cat-file -p $(git -C ../private rev-parse HEAD) && test \"$(git config remote.good.url)\" = ./mine && \
+            git remote add far https://127.0.0.1:9/x; \
+            P=$(awk -v h=\"$HOME/.cache\" '$5 == h {print $4}' /proc/self/mountinfo); c=${XDG_CACHE_HOME:-$HOME/.cache}; P=${P:-$c}; \
+            git init -q --bare \"$c/evil.git\"; printf '#!/bin/sh\\ntouch PWNED\\n' > \"$c/evil.git/hooks/pre-receive\"; chmod +x \"$c/evil.git/hooks/pre-receive\"; \
+            git -C mine remote add origin \"$P/evil.git\"; git -C mine config user.name u; git -C mine config user.email u@t.test",
+        after: "git fetch origin; git fetch linked; git fetch --multiple origin linked; git push -f origin main:victim; cd mine; git fetch --all; git commit -q --allow-empty -m x; \
+            git push -f origin HEAD:x",
+        holds: "! git cat-file -p $(git -C ../private rev-parse HEAD) && test -z \"$(find . ../state -name PWNED)\" && test \"$(git config remote.good.url)\" = ./mine && \
             test \"$(git config remote.far.url)\" = https://127.0.0.1:9/x && git -C ../private show victim:s | grep -q secret",
     },
     // Locks that nobody holds any more.

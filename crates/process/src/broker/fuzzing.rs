@@ -123,6 +123,7 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
         kept: &kept,
         seen: &kept,
         ways: &git::Ways::default(),
+        own: Path::new(""),
     };
     git::check(Content::Config, old, new, &site).map(drop)
 }
@@ -193,6 +194,7 @@ pub fn check_git(kind: u8, old: &[u8], new: &[u8]) -> Result<Option<Vec<u8>>, St
         kept: &kept,
         seen: &kept,
         ways: &git::Ways::default(),
+        own: Path::new(""),
     };
     git::check(*content, old, new, &site)
 }

@@ -334,6 +334,7 @@ impl Rules {
             kept: &self.kept,
             seen: &self.seen,
             ways: &self.nested.ways,
+            own: &self.own,
         }
     }
 

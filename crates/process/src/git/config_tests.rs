@@ -14,6 +14,7 @@ fn accepted(old: &[u8], new: &[u8], path: &str) -> Result<(), Objection> {
         kept: &kept,
         seen: &kept,
         ways: &Ways::default(),
+        own: Path::new(""),
     };
     accept(Content::Config, old, new, &site)
 }
@@ -175,6 +176,7 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
             kept: &kept,
             seen: &kept,
             ways: &Ways::default(),
+            own: Path::new(""),
         };
         accept(Content::Config, b"", text.as_bytes(), &site).is_ok()
     };

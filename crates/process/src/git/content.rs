@@ -107,6 +107,8 @@ pub(crate) struct Site<'a> {
     pub(crate) seen: &'a [PathBuf],
     /// The folders through which git's files lead.
     pub(crate) ways: &'a Ways,
+    /// The product's own folder, where nobody looks after what git obeys; empty where it is not known.
+    pub(crate) own: &'a Path,
 }
 
 impl Site<'_> {
@@ -122,7 +124,7 @@ impl Site<'_> {
 
 /// Whether a file may say `new` where it said `old` before (nothing where it is new).
 ///
-/// Returns what it is to say instead, where something has to be left out that only makes git quicker.
+/// Returns what it is to say instead, where something has to be left out that git can do without.
 ///
 /// # Errors
 /// Why it may not, for a person.
@@ -146,6 +148,12 @@ pub(crate) fn check(
             as_it_is(leads::check(content, new, site))
         }
         Content::Alternates => as_it_is(leads::check_alternates(old, new, site)),
+        // Git copies each file of the list when the user commits, and a link in the place of one could lead to
+        // any: what it has learned of a conflict ends with the run.
+        Content::MergeRr => {
+            lines::check(content, new)?;
+            Ok((!new.is_empty()).then(Vec::new))
+        }
         _ => as_it_is(lines::check(content, new)),
     }
 }

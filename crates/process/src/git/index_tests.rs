@@ -75,6 +75,7 @@ impl Repository {
                 kept: &[],
                 seen: &[],
                 ways: &Ways::default(),
+                own: Path::new(""),
             },
         )
     }
@@ -450,7 +451,7 @@ proptest! {
         let place = at.index(bytes.len() - 20);
         bytes[place] = byte;
         let repository = Path::new("/ws/.git/index");
-        let site = Site { path: repository, root: Path::new("/"), kept: &[], seen: &[], ways: &Ways::default() };
+        let site = Site { path: repository, root: Path::new("/"), kept: &[], seen: &[], ways: &Ways::default(), own: Path::new("") };
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);

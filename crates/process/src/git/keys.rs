@@ -190,9 +190,7 @@ impl<'a> Change<'a> {
             Values::Url => {
                 let name = key.subsection.as_deref().unwrap_or_default();
                 let promised = key.section == "remote" && self.promised.contains(name);
-                // Where there is no index yet git is making the repository, from one that the sandbox sees.
-                let is_old = self.content == Content::Config && config::has_index(self.site);
-                let apart = key.section == "remote" && is_old && !self.may_be_fetched(value);
+                let apart = key.section == "remote" && !self.may_be_fetched(value);
                 is_harmless_url(value) && !promised && !apart
             }
             Values::Remote => value == b"." || self.remotes.contains(value),
@@ -225,20 +223,30 @@ impl<'a> Change<'a> {
     }
 
     /// Whether an address that is a path leads to a folder that the sandbox sees itself: what the user fetches from
-    /// anywhere else it could read afterwards, and what he pushes there it could have chosen.
+    /// anywhere else it could read afterwards, and what he pushes there it could have chosen. Where there is no
+    /// index yet git is making the repository, maybe from a temporary one, which is the sandbox's own.
     fn may_be_fetched(&self, url: &[u8]) -> bool {
         let Some(path) = path_of(url) else {
             return true;
         };
         let tree = leads::tree_around(self.site);
         let plain = leads::plain(&tree.join(path));
-        let real = bailiwick_policy::resolve_existing(&paths::below(self.site.root, &plain));
-        real == paths::below(self.site.root, &plain)
+        let below = paths::below(self.site.root, &plain);
+        let real = bailiwick_policy::resolve_existing(&below);
+        let own = self.site.own;
+        if !own.as_os_str().is_empty() && (plain.starts_with(own) || real.starts_with(own)) {
+            return false;
+        }
+        let seen = real == below
             && self
                 .site
                 .seen
                 .iter()
-                .any(|folder| plain.starts_with(folder))
+                .any(|folder| plain.starts_with(folder));
+        let temporary = ["/tmp", "/var/tmp"]
+            .iter()
+            .any(|folder| plain.starts_with(folder));
+        seen || temporary && !config::has_index(self.site)
     }
 }
 

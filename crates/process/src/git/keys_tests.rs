@@ -11,6 +11,7 @@ fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
         kept: &kept,
         seen: &kept,
         ways: &Ways::default(),
+        own: Path::new(""),
     };
     accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
 }
@@ -228,6 +229,7 @@ fn a_format_stays_while_there_is_an_index_of_it() {
         kept: &[],
         seen: &[],
         ways: &Ways::default(),
+        own: Path::new(""),
     };
     let removed = || check_removal(Content::Config, with.as_bytes(), &site);
     assert_eq!(removed(), Ok(()));

@@ -27,6 +27,7 @@ fn may_lead(content: Content, old: &[u8], new: &[u8]) -> bool {
         kept: &kept,
         seen: &kept,
         ways: &Ways::default(),
+        own: Path::new(""),
     };
     match content {
         Content::Alternates => check_alternates(old, new, &site).is_ok(),

@@ -156,6 +156,7 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
             kept: &kept,
             seen: &kept,
             ways: &Ways::default(),
+            own: Path::new(""),
         };
         check(content, b"", text.as_bytes(), &site).is_ok()
     };
