@@ -18,7 +18,8 @@ RUN = "#!/bin/sh\ntouch bwmark\nexec cat\n"
 COMMAND = "touch bwmark"
 ID = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True).stdout.strip()
 HOOKS = ["post-index-change", "pre-commit", "post-checkout", "reference-transaction", "post-commit", "commit-msg",
-         "pre-rebase", "post-merge", "pre-auto-gc", "fsmonitor-watchman"]
+         "pre-rebase", "post-merge", "pre-auto-gc", "fsmonitor-watchman", "pre-receive", "update", "post-receive"]
+OUTSIDE = os.path.dirname(os.getcwd())
 
 
 def blob(text):
@@ -35,7 +36,7 @@ def entry(mode, oid, path):
 def index():
     """An index whose entries git would never make."""
     oid = blob(RUN)
-    paths = [b".git/hooks/" + dice.choice(HOOKS).encode(), b".git/config", b"../bwmark", b"/var/tmp/bwmark-index",
+    paths = [b".git/hooks/" + dice.choice(HOOKS).encode(), b".git/config", b"../bwmark", f"{OUTSIDE}/bwmark-index".encode(),
              b".vscode/tasks.json", b"sub/.git/hooks/post-checkout", b".GIT/config", b"a/../.git/hooks/post-checkout"]
     mode, path = dice.choice([0o100755, 0o100644, 0o120000, 0o160000]), dice.choice(paths)
     body = b"DIRC" + struct.pack(">II", 2, 1) + entry(mode, oid, path)
@@ -44,41 +45,52 @@ def index():
     return body + hashlib.sha1(body).digest()
 
 
+SETTINGS = [
+    f"[core]\n\tfsmonitor = {COMMAND}\n", "[core]\n\thooksPath = evil\n", f"[alias]\n\tst = !{COMMAND}\n",
+    "[include]\n\tpath = ../evil/config\n", f"[filter \"x\"]\n\tclean = {COMMAND}\n\tsmudge = {COMMAND}\n",
+    f"[diff]\n\texternal = {COMMAND}\n", f"[diff \"x\"]\n\ttextconv = {COMMAND}\n\tcommand = {COMMAND}\n",
+    f"[merge \"x\"]\n\tdriver = {COMMAND}\n", f"[core]\n\tpager = {COMMAND}\n", f"[core]\n\teditor = {COMMAND}\n",
+    f"[core]\n\tsshCommand = {COMMAND}\n", f"[gpg]\n\tprogram = {COMMAND}\n[log]\n\tshowSignature = true\n[commit]\n\tgpgSign = true\n",
+    f"[remote \"evil\"]\n\tpromisor = true\n\turl = ssh://127.0.0.1:9/bwmark\n[extensions]\n\tpartialClone = evil\n",
+    "[core]\n\tworktree = ../../foreign\n", "[core]\n\tsharedRepository = 0666\n", "[core]\n\tbare = false\n\tworktree = ..\n",
+    "[submodule \"x\"]\n\tupdate = !touch bwmark\n\tpath = x\n\turl = ./x\n", f"[gc]\n\tauto = 1\n[core]\n\tfsmonitor = {COMMAND}\n",
+    f"[core] fsmonitor={COMMAND}\n", f"[CORE]\nFsMonitor = \"{COMMAND}\"\n", f"[core]\n\tfsmonitor = \\\n{COMMAND}\n",
+    f"[hook \"x\"]\n\tcommand = {COMMAND}\n\tevent = post-index-change\n", f"[credential]\n\thelper = !{COMMAND}\n",
+    "[branch \"main\"]\n\tremote = ext::sh -c touch% bwmark\n\tmerge = refs/heads/main\n[protocol \"ext\"]\n\tallow = always\n",
+    f"[core]\n\tattributesFile = {os.getcwd()}/evil/attributes\n[filter \"x\"]\n\tclean = {COMMAND}\n",
+]
+
+
 def configuration():
-    return dice.choice([
-        f"[core]\n\tfsmonitor = {COMMAND}\n", "[core]\n\thooksPath = evil\n", f"[alias]\n\tst = !{COMMAND}\n",
-        "[include]\n\tpath = ../evil/config\n", f"[filter \"x\"]\n\tclean = {COMMAND}\n\tsmudge = {COMMAND}\n",
-        f"[diff]\n\texternal = {COMMAND}\n", f"[diff \"x\"]\n\ttextconv = {COMMAND}\n\tcommand = {COMMAND}\n",
-        f"[merge \"x\"]\n\tdriver = {COMMAND}\n", f"[core]\n\tpager = {COMMAND}\n", f"[core]\n\teditor = {COMMAND}\n",
-        f"[core]\n\tsshCommand = {COMMAND}\n", f"[gpg]\n\tprogram = {COMMAND}\n[log]\n\tshowSignature = true\n[commit]\n\tgpgSign = true\n",
-        f"[remote \"evil\"]\n\tpromisor = true\n\turl = ssh://127.0.0.1:9/bwmark\n[extensions]\n\tpartialClone = evil\n",
-        "[core]\n\tworktree = ../../foreign\n", "[core]\n\tsharedRepository = 0666\n", "[core]\n\tbare = false\n\tworktree = ..\n",
-        "[submodule \"x\"]\n\tupdate = !touch bwmark\n\tpath = x\n\turl = ./x\n", f"[gc]\n\tauto = 1\n[core]\n\tfsmonitor = {COMMAND}\n",
-        f"[core] fsmonitor={COMMAND}\n", f"[CORE]\nFsMonitor = \"{COMMAND}\"\n", f"[core]\n\tfsmonitor = \\\n{COMMAND}\n",
-        f"[hook \"x\"]\n\tcommand = {COMMAND}\n\tevent = post-index-change\n", f"[credential]\n\thelper = !{COMMAND}\n",
-        "[branch \"main\"]\n\tremote = ext::sh -c touch% bwmark\n\tmerge = refs/heads/main\n[protocol \"ext\"]\n\tallow = always\n",
-        f"[core]\n\tattributesFile = {os.getcwd()}/evil/attributes\n[filter \"x\"]\n\tclean = {COMMAND}\n",
-    ])
+    """One thing that git obeys, or some that need each other."""
+    return "".join(dice.sample(SETTINGS, dice.choice([1, 1, 2, 3])))
 
 
 def file_of(where):
     """A file below a git folder, and what it says."""
+    if dice.random() < 0.4:
+        # What most of git's commands obey.
+        return dice.choice([(f"{where}/config", configuration()), (f"{where}/config", configuration()), (f"{where}/index", index()),
+                            (f"{where}/hooks/{dice.choice(HOOKS)}", RUN)])
     return dice.choice([
-        (f"{where}/config", configuration()), (f"{where}/config.worktree", configuration()),
-        (f"{where}/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/index", index()), (f"{where}/commondir", "../../evil\n"),
-        (f"{where}/gitdir", f"{os.path.dirname(os.getcwd())}/foreign/.git\n"), (f"{where}/HEAD", "ref: refs/heads/main\n"),
+        (f"{where}/config.worktree", configuration()), (f"{where}/commondir", "../../evil\n"),
+        (f"{where}/gitdir", f"{OUTSIDE}/foreign/.git\n"), (f"{where}/HEAD", "ref: refs/heads/main\n"),
         (f"{where}/info/attributes", "* filter=x diff=x merge=x\n"), (f"{where}/info/grafts", f"{ID}\n"),
-        (f"{where}/objects/info/alternates", "/var/tmp/bwmark-objects\n"), (f"{where}/remotes/origin", "URL: git://127.0.0.1:9/bwmark\n"),
+        (f"{where}/objects/info/alternates", f"{OUTSIDE}/foreign/.git/objects\n"), (f"{where}/remotes/origin", "URL: git://127.0.0.1:9/bwmark\n"),
         (f"{where}/branches/origin", "git://127.0.0.1:9/bwmark\n"), (f"{where}/rebase-merge/git-rebase-todo", f"exec {COMMAND}\n"),
         (f"{where}/rebase-merge/strategy", "x/bwmark\n"), (f"{where}/rebase-merge/refs-to-delete", "refs/heads/keep\n"),
         (f"{where}/rebase-merge/head-name", "refs/heads/main\n"), (f"{where}/rebase-merge/onto", ID + "\n"),
         (f"{where}/sequencer/opts", "[options]\n\tstrategy = x/bwmark\n"), (f"{where}/sequencer/todo", f"exec {COMMAND}\n"),
-        (f"{where}/BISECT_START", "--force\n"), (f"{where}/MERGE_RR", f"{ID}\t../../foreign/f\0"),
+        (f"{where}/BISECT_START", "--force\n"), (f"{where}/MERGE_RR", f"{ID}\t../foreign/f\0"),
         (f"{where}/worktrees/x/HEAD", "ref: refs/heads/main\n"), (f"{where}/worktrees/x/commondir", "../../../evil\n"),
         (f"{where}/worktrees/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/config", configuration()),
         (f"{where}/modules/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/HEAD", "ref: refs/heads/main\n"),
         (f"{where}/svn/.metadata", configuration()), (f"{where}/unknown", configuration()),
     ])
+
+
+# To what these say something may be added.
+LISTS = ["config", "config.worktree", ".gitmodules", "attributes", "alternates", "git-rebase-todo", "todo"]
 
 
 def write(path, text):
@@ -88,12 +100,28 @@ def write(path, text):
         os.chmod(path, 0o755)
 
 
-def place(path, text):
+def said(path):
+    """What a file says so far, where no link leads to it."""
+    if os.path.realpath(path) != os.path.abspath(path) or not os.path.isfile(path):
+        return b""
+    with open(path, "rb") as file:
+        return file.read()
+
+
+WAYS = ["in place", "renamed", "lock", "linked", "linked later", "folder", "exchanged", "handle", "other name", "link", "appended",
+        "socket", "copied"]
+# These need nothing but the name.
+PLAIN_WAYS = ["in place", "renamed", "lock", "linked", "handle", "copied"]
+
+
+def place(path, text, ways=WAYS):
     """Brings a file to its name in one of the ways that there are."""
     top, name = os.path.dirname(path), os.path.basename(path)
-    way = dice.choice(["in place", "renamed", "lock", "linked", "linked later", "folder", "exchanged", "handle", "link", "appended",
-                       "socket", "copied"])
+    way = dice.choice(ways)
     print(way, path)
+    # What is there already would be missed: a careful program adds to it.
+    kept = said(path) if name in LISTS and way != "appended" and dice.random() < 0.7 else b""
+    text = kept + (text if isinstance(text, bytes) else text.encode())
     if way != "folder":
         os.makedirs(top or ".", exist_ok=True)
     if way == "in place":
@@ -121,17 +149,25 @@ def place(path, text):
         shutil.move(top, "away")
         os.rename("made", top)
     elif way == "handle":
+        # What is looked at when it gets its name is harmless.
         with open("draft", "wb") as file:
-            file.write(b"")
+            file.write(said(path))
             file.flush()
             os.rename("draft", path)
-            file.write(text if isinstance(text, bytes) else text.encode())
+            file.seek(0)
+            file.truncate()
+            file.write(text)
+    elif way == "other name":
+        write("draft", said(path))
+        os.link("draft", "second")
+        os.rename("draft", path)
+        write("second", text)
     elif way == "link":
         write("draft-of-link", text)
         os.symlink(os.path.abspath("draft-of-link"), path)
     elif way == "appended":
         with open(path, "ab") as file:
-            file.write(text if isinstance(text, bytes) else text.encode())
+            file.write(text)
     elif way == "socket":
         socket.socket(socket.AF_UNIX).bind(path)
     else:
@@ -139,14 +175,70 @@ def place(path, text):
         shutil.copy("draft", path)
 
 
+def lead(path, target):
+    """Brings a link to a name, which the host then writes through, in one of the ways that there are."""
+    print("lead", path, target)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.isdir(path) and not os.path.islink(path):
+        shutil.rmtree(path)
+    elif os.path.lexists(path):
+        os.remove(path)
+    if dice.random() < 0.5:
+        os.symlink(target, path)
+    else:
+        os.symlink(target, "draft-of-lead")
+        os.rename("draft-of-lead", path)
+
+
+def repository(where):
+    """A folder that is a repository once all of it is there, whichever part comes last. To git, a part that is a
+    folder may as well be a file that can be executed."""
+    def part(name):
+        print("part", f"{where}/{name}")
+        os.makedirs(where, exist_ok=True)
+        if dice.random() < 0.5:
+            write(f"{where}/{name}", "")
+            os.chmod(f"{where}/{name}", 0o755)
+        else:
+            os.makedirs(f"{where}/{name}", exist_ok=True)
+
+    head = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + dice.choice(["", "", "\tworktree = ..\n"])
+    tree = dice.choice(["sub", "src", "new"])
+    files = [(f"{where}/HEAD", "ref: refs/heads/main\n"), (f"{where}/config", head + configuration()),
+             (f"{where}/hooks/{dice.choice(HOOKS)}", RUN)]
+    if dice.random() < 0.7:
+        files.append((f"{tree}/.git", f"gitdir: ../{where}\n"))
+    steps = [lambda: part("objects"), lambda: part("refs")] + [lambda file=file: place(*file, PLAIN_WAYS) for file in files]
+    dice.shuffle(steps)
+    for step in steps:
+        attempt(step)
+
+
+def attempt(step):
+    try:
+        step()
+    except (OSError, shutil.Error) as error:
+        print("  refused:", error)
+
+
 def act():
     where = dice.choice([".git", ".git", "sub/.git", "bare.git", "evil", ".git/worktrees/tree", ".git/modules/lib", "new/.git", "src"])
     kind = dice.random()
-    if kind < 0.55:
+    if kind < 0.38:
         place(*file_of(where))
+    elif kind < 0.49:
+        repository(dice.choice(["evil", "src", "new/.git", "late", ".git/worktrees/x", ".git/modules/x", ".git/modules/lib/x"]))
+    elif kind < 0.55:
+        # What git writes to, and where it would then write.
+        name = dice.choice(["COMMIT_EDITMSG", "MERGE_MSG", "FETCH_HEAD", "ORIG_HEAD", "packed-refs", "info/exclude", "logs/HEAD", "index",
+                            "logs/refs/heads/main", "refs/heads/main", "config", "HEAD", "description"])
+        folder = dice.choice(["hooks", "logs", "refs", "info", "objects/info", "objects/pack", "rr-cache"])
+        lead(*dice.choice([(f"{where}/{name}", f"{OUTSIDE}/foreign/f"), (f"{where}/{folder}", f"{OUTSIDE}/foreign"),
+                           (f"{where}/{folder}", f"{os.getcwd()}/evil")]))
     elif kind < 0.63:
         place(dice.choice(["sub/.git", "tree/.git", "new/.git", "src/.git"]), dice.choice(["gitdir: ../evil\n", "gitdir: ../.git/worktrees/x\n",
-              "gitdir: ../.git/modules/x\n", "gitdir: ../bare.git\n", f"gitdir: {os.path.dirname(os.getcwd())}/foreign/.git\n"]))
+              "gitdir: ../.git/modules/x\n", "gitdir: ../bare.git\n", f"gitdir: {OUTSIDE}/foreign/.git\n",
+              f"gitdir: {OUTSIDE}/foreign/.git/worktrees/linked\n"]))
     elif kind < 0.70:
         place(dice.choice([".gitattributes", "src/.gitattributes"]), "* filter=x diff=x merge=x\n")
         place(".gitmodules", configuration())
@@ -178,9 +270,6 @@ for name in HOOKS[:3]:
     write(f"evil/{name}", RUN)
 write("evil/attributes", "* filter=x\n")
 for _ in range(dice.randint(1, 12)):
-    try:
-        act()
-    except (OSError, shutil.Error) as error:
-        print("  refused:", error)
+    attempt(act)
 if dice.random() < 0.5:
     subprocess.run("find . -path ./.git/objects -prune -o -type f -print0 | xargs -0 touch -d '2 hours ago'", shell=True, capture_output=True)
