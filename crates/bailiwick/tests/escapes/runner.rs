@@ -244,7 +244,17 @@ fn run_cell(
     std::fs::set_permissions(ground, std::fs::Permissions::from_mode(0o755))?;
     std::fs::create_dir(ground.join("bin"))?;
     for (name, path) in programs {
-        std::fs::copy(path, ground.join("bin").join(name))?;
+        // Another process copies: what this one has open for writing a child that another cell starts has as well,
+        // for a moment in which the kernel does not execute the file (ETXTBSY).
+        let copied = std::process::Command::new("cp")
+            .args([path.as_path(), &ground.join("bin").join(name)])
+            .status()?;
+        if !copied.success() {
+            return Err(io::Error::other(format!(
+                "{} cannot be copied",
+                path.display()
+            )));
+        }
     }
     machine::own(ground, who)?;
     let mut command = machine::command(who, mode, ground);

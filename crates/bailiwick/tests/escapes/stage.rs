@@ -265,7 +265,7 @@ fn policy_text(group: Group, root: &Path) -> String {
     format!(
         "extends = [\"default\"]\n[filesystem]\nread = [\"{root}/readable\"]\n\
          write = [\"{}\"]\n\
-         deny = [\"**/*.secret\", \"{root}/workspace/denied\", \"{root}/readable/hidden\"]\n\
+         deny = [\"**/*.secret\", \"{root}/workspace/denied*\", \"{root}/readable/hidden*\"]\n\
          [limits]\n{limits}\n",
         crate::machine::ground().join("planted").display(),
         root = root.display()
