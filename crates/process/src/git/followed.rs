@@ -247,14 +247,16 @@ impl Reading<'_> {
             .take(8)
             .collect();
         tops.dedup();
-        for line in text.split(|byte| *byte == b'\n').take(1000) {
+        let ends = |byte: &u8| b"\n;&|(){}`".contains(byte);
+        for command in text.split(ends).take(4000) {
             let mut before: &[u8] = b"";
-            for word in words(line) {
+            for word in words(command) {
                 let runs = interprets(before);
                 // What is not there yet could be made.
+                let is_command = runs || before.is_empty() || precedes(before);
                 for program in self.places(word, &tops[..2.min(tops.len())]) {
                     let absent = program.symlink_metadata().is_err();
-                    if absent && (runs || word.contains(&b'/')) {
+                    if absent && is_command && (runs || word.contains(&b'/')) {
                         self.add(&program, hook);
                     }
                 }
@@ -308,6 +310,15 @@ impl Reading<'_> {
         }
         new
     }
+}
+
+/// Whether a command follows a word of the shell's.
+fn precedes(word: &[u8]) -> bool {
+    [
+        "if", "then", "else", "elif", "while", "until", "do", "time", "env", "nice", "command",
+    ]
+    .iter()
+    .any(|known| word == known.as_bytes())
 }
 
 /// Whether a command runs the file that it is given.
