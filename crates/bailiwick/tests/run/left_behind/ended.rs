@@ -60,8 +60,8 @@ fn a_limit_that_ends_a_run_leaves_nothing_undecided() {
             let outcome = sandbox.exec(["python3", "hold.py", name]);
             outcome.code(137).refused_by(&format!("limits.{name}"));
             was_decided(&sandbox);
-            let log = sandbox.bailiwick(["log", "latest"]);
-            log.stdout_has("git-rebase-todo").stdout_has("exec");
+            let log = sandbox.bailiwick(["log", "latest", "--json"]);
+            log.stdout_has("git-rebase-todo\"");
         }
     }
 }
