@@ -1,7 +1,7 @@
 //! The supervisor's side of a process sandbox: it forks pid 1, hears what became of it, and
 //! turns what could not be had into words. It never enters the sandbox's namespaces.
 
-use crate::broker::{Rules, Undecided, order};
+use crate::broker::{Rules, order};
 use crate::cpus::Cpus;
 use crate::identity::{Identity, Idmaps};
 use crate::init::Init;
@@ -246,7 +246,7 @@ impl Prepared for Waiting {
         })?;
         set_up.owners = idmaps.owners().collect();
         running.refusals = Rules::named(policy);
-        running.undecided = Undecided::by(set_up.rules.as_ref());
+        running.rules = set_up.rules.clone().map(Rules::compiled);
         let way = policy.filesystem.protect_absent();
         running.sweep = (way == ProtectAbsent::Sweep).then(|| Sweep {
             rules: Rules::of(

@@ -372,14 +372,15 @@ impl Plan {
     /// user's programs write where it is. What the templates name is the system's, and only its
     /// administrator's to write.
     pub(crate) fn may_be_replaced(&self, policy: &Effective) -> bool {
-        policy.filesystem.deny.iter().any(|entry| {
+        let denied = policy.filesystem.deny.iter();
+        let mut own = denied.filter(|entry| !entry.origin.file.starts_with("template:"));
+        own.any(|entry| {
             let PathPattern::Path(path) = &entry.pattern else {
                 return false;
             };
             let real = bailiwick_policy::resolve_existing(path);
             let shown = self.mounted(&real);
             shown.is_some_and(|bind| bind.access != Access::Private)
-                && !entry.origin.file.starts_with("template:")
         })
     }
 

@@ -38,8 +38,10 @@ pub(crate) struct ProcessSandbox {
     pub(crate) refusals: Vec<RuleRef>,
     /// What is to be looked at when everything has ended.
     pub(crate) sweep: Option<Sweep>,
+    /// What pid 1's broker decides by; none where there is no broker.
+    pub(crate) rules: Option<Rules>,
     /// What pid 1 means to decide when it is written.
-    pub(crate) undecided: Undecided,
+    undecided: Undecided,
     /// A folder of the host that goes with it.
     pub(crate) scratch: Option<Scratch>,
     /// Where its pseudo-terminals are.
@@ -120,7 +122,13 @@ impl Running for ProcessSandbox {
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
             Some((Report::Looks, _)) => {
-                let found = pack(&self.undecided.find_nested())?;
+                let found = pack(
+                    &self
+                        .rules
+                        .as_ref()
+                        .map(Rules::find_nested)
+                        .unwrap_or_default(),
+                )?;
                 match send(&self.control, &Order::Nested, &[found.as_fd()]) {
                     // It has ended meanwhile, and has said so.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -255,6 +263,7 @@ impl ProcessSandbox {
             ended: false,
             refusals: Vec::new(),
             sweep: None,
+            rules: None,
             undecided: Undecided::default(),
             scratch: None,
             terminals: None,
@@ -310,7 +319,9 @@ impl ProcessSandbox {
             let _ = rustix::net::shutdown(&self.control, rustix::net::Shutdown::Write);
         }
         self.wait_for_end();
-        for removed in self.undecided.decide() {
+        let undecided = &mut self.undecided;
+        let removed = self.rules.as_ref().map(|rules| undecided.decide(rules));
+        for removed in removed.into_iter().flatten() {
             self.removed("write", removed.rule, &removed.path, removed.reason);
         }
     }

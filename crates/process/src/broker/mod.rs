@@ -78,8 +78,6 @@ pub(crate) struct Broker {
     /// All that were ever among them, which the supervisor was told.
     told: BTreeSet<PathBuf>,
     reports: Reports,
-    /// Whether the supervisor was asked for the repositories that are there.
-    asked: bool,
     /// Locks of git that its programs have made.
     locks: Locks,
     /// The turns with other sandboxes.
@@ -108,7 +106,6 @@ impl Broker {
             deferred: Vec::new(),
             watched: Vec::new(),
             told: BTreeSet::new(),
-            asked: false,
             locks: Locks::default(),
             outward: None,
         })
@@ -173,13 +170,6 @@ impl Broker {
         }
         if self.watched.is_empty() {
             let _ = kernel::die_with_parent(true);
-        }
-    }
-
-    /// Asks the supervisor for the repositories that are there. It has not answered where it was asked before.
-    fn look_for_repositories(&mut self) {
-        if !self.asked {
-            self.asked = tell_now(&self.reports.control, &Report::Looks).is_ok();
         }
     }
 
@@ -251,7 +241,7 @@ impl Broker {
         let Some(Some(listener)) = self.listeners.get(number) else {
             return;
         };
-        let (order, mut looks) = (Rc::clone(&self.order), false);
+        let order = Rc::clone(&self.order);
         let outcome = match order.take() {
             Some(_turn) => loop {
                 let surroundings = act::Surroundings {
@@ -262,7 +252,7 @@ impl Broker {
                     Err(Refused::Unknown(unknown)) => match *unknown {
                         Unknown::One(one) => self.rules.know(one),
                         Unknown::All => {
-                            looks = true;
+                            self.reports.look_for_repositories();
                             break Ok(Outcome::Waits);
                         }
                     },
@@ -271,9 +261,6 @@ impl Broker {
             },
             None => Ok(Outcome::Waits),
         };
-        if looks {
-            self.look_for_repositories();
-        }
         let given = match outcome {
             Ok(Outcome::Done) => Ok(None),
             Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),
@@ -309,7 +296,7 @@ impl Broker {
     }
 }
 
-/// Refusals on their way to the supervisor. A program can be refused faster than anybody can
+/// Refusals and questions on their way to the supervisor. A program can be refused faster than anybody can
 /// record: what is too much is counted, and pid 1 never waits for whoever reads.
 struct Reports {
     control: OwnedFd,
@@ -319,6 +306,8 @@ struct Reports {
     credit: u32,
     since: Instant,
     lost: u64,
+    /// Whether it was asked for the repositories that are there.
+    asked: bool,
 }
 
 impl Reports {
@@ -335,6 +324,14 @@ impl Reports {
             credit: Self::BURST,
             since: Instant::now(),
             lost: 0,
+            asked: false,
+        }
+    }
+
+    /// Asks for the repositories that are there. Where that was asked before there is no answer yet.
+    fn look_for_repositories(&mut self) {
+        if !self.asked {
+            self.asked = tell_now(&self.control, &Report::Looks).is_ok();
         }
     }
 

@@ -298,10 +298,10 @@ fn patterns(
         if !kind.is_dir() && !kind.is_file() && !kind.is_symlink() {
             context.must_be_file(&new, FileType::Fifo)?;
         }
-        if kind.is_symlink() && context.rules.above(&old).is_none() {
-            context.decide_link(&new)?;
-        }
         if kind.is_symlink() {
+            if context.rules.above(&old).is_none() {
+                context.decide_link(&new)?;
+            }
             let target = fs::read_link(folder.join(&name)).map_err(|error| errno(&error))?;
             context.decide_target(&new, target.as_os_str())?;
         }

@@ -83,12 +83,12 @@ pub(crate) struct Rules {
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
-    /// The product's own folder; empty where it is not known.
-    #[serde(with = "raw")]
-    own: PathBuf,
     /// With those that may be read.
     #[serde(with = "raw_list")]
     seen: Vec<PathBuf>,
+    /// The product's own folder; empty where it is not known.
+    #[serde(with = "raw")]
+    own: PathBuf,
 }
 
 /// What happens to an act on a path.

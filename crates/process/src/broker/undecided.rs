@@ -16,7 +16,6 @@ pub(super) const MOST: usize = 10_000;
 /// What pid 1 has not decided.
 #[derive(Debug, Default)]
 pub(crate) struct Undecided {
-    rules: Option<Rules>,
     /// As paths inside.
     paths: BTreeSet<PathBuf>,
 }
@@ -32,20 +31,6 @@ pub(crate) struct Removed {
 }
 
 impl Undecided {
-    /// Nothing yet, of a sandbox with these rules.
-    pub(crate) fn by(rules: Option<&Rules>) -> Self {
-        Self {
-            rules: rules.cloned().map(Rules::compiled),
-            paths: BTreeSet::new(),
-        }
-    }
-
-    /// The repositories of the user's below the folders that the sandbox may write.
-    pub(crate) fn find_nested(&self) -> Vec<git::Nested> {
-        let rules = self.rules.as_ref();
-        rules.map(Rules::find_nested).unwrap_or_default()
-    }
-
     /// A file that pid 1 means to decide.
     pub(crate) fn add(&mut self, path: PathBuf) {
         if self.paths.len() < MOST {
@@ -60,10 +45,7 @@ impl Undecided {
 
     /// Decides them: a copy takes the place of what is harmless, because somebody may have it open still, and
     /// what is not goes. Nothing of the sandbox may run any more.
-    pub(crate) fn decide(&mut self) -> Vec<Removed> {
-        let Some(rules) = &self.rules else {
-            return Vec::new();
-        };
+    pub(crate) fn decide(&mut self, rules: &Rules) -> Vec<Removed> {
         let paths = std::mem::take(&mut self.paths);
         let removed = |path: &PathBuf| decide(rules, path).err();
         paths.iter().filter_map(removed).collect()

@@ -38,13 +38,8 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
     for folder in folders {
         found.extend(followed_at(folder, folders, home));
         // Git looks for its folder upwards.
-        let above = || {
-            folder
-                .ancestors()
-                .skip(1)
-                .find(|above| above.join(".git").exists())
-        };
-        if let Some(tree) = above().filter(|_| !folder.join(".git").exists()) {
+        let tree = folder.ancestors().find(|above| above.join(".git").exists());
+        if let Some(tree) = tree.filter(|tree| tree != folder) {
             found.extend(followed_at(tree, folders, home));
         }
     }
@@ -314,11 +309,20 @@ impl Reading<'_> {
 
 /// Whether a command follows a word of the shell's.
 fn precedes(word: &[u8]) -> bool {
-    [
-        "if", "then", "else", "elif", "while", "until", "do", "time", "env", "nice", "command",
-    ]
-    .iter()
-    .any(|known| word == known.as_bytes())
+    matches!(
+        word,
+        b"if"
+            | b"then"
+            | b"else"
+            | b"elif"
+            | b"while"
+            | b"until"
+            | b"do"
+            | b"time"
+            | b"env"
+            | b"nice"
+            | b"command"
+    )
 }
 
 /// Whether a command runs the file that it is given.

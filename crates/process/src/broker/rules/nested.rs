@@ -1,6 +1,6 @@
 //! Repositories of the user's in folders of a working tree. Nobody looks for them when a run begins, which would
-//! take long in a large one; what the configuration of one leads to is known before the first act in its folder
-//! is decided.
+//! take long in a large one: the supervisor does before the first act that names a file is decided, and this looks
+//! again in each folder, for those that somebody makes meanwhile.
 
 use super::{Name, Rules};
 use crate::git;
@@ -66,10 +66,7 @@ impl Rules {
 
     /// Whether a folder would become a repository of which git obeys a file that is there already.
     pub(crate) fn would_be_obeyed(&self, git: &Path) -> bool {
-        let named = git
-            .file_name()
-            .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-        let tree = git.parent().filter(|_| named && self.git.is_some());
+        let tree = git.parent().filter(|_| is_git(git) && self.git.is_some());
         tree.is_some_and(|tree| {
             let mut files = self.everywhere.iter();
             files.any(|file| tree.join(file).symlink_metadata().is_ok())
@@ -86,10 +83,6 @@ impl Rules {
         if seen.len() > MOST {
             seen.clear();
         }
-        let is_git = |path: &Path| {
-            path.file_name()
-                .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
-        };
         // What is about to become a repository has to be looked at again.
         let above = match is_git(path) {
             true => path.parent().inspect(|tree| _ = seen.remove(*tree)),
@@ -174,19 +167,19 @@ impl Rules {
         let led = self.followed.iter().map(|led| &led.path);
         let led = led.chain(&self.nested.led);
         let mut through = led.filter(|led| led.as_path() != path);
-        let git = path
-            .file_name()
-            .is_some_and(|name| name.eq_ignore_ascii_case(".git"));
+        let git = is_git(path);
         let top = path.parent().filter(|_| git).unwrap_or(path);
         // A relative path would lead elsewhere from another folder.
-        let mut trees = self.nested.trees.iter();
-        through.any(|led| led.starts_with(path))
-            || trees.any(|tree| {
-                if git {
-                    tree == top
-                } else {
-                    tree.starts_with(top)
-                }
-            })
+        let leads_from = |tree: &PathBuf| match git {
+            true => tree == top,
+            false => tree.starts_with(top),
+        };
+        through.any(|led| led.starts_with(path)) || self.nested.trees.iter().any(leads_from)
     }
+}
+
+/// Whether a path has the name of a git folder, or of a file that leads to one.
+fn is_git(path: &Path) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.eq_ignore_ascii_case(".git"))
 }
