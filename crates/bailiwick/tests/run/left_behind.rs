@@ -281,10 +281,13 @@ const CASES: &[Case] = &[
             git commit -qm sm; mkdir ../foreign; echo secret > ../foreign/secret; git init -q --bare srv.git; git -C srv.git config core.hooksPath myhooks; \
             git init -q --bare R.git; git -C R.git config core.bare false; git -C R.git config core.worktree \"$PWD/t\"; git -C R.git config core.hooksPath hk; \
             git -C R.git config core.fsmonitor tools/fsm; mkdir t; echo 1 > t/f; git -C R.git config user.name u; git -C R.git config user.email u@t.test",
-        inside: "echo evil > sm/.bashrc; git -C sm add .bashrc; rm sm/.bashrc; mv sm sm3; ln -s ../foreign sm; evil() { mkdir -p $(dirname $1); printf '#!/bin/sh\\ntouch PWNED\\n' > $1; chmod +x $1; }; \
+        inside: "echo evil > sm/.bashrc; git -C sm add .bashrc; rm sm/.bashrc; mv sm sm3; ln -s ../foreign sm; \
+            git init -q lib0; git -C lib0 -c user.name=u -c user.email=u commit -q --allow-empty -m l; \
+            git -c protocol.file.allow=always submodule -q add ./lib0 made; test -e made/.git || touch NOT-MADE; \
+            echo evil > made/.bashrc; git -C made add .bashrc; rm made/.bashrc; mv made made3; ln -s ../foreign made; evil() { mkdir -p $(dirname $1); printf '#!/bin/sh\\ntouch PWNED\\n' > $1; chmod +x $1; }; \
             evil srv.git/myhooks/post-receive; evil t/hk/pre-commit; evil t/tools/fsm; mv t t2; ln -s ../foreign t",
-        after: "(cd sm3 && git checkout .; git add -A); git push -q ./srv.git main; (cd R.git && git status; git add -A; git commit -qm x)",
-        holds: "test -z \"$(find . -name PWNED)\" -a ! -e ../foreign/.bashrc -a ! -L sm -a ! -L t",
+        after: "for s in sm3 made3; do (cd $s && git checkout .; git add -A); done; git push -q ./srv.git main; (cd R.git && git status; git add -A; git commit -qm x)",
+        holds: "test -z \"$(find . -name PWNED)\" -a ! -e ../foreign/.bashrc -a ! -L sm -a ! -L t -a ! -L made -a ! -e NOT-MADE",
     },
     // A linked working tree that the program makes has the user's hooks and programs as well.
     Case {

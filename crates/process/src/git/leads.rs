@@ -196,8 +196,12 @@ fn is_tree_of_module(value: &Path, site: &Site<'_>) -> bool {
     }
     let text = std::fs::read(paths::below(site.root, &tree.join(".git"))).unwrap_or_default();
     let line = text.strip_suffix(b"\n").unwrap_or(&text);
-    line.strip_prefix(b"gitdir: ")
-        .is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == folder)
+    let back = line.strip_prefix(b"gitdir: ");
+    let leads_back = back.is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == folder);
+    if leads_back {
+        site.leads_to(&tree);
+    }
+    leads_back
 }
 
 /// The folder at which relative paths of a repository's configuration begin: its working tree, where it has one.
