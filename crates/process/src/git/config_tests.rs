@@ -1,5 +1,4 @@
 use super::*;
-use crate::git::Ways;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 
@@ -8,14 +7,7 @@ const BEFORE: &str = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = https
 
 fn accepted(old: &[u8], new: &[u8], path: &str) -> Result<(), Objection> {
     let kept = [PathBuf::from("/ws")];
-    let site = Site {
-        path: Path::new(path),
-        root: Path::new("/"),
-        kept: &kept,
-        seen: &kept,
-        ways: &Ways::default(),
-        own: Path::new(""),
-    };
+    let site = Site::of_test(Path::new(path), Path::new("/"), &kept);
     accept(Content::Config, old, new, &site)
 }
 
@@ -170,14 +162,7 @@ fn a_submodule_may_name_its_working_tree_and_no_other() {
     let takes = |to: &str, path: &str| {
         let text = format!("[core]\n\tworktree = {to}\n");
         let path = top.join(path);
-        let site = Site {
-            path: &path,
-            root: Path::new("/"),
-            kept: &kept,
-            seen: &kept,
-            ways: &Ways::default(),
-            own: Path::new(""),
-        };
+        let site = Site::of_test(&path, Path::new("/"), &kept);
         accept(Content::Config, b"", text.as_bytes(), &site).is_ok()
     };
     let module = ".git/modules/lib/config";

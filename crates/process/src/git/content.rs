@@ -111,6 +111,21 @@ pub(crate) struct Site<'a> {
     pub(crate) own: &'a Path,
 }
 
+#[cfg(test)]
+impl<'a> Site<'a> {
+    /// A place beside which nothing is known.
+    pub(crate) fn of_test(path: &'a Path, root: &'a Path, kept: &'a [PathBuf]) -> Self {
+        Self {
+            path,
+            root,
+            kept,
+            seen: kept,
+            ways: Box::leak(Box::default()),
+            own: Path::new(""),
+        }
+    }
+}
+
 impl Site<'_> {
     /// Notes that a file of git leads there.
     pub(crate) fn leads_to(&self, place: &Path) {

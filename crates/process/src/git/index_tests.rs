@@ -1,5 +1,4 @@
 use super::*;
-use crate::git::Ways;
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -66,18 +65,7 @@ impl Repository {
         bytes: &[u8],
     ) -> Result<Option<Vec<u8>>, String> {
         let path = self.at(path);
-        check(
-            content,
-            bytes,
-            &Site {
-                path: &path,
-                root: Path::new("/"),
-                kept: &[],
-                seen: &[],
-                ways: &Ways::default(),
-                own: Path::new(""),
-            },
-        )
+        check(content, bytes, &Site::of_test(&path, Path::new("/"), &[]))
     }
 }
 
@@ -451,7 +439,7 @@ proptest! {
         let place = at.index(bytes.len() - 20);
         bytes[place] = byte;
         let repository = Path::new("/ws/.git/index");
-        let site = Site { path: repository, root: Path::new("/"), kept: &[], seen: &[], ways: &Ways::default(), own: Path::new("") };
+        let site = Site::of_test(repository, Path::new("/"), &[]);
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);

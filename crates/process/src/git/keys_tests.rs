@@ -1,18 +1,10 @@
 use super::super::config::{accept, check_removal};
 use super::*;
-use crate::git::Ways;
 use std::path::{Path, PathBuf};
 
 fn adds(old: &str, new: &str, path: &str, content: Content) -> bool {
     let kept = [PathBuf::from("/ws"), PathBuf::from("/state")];
-    let site = Site {
-        path: Path::new(path),
-        root: Path::new("/"),
-        kept: &kept,
-        seen: &kept,
-        ways: &Ways::default(),
-        own: Path::new(""),
-    };
+    let site = Site::of_test(Path::new(path), Path::new("/"), &kept);
     accept(content, old.as_bytes(), new.as_bytes(), &site).is_ok()
 }
 
@@ -223,14 +215,7 @@ fn a_format_stays_while_there_is_an_index_of_it() {
     let with = format!("{begun}[extensions]\nobjectformat = sha256\n");
     let may = || adds(begun, &with, config.to_str().unwrap(), Content::Config);
     assert!(may());
-    let site = Site {
-        path: &config,
-        root: Path::new("/"),
-        kept: &[],
-        seen: &[],
-        ways: &Ways::default(),
-        own: Path::new(""),
-    };
+    let site = Site::of_test(&config, Path::new("/"), &[]);
     let removed = || check_removal(Content::Config, with.as_bytes(), &site);
     assert_eq!(removed(), Ok(()));
     std::fs::write(dir.path().join("index"), "").unwrap();

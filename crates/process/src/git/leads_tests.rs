@@ -1,5 +1,4 @@
 use super::*;
-use crate::git::Ways;
 use std::fs;
 
 /// Whether a file of a kind may say this, where `/ws` and `/state` may be written and `/elsewhere` may not.
@@ -21,14 +20,7 @@ fn may_lead(content: Content, old: &[u8], new: &[u8]) -> bool {
         _ => "/ws/.git/worktrees/one/gitdir",
     };
     let kept = ["/ws".into(), "/state".into()];
-    let site = Site {
-        path: path.as_ref(),
-        root: root.path(),
-        kept: &kept,
-        seen: &kept,
-        ways: &Ways::default(),
-        own: Path::new(""),
-    };
+    let site = Site::of_test(path.as_ref(), root.path(), &kept);
     match content {
         Content::Alternates => check_alternates(old, new, &site).is_ok(),
         _ => check(content, new, &site).is_ok(),

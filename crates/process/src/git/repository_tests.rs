@@ -1,6 +1,5 @@
 use super::super::content::{Site, check};
 use super::*;
-use crate::git::Ways;
 use std::path::PathBuf;
 
 /// A folder with these files, and what is asked about a path in it.
@@ -150,14 +149,7 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
     let kept = [tree.at("ws")];
     let says = |content: Content, at: &str, text: &str| {
         let path = tree.at(at);
-        let site = Site {
-            path: &path,
-            root: Path::new("/"),
-            kept: &kept,
-            seen: &kept,
-            ways: &Ways::default(),
-            own: Path::new(""),
-        };
+        let site = Site::of_test(&path, Path::new("/"), &kept);
         check(content, b"", text.as_bytes(), &site).is_ok()
     };
     let well = |text: &str| says(Content::GitFile, "ws/tree/.git", text);
