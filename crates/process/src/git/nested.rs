@@ -23,7 +23,7 @@ pub(crate) struct Nested {
     pub(crate) led: Vec<PathBuf>,
 }
 
-/// Those that lead somewhere. What the configurations of the folders themselves lead to is known without this.
+/// Those that lead somewhere, the folders themselves among them.
 pub(crate) fn nested(folders: &[PathBuf], home: &Path) -> Vec<Nested> {
     let mut found = Vec::new();
     let mut left = FOLDERS;

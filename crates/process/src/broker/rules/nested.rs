@@ -48,20 +48,28 @@ impl Rules {
                 parts.map(|part| part.to_str().map(str::to_owned)).collect();
             match parts {
                 _ if led.path.is_absolute() => {
-                    self.names.push((rule, Name::Whole(led.path.clone())));
+                    self.protect_once(rule, Name::Whole(led.path.clone()));
                 }
                 Some(components)
                     if components.first().is_some_and(|name| name.starts_with('.')) =>
                 {
-                    self.names.extend(self.host.iter().map(|root| {
-                        let (root, components) = (root.clone(), components.clone());
-                        (rule, Name::Anywhere { root, components })
-                    }));
+                    for root in self.host.clone() {
+                        let components = components.clone();
+                        self.protect_once(rule, Name::Anywhere { root, components });
+                    }
                 }
                 _ => self.everywhere.push(led.path.clone()),
             }
         }
         self.followed.extend(followed);
+    }
+
+    /// Adds a name that may be known already: every act is asked about under all of them.
+    fn protect_once(&mut self, rule: u32, name: Name) {
+        let entry = (rule, name);
+        if !self.names.contains(&entry) {
+            self.names.push(entry);
+        }
     }
 
     /// Whether a folder would become a repository of which git obeys a file that is there already.
