@@ -229,6 +229,10 @@ impl<'a> Change<'a> {
         let Some(path) = path_of(url) else {
             return true;
         };
+        // The home directory, of whoever runs git.
+        if path.as_os_str().as_bytes().starts_with(b"~") {
+            return false;
+        }
         let tree = leads::tree_around(self.site);
         let plain = leads::plain(&tree.join(path));
         let below = paths::below(self.site.root, &plain);
