@@ -73,6 +73,8 @@ pub(crate) enum Report {
         operation: String,
         /// More about why, where the rule alone does not say.
         reason: Option<String>,
+        /// Its path in the working tree where git goes on without it.
+        withheld: Option<OsString>,
         /// Refusals before this one that were too many to be told.
         lost: u64,
     },

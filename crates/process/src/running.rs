@@ -13,7 +13,7 @@ use crate::scratch::Scratch;
 use crate::setup::{Command, pack};
 use crate::sweep;
 use crate::switches::{Layer, without};
-use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef};
+use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -66,7 +66,7 @@ pub(crate) struct Sweep {
 
 impl ProcessSandbox {
     /// The decision that the broker made by the rule of this number.
-    fn refusal(&self, rule: u32, reason: Option<String>) -> Decision {
+    fn refusal(&self, rule: u32, reason: Option<String>, withheld: Option<String>) -> Decision {
         let known = self.refusals.get(rule as usize).cloned();
         let rule = known.unwrap_or_else(|| RuleRef {
             id: "filesystem.protect".to_owned(),
@@ -81,10 +81,30 @@ impl ProcessSandbox {
                 rule.id, rule.origin
             ),
         };
-        let remedy = format!("use another name; {otherwise}");
+        let remedy = withheld.unwrap_or_else(|| format!("use another name; {otherwise}"));
         let reason = reason.unwrap_or_else(|| "the name is protected".to_owned());
         Decision::deny(rule, reason, remedy)
     }
+}
+
+/// How a person gets the file of a working tree that git went on without.
+fn checkout_of(path: &Path, below: &Path) -> String {
+    let tree = path.ancestors().nth(below.components().count());
+    let word = |path: &Path| {
+        let text = path.to_str()?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
+        match text {
+            _ if text.chars().any(char::is_control) => None,
+            _ if text.chars().all(plain) => Some(text.to_owned()),
+            _ => Some(format!("'{}'", text.replace('\'', r"'\''"))),
+        }
+    };
+    let how = tree.and_then(word).zip(word(below)).map(|(tree, file)| {
+        let git = format!("git -C {tree}");
+        format!(": `{git} update-index --no-skip-worktree -- {file} && {git} checkout -- {file}`")
+    });
+    let how = how.unwrap_or_default();
+    format!("check it out outside of the sandbox, once you have read it{how}")
 }
 
 impl ProcessSandbox {
@@ -152,15 +172,16 @@ impl Running for ProcessSandbox {
                     path,
                     operation,
                     reason,
+                    withheld,
                     lost,
                 },
                 _,
             )) => {
-                let act = Act::Write {
-                    operation,
-                    path: path.into(),
-                };
-                let decision = self.refusal(rule, reason);
+                let path = PathBuf::from(path);
+                let withheld = withheld.map(|below| checkout_of(&path, Path::new(&below)));
+                let path = Text::from(path.into_os_string());
+                let act = Act::Write { operation, path };
+                let decision = self.refusal(rule, reason, withheld);
                 self.more
                     .push_back(News::Refused(Box::new((act, decision))));
                 if lost > 0 {
@@ -332,7 +353,7 @@ impl ProcessSandbox {
             operation: operation.to_owned(),
             path: path.as_os_str().into(),
         };
-        let decision = self.refusal(rule, Some(reason));
+        let decision = self.refusal(rule, Some(reason), None);
         let news = News::Refused(Box::new((act, decision)));
         self.more.push_back(news);
     }

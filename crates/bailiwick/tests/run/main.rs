@@ -21,6 +21,7 @@ mod bench;
 mod bodies;
 mod bombs;
 mod broker;
+mod checkouts;
 mod coherent;
 mod command;
 mod container;

@@ -35,6 +35,8 @@ mod reports;
 
 #[path = "../run/bodies.rs"]
 mod bodies;
+#[path = "../run/checkouts.rs"]
+mod checkouts;
 #[path = "../run/coherent.rs"]
 mod coherent;
 #[path = "../run/command.rs"]
@@ -83,6 +85,7 @@ const ALL: [(&str, &[Shared]); 26] = [
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
     ("network", network::SHARED),
+    ("checkouts", checkouts::SHARED),
     ("repositories", repositories::SHARED),
     ("apt", apt::SHARED),
     ("git", git::SHARED),

@@ -10,6 +10,7 @@ use super::rename;
 use super::rules::{Rules, Unknown, Verdict};
 use super::tracee::Tracee;
 use super::watched::Watched;
+use super::withheld::Withheld;
 use crate::git::{self, Content, Meaning};
 use crate::notify::Call;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -73,6 +74,8 @@ impl From<Errno> for Refused {
 /// A call, once its arguments were read.
 pub(super) struct Context<'a> {
     pub(super) rules: &'a Rules,
+    /// What git was told that it had checked out.
+    pub(super) withheld: &'a Withheld,
     /// The other sandboxes of this host.
     pub(super) order: &'a Order,
     pub(super) tracee: &'a Tracee,
@@ -103,19 +106,25 @@ struct Free {
 #[derive(Clone, Copy)]
 pub(super) struct Surroundings<'a> {
     pub(super) rules: &'a Rules,
+    pub(super) withheld: &'a Withheld,
     pub(super) order: &'a Order,
 }
 
 /// Does what a call asks for. `is_waiting` says whether the caller is still the one that was
 /// looked at.
 pub(super) fn perform(
-    Surroundings { rules, order }: &Surroundings<'_>,
+    Surroundings {
+        rules,
+        withheld,
+        order,
+    }: &Surroundings<'_>,
     call: &Call,
     is_waiting: &dyn Fn() -> bool,
 ) -> Result<Outcome, Refused> {
     let tracee = Tracee::new(call.thread);
     let context = Context {
         rules,
+        withheld,
         order,
         tracee: &tracee,
         is_waiting,

@@ -5,6 +5,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, fstat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// So many are remembered before those that are gone are forgotten.
 const MANY: usize = 64;
@@ -16,6 +17,10 @@ pub(super) struct Lock {
     name: OsString,
     /// Its device and number there: what another program puts in its place is not this one.
     file: (u64, u64),
+    /// Where it is.
+    path: PathBuf,
+    /// The program that has made it.
+    process: u32,
 }
 
 /// Whether git takes a file of this name in one of its folders for a lock.
@@ -24,11 +29,22 @@ pub(super) fn is_lock(name: &OsStr) -> bool {
 }
 
 impl Lock {
-    /// A file that was made just now.
-    pub(super) fn new(folder: OwnedFd, name: OsString, file: &OwnedFd) -> Result<Self, Errno> {
+    /// A file that a program has made just now.
+    pub(super) fn new(
+        (folder, name): (OwnedFd, OsString),
+        path: PathBuf,
+        file: &OwnedFd,
+        process: u32,
+    ) -> Result<Self, Errno> {
         let stat = fstat(file)?;
         let file = (stat.st_dev, stat.st_ino);
-        Ok(Self { folder, name, file })
+        Ok(Self {
+            folder,
+            name,
+            file,
+            path,
+            process,
+        })
     }
 
     fn is_there(&self) -> bool {
@@ -50,6 +66,22 @@ impl Locks {
         if self.0.len() < 16 * MANY {
             self.0.push(lock);
         }
+    }
+
+    /// Whether the lock that was made at a path is there.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        self.0
+            .iter()
+            .any(|lock| lock.path == path && lock.is_there())
+    }
+
+    /// The lock of an index that one of these programs holds: it is about to check something out.
+    pub(super) fn of_index(&self, processes: &[u32]) -> Option<&Path> {
+        let mut held = self.0.iter().rev();
+        let held = held.find(|lock| {
+            lock.name == "index.lock" && processes.contains(&lock.process) && lock.is_there()
+        });
+        held.map(|lock| lock.path.as_path())
     }
 
     /// Takes away what is there still, when nobody is left whose lock it could be.

@@ -27,6 +27,7 @@ mod rules;
 mod tracee;
 mod undecided;
 mod watched;
+mod withheld;
 
 pub(crate) use rules::{Rules, Verdict};
 pub(crate) use undecided::Undecided;
@@ -44,10 +45,12 @@ use rules::Unknown;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use watched::{Seen, Watched};
+use withheld::Withheld;
 
 /// How long to wait before something is tried again.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -80,6 +83,8 @@ pub(crate) struct Broker {
     reports: Reports,
     /// Locks of git that its programs have made.
     locks: Locks,
+    /// What git was told that it had checked out.
+    withheld: Withheld,
     /// The turns with other sandboxes.
     order: Rc<Order>,
     /// Who makes what only another may; none where there is nobody.
@@ -107,6 +112,7 @@ impl Broker {
             watched: Vec::new(),
             told: BTreeSet::new(),
             locks: Locks::default(),
+            withheld: Withheld::default(),
             outward: None,
         })
     }
@@ -152,6 +158,7 @@ impl Broker {
         self.advance();
         self.look(true);
         self.locks.release();
+        self.withheld.tidy(&self.locks);
     }
 
     /// Decides the files that are written by now, or all of them (`over`).
@@ -246,6 +253,7 @@ impl Broker {
             Some(_turn) => loop {
                 let surroundings = act::Surroundings {
                     rules: &self.rules,
+                    withheld: &self.withheld,
                     order: &order,
                 };
                 match act::perform(&surroundings, &call, &|| listener.is_waiting(&call)) {
@@ -261,6 +269,7 @@ impl Broker {
             },
             None => Ok(Outcome::Waits),
         };
+        let outcome = outcome.or_else(|refused| self.withhold(number, &call, refused));
         let given = match outcome {
             Ok(Outcome::Done) => Ok(None),
             Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),
@@ -289,10 +298,38 @@ impl Broker {
             Ok(Some((file, close_on_exec))) => Answer::Descriptor(file.as_fd(), *close_on_exec),
             Err(refused) => Answer::Error(self.reports.tell(refused, call.operation())),
         };
+        self.withheld.tidy(&self.locks);
         if let Some(Some(listener)) = self.listeners.get(number) {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
         }
+    }
+}
+
+impl Broker {
+    /// What git gets instead of a refusal, where it goes on without the file.
+    fn withhold(
+        &mut self,
+        number: usize,
+        call: &Call,
+        refused: Refused,
+    ) -> Result<Outcome, Refused> {
+        let instead = self
+            .withheld
+            .instead(call, &refused, &self.locks, &self.rules);
+        let is_waiting = |listener: &Listener| listener.is_waiting(call);
+        let listener = self.listeners.get(number).and_then(Option::as_ref);
+        let Some(instead) = instead.filter(|_| listener.is_some_and(is_waiting)) else {
+            return Err(refused);
+        };
+        if let Some((refused, path)) = &instead.news {
+            self.reports
+                .refused(refused, call.operation(), Some(path.clone()));
+        }
+        Ok(match instead.file {
+            Some((file, close_on_exec)) => Outcome::Opened(file, close_on_exec),
+            None => Outcome::Done,
+        })
     }
 }
 
@@ -337,6 +374,11 @@ impl Reports {
 
     /// Tells what a rule refused; what the program gets.
     fn tell(&mut self, refused: &Refused, operation: &str) -> Errno {
+        self.refused(refused, operation, None)
+    }
+
+    /// The same for a file that git goes on without, whose path in the working tree is given.
+    fn refused(&mut self, refused: &Refused, operation: &str, withheld: Option<OsString>) -> Errno {
         let (rule, path, reason) = match refused {
             Refused::Errno(errno) => return *errno,
             Refused::Unknown(_) => return Errno::AGAIN,
@@ -357,6 +399,7 @@ impl Reports {
             path: of_policy(&self.root, path).into_os_string(),
             operation: operation.to_owned(),
             reason: reason.map(cut),
+            withheld,
             lost: self.lost,
         };
         match tell_now(&self.control, &report) {

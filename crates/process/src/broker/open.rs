@@ -126,7 +126,7 @@ pub(super) fn open(
             if found.is_none() {
                 context.take_umask()?;
                 if is_lock(&name) && git::below_git(&absolute).is_some() {
-                    return locked(folder, name, wanted, mode);
+                    return locked(context, (folder, name), absolute, wanted, mode);
                 }
             }
             Open::new(folder, name, wanted | libc::O_NOFOLLOW, mode)
@@ -240,12 +240,19 @@ impl Obeyed {
 }
 
 /// Makes a lock of git's.
-fn locked(folder: OwnedFd, name: OsString, wanted: i32, mode: Mode) -> Result<Outcome, Refused> {
+fn locked(
+    context: &Context<'_>,
+    (folder, name): (OwnedFd, OsString),
+    path: PathBuf,
+    wanted: i32,
+    mode: Mode,
+) -> Result<Outcome, Refused> {
     let again = folder.try_clone().map_err(|_| Errno::MFILE)?;
     let open = Open::new(again, name.clone(), wanted | libc::O_NOFOLLOW, mode);
     match open.attempt()? {
         Outcome::Opened(file, close_on_exec) => {
-            let lock = Lock::new(folder, name, &file)?;
+            let process = context.tracee.status()?.process;
+            let lock = Lock::new((folder, name), path, &file, process)?;
             Ok(Outcome::Locked(lock, file, close_on_exec))
         }
         other => Ok(other),

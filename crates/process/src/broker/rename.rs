@@ -407,7 +407,14 @@ fn checked(
         }
     };
     let path = context.rules.of_policy(&to.path);
-    let instead = git::check(content, &old, &new, &context.rules.site(&path)).map_err(refused)?;
+    let site = context.rules.site(&path);
+    let mut instead = git::check(content, &old, &new, &site).map_err(refused)?;
+    if let Some(names) = context.withheld.below(&from.path)
+        && content == Content::Index
+    {
+        let published = instead.as_ref().unwrap_or(&new);
+        instead = git::without_checkout(published, names, &site).or(instead);
+    }
     replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;
     unlinkat(&from.folder, &from.name, AtFlags::empty())?;
     Ok(Outcome::Done)

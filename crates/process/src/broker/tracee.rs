@@ -120,9 +120,11 @@ impl Tracee {
             })
         };
         let process = field("Tgid:").and_then(|v| v.parse().ok());
+        let parent = field("PPid:").and_then(|v| v.parse().ok());
         let umask = field("Umask:").and_then(|v| u32::from_str_radix(v, 8).ok());
         Ok(Status {
             process: process.ok_or(Errno::SRCH)?,
+            parent: parent.ok_or(Errno::SRCH)?,
             thread: self.thread,
             umask: Mode::from_bits_truncate(umask.ok_or(Errno::SRCH)?),
         })
@@ -155,6 +157,7 @@ pub(super) fn is_interrupted(thread: u32) -> bool {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Status {
     pub(super) process: u32,
+    pub(super) parent: u32,
     pub(super) thread: u32,
     pub(super) umask: Mode,
 }

@@ -14,6 +14,7 @@ use super::trees;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -40,6 +41,8 @@ pub(super) struct Entry<'a> {
     pub(super) intended: bool,
     /// It is not checked out.
     skipped: bool,
+    /// How it is written.
+    raw: &'a [u8],
 }
 
 /// What an index holds.
@@ -111,6 +114,63 @@ fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
     match width {
         20 => Sha1::digest(bytes).to_vec(),
         _ => Sha256::digest(bytes).to_vec(),
+    }
+}
+
+/// The same index with these files marked as not checked out (git-update-index(1), *Skip-worktree bit*), so that
+/// nobody takes them for removed or changed; none where it has no such entry, or they stand in another file.
+pub(crate) fn without_checkout(
+    bytes: &[u8],
+    names: &BTreeSet<Vec<u8>>,
+    site: &Site<'_>,
+) -> Option<Vec<u8>> {
+    let width = width(bytes, site).ok()?;
+    let index = read(bytes, width).ok()?;
+    let is_change = index.extensions.iter().any(|(name, _)| name == b"link");
+    let is_meant = |entry: &Entry<'_>| !entry.skipped && names.contains(&entry.path);
+    if is_change || !index.entries.iter().any(is_meant) {
+        return None;
+    }
+    let version = bytes[7].max(3);
+    let mut written = bytes[..12].to_vec();
+    written[7] = version;
+    for entry in &index.entries {
+        match is_meant(entry) {
+            true => entry.skip(width, version, &mut written),
+            false => written.extend_from_slice(entry.raw),
+        }
+    }
+    written.extend_from_slice(&bytes[index.end..bytes.len() - width]);
+    let sum = digest(&written, width);
+    written.extend(sum);
+    Some(written)
+}
+
+impl Entry<'_> {
+    /// Writes the entry marked as not checked out.
+    fn skip(&self, width: usize, version: u8, into: &mut Vec<u8>) {
+        // Where its flags are, after what lstat said and its id.
+        let at = 40 + width;
+        let flags = u16::from_be_bytes([self.raw[at], self.raw[at + 1]]);
+        let (more, path) = match flags & EXTENDED {
+            0 => (0, at + 2),
+            _ => (
+                u16::from_be_bytes([self.raw[at + 2], self.raw[at + 3]]),
+                at + 4,
+            ),
+        };
+        let begin = into.len();
+        into.extend_from_slice(&self.raw[..at]);
+        into.extend((flags | EXTENDED).to_be_bytes());
+        into.extend((more | SKIP_WORKTREE).to_be_bytes());
+        if version == 4 {
+            into.extend_from_slice(&self.raw[path..]);
+            return;
+        }
+        into.extend_from_slice(&self.path);
+        // One to eight NULs.
+        let length = into.len() - begin;
+        into.resize(begin + (length + 1).next_multiple_of(8), 0);
     }
 }
 
@@ -257,6 +317,7 @@ fn read_entry<'a>(
         stage: (flags >> 12 & 3) as u8,
         intended: more & INTENT_TO_ADD != 0,
         skipped: more & SKIP_WORKTREE != 0,
+        raw: &cursor.bytes[start..cursor.at],
     })
 }
 

@@ -430,6 +430,71 @@ fn a_part_that_only_makes_git_quicker_is_left_out() {
     repository.git(&["status"]);
 }
 
+/// What `git ls-files -s -v` says of an index.
+fn listed(repository: &Repository) -> String {
+    let out = Command::new("git")
+        .current_dir(repository.0.path())
+        .args(["ls-files", "-s", "-v"])
+        .output()
+        .unwrap();
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn git_takes_files_for_not_checked_out_that_are_marked_so() {
+    for (version, format) in [
+        ("2", "sha1"),
+        ("4", "sha1"),
+        ("3", "sha1"),
+        ("2", "sha256"),
+        ("4", "sha256"),
+    ] {
+        let repository = Repository::new();
+        if format == "sha256" {
+            std::fs::remove_dir_all(repository.at(".git")).unwrap();
+            repository.git(&["init", "-q", "--object-format=sha256"]);
+            repository.git(&["add", "."]);
+        }
+        if version == "3" {
+            // Only an entry with such a flag has git write this version.
+            std::fs::write(repository.at("later"), "later").unwrap();
+            repository.git(&["add", "-N", "later"]);
+        } else {
+            repository.git(&["update-index", &format!("--index-version={version}")]);
+        }
+        let before = repository.index();
+        let names: BTreeSet<Vec<u8>> = ["a", "b/d/e", "z/z/z", "nowhere"]
+            .map(|name| name.into())
+            .into();
+        let path = repository.at(".git/index");
+        let site = Site::of_test(&path, Path::new("/"), &[]);
+        let marked = without_checkout(&before, &names, &site).expect("some of them are in it");
+        let expected: String = listed(&repository)
+            .lines()
+            .map(
+                |line| match names.contains(line.rsplit('\t').next().unwrap().as_bytes()) {
+                    true => format!("S{}\n", &line[1..]),
+                    false => format!("{line}\n"),
+                },
+            )
+            .collect();
+        repository
+            .check(&marked)
+            .unwrap_or_else(|reason| panic!("{version} {format}: {reason}"));
+        assert_eq!(
+            without_checkout(&marked, &names, &site),
+            None,
+            "once is enough"
+        );
+        std::fs::write(&path, &marked).unwrap();
+        assert_eq!(listed(&repository), expected, "{version} {format}");
+        for name in ["a", "b/d/e", "z/z/z"] {
+            std::fs::remove_file(repository.at(name)).unwrap();
+        }
+        repository.git(&["diff", "--quiet", "--", "a", "b", "z"]);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -443,5 +508,28 @@ proptest! {
         let _ = check(Content::Index, &signed(bytes.clone()), &site);
         bytes.truncate(cut.index(bytes.len()).max(20));
         let _ = check(Content::Index, &signed(bytes), &site);
+    }
+
+    #[test]
+    fn an_index_with_marks_holds_the_same_entries(
+        entries in prop::collection::btree_map("[a-f]{1,9}(/[a-f]{1,9}){0,2}", (prop::sample::select(vec![0_u16, INTENT_TO_ADD, SKIP_WORKTREE]), any::<bool>()), 1..12),
+        body in prop::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let rows: Vec<(u32, u16, u16, &[u8])> =
+            entries.iter().map(|(path, (more, _))| (0o100_644, 0, *more, path.as_bytes())).collect();
+        let index = made(&rows, &[(b"REUC", &body)]);
+        let site = Site::of_test(Path::new("/ws/.git/index"), Path::new("/"), &[]);
+        let meant = |(path, (_, meant)): (&String, &(u16, bool))| meant.then(|| path.clone().into_bytes());
+        let names: BTreeSet<Vec<u8>> = entries.iter().filter_map(meant).collect();
+        let marked = without_checkout(&index, &names, &site);
+        let is_new = entries.values().any(|(more, meant)| *meant && *more != SKIP_WORKTREE);
+        prop_assert_eq!(marked.is_some(), is_new);
+        let Some(marked) = marked else { return Ok(()) };
+        let (old, new) = (read(&index, 20).unwrap(), read(&marked, 20).unwrap());
+        prop_assert_eq!(&old.extensions, &new.extensions);
+        for (old, new) in old.entries.iter().zip(&new.entries) {
+            prop_assert_eq!((&old.path, old.mode, old.id, old.stage, old.intended), (&new.path, new.mode, new.id, new.stage, new.intended));
+            prop_assert_eq!(new.skipped, old.skipped || names.contains(&old.path));
+        }
     }
 }

@@ -1,0 +1,101 @@
+//! Git checks out a commit with protected names whole, and goes on without those.
+
+use crate::support::{Backend, Sandbox};
+
+on_every_backend! {
+    a_clone_is_complete_but_for_what_is_withheld,
+    a_pull_leaves_what_is_protected_and_is_whole_otherwise,
+    nothing_but_a_checkout_of_git_goes_on_without_a_file,
+}
+
+/// A repository `up` with protected names in it, before and after a commit that changes them.
+const UP: &str = "git init -q -b main up; cd up; git config user.name t; git config user.email t@t.test
+    mkdir -p .vscode .github sub/.idea/deep; echo 1 > .vscode/tasks.json; echo 1 > .envrc; echo 1 > sub/.idea/deep/w.xml
+    mkdir .cursor; ln -s ../a .cursor/rules; ln -s a .mcp.json; for i in .github/ci a sub/b zebra; do echo 1 > $i; done; git add .; git commit -qm one; cd ..; git clone -q up before
+    cd up; for i in .vscode/tasks.json .envrc .github/ci a zebra; do echo 2 > $i; done; git commit -qam two";
+
+/// Every file below a folder that is none of git's, and what it says.
+const FILES: &str = "find . -path ./.git -prune -o -type f -print | sort | while read f; do echo $f $(cat $f); done";
+
+fn a_clone_is_complete_but_for_what_is_withheld(on: Backend) {
+    for workers in [1, 3] {
+        let sandbox = Sandbox::repository_on(on);
+        sandbox.host(UP);
+        let outcome = sandbox.run(&format!(
+            "git -c checkout.workers={workers} -c checkout.thresholdForParallelism=1 clone -q up new 2>&1; cd new && \
+             git status --porcelain && echo 3 > c && git add -A && git commit -qm c && git show --format= --name-only && {FILES}"
+        ));
+        outcome
+            .success()
+            .stdout_is("c\n./.github/ci 2\n./a 2\n./c 3\n./sub/b 1\n./zebra 2\n")
+            .refused_by("filesystem.protect");
+        let withheld = ".cursor/rules .envrc .mcp.json .vscode/tasks.json sub/.idea/deep/w.xml";
+        let marked = "cd new; ls -d .cursor .mcp.json .vscode 2> /dev/null; git ls-files -v | sed -n 's/^S //p' | tr '\\n' ' '; git status --porcelain";
+        assert_eq!(sandbox.host(marked).trim_end(), withheld);
+        let told: String = outcome
+            .denied()
+            .iter()
+            .map(|event| event.decision.remedy.to_string() + "\n")
+            .collect();
+        for file in withheld.split(' ') {
+            let remedy = format!("update-index --no-skip-worktree -- {file} && git -C ");
+            assert!(told.contains(&remedy), "{file} in {told}");
+        }
+        let restored = format!(
+            "cd new; git update-index --no-skip-worktree -- {withheld} && git checkout -q -- {withheld}; \
+             git status --porcelain; git ls-files -v | grep -c '^S'; {FILES}"
+        );
+        let all = "0\n./.envrc 2\n./.github/ci 2\n./.vscode/tasks.json 2\n./a 2\n./c 3\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 2\n";
+        assert_eq!(sandbox.host(&restored), all);
+    }
+}
+
+fn a_pull_leaves_what_is_protected_and_is_whole_otherwise(on: Backend) {
+    let sandbox = Sandbox::repository_on(on);
+    sandbox.host(UP);
+    let pull = format!(
+        "git -C before pull -q 2>&1; echo $?; cd before; git status --porcelain; git log --format=%s; {FILES}"
+    );
+    let outcome = sandbox.run(&pull);
+    let kept = "./.envrc 1\n./.github/ci 2\n./.vscode/tasks.json 1\n./a 2\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 2\n";
+    outcome
+        .success()
+        .stdout_is(&format!("0\ntwo\none\n{kept}"))
+        .refused_by("filesystem.protect");
+    // What differs from the commit is in the way of the next change of it: git applies none of that.
+    sandbox.host(
+        "cd up; for i in .envrc .github/ci a zebra; do echo 3 > $i; done; git commit -qam three",
+    );
+    let refused = sandbox.run(&pull);
+    let begin = "error: Your local changes to the following files would be overwritten by merge:\n\t.envrc\n";
+    let said = refused.stdout();
+    assert!(said.starts_with(begin), "{said}");
+    assert!(said.ends_with(&format!("\ntwo\none\n{kept}")), "{said}");
+    // What a commit removes stays as well.
+    sandbox.host("cd before; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
+                  cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
+    sandbox.run(&pull).success();
+    let now = sandbox.host(&format!("cd before; git status --porcelain; {FILES}"));
+    assert_eq!(
+        now,
+        "?? .envrc\n?? .vscode/\n./.envrc 2\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 3\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
+    );
+}
+
+fn nothing_but_a_checkout_of_git_goes_on_without_a_file(on: Backend) {
+    for act in [
+        "mkdir .vscode",
+        "touch .git/index.lock; mkdir .vscode",
+        // Its own lock and git's name, and no git folder of its own.
+        "touch .git/index.lock; git init -q .vscode",
+        "git mv f .envrc",
+    ] {
+        let sandbox = Sandbox::repository_on(on);
+        sandbox.run(act).failure().refused_by("filesystem.protect");
+        assert_eq!(
+            sandbox.host("ls -A; git ls-files -v"),
+            ".git\nf\nH f\n",
+            "{act}"
+        );
+    }
+}

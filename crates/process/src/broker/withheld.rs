@@ -1,0 +1,217 @@
+//! Git that checks out what it may not write. A program that is refused one file of many stops with half of them,
+//! and git has no way back; so it is told that the file was written, nothing is, and the entry of the index is
+//! marked as not checked out, which is git's own way to say so. Any other program is refused.
+
+use super::act::Refused;
+use super::locks::Locks;
+use super::path::shown;
+use super::rules::{Rules, Verdict};
+use super::tracee::Tracee;
+use crate::kernel::ACCESS;
+use crate::notify::Call;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, readlink, unlinkat};
+use rustix::io::Errno;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+/// So many files and folders are withheld in a run; then git is refused as everybody is.
+const MOST: usize = 10_000;
+
+/// What was withheld, by the lock of the index that git held.
+#[derive(Debug, Default)]
+pub(super) struct Withheld {
+    checkouts: BTreeMap<PathBuf, Checkout>,
+    /// Empty files in the place of links, by the lock.
+    stand_ins: Vec<(PathBuf, StandIn)>,
+    count: usize,
+}
+
+/// What was withheld in one working tree; paths are the index's.
+#[derive(Debug, Default)]
+struct Checkout {
+    files: BTreeSet<Vec<u8>>,
+    /// Folders that git believes to have made.
+    /// By the rule that refused them.
+    folders: BTreeMap<PathBuf, u32>,
+}
+
+/// An act that is not done.
+pub(super) struct Instead {
+    /// What the program gets for a file, and whether it is closed at exec.
+    pub(super) file: Option<(OwnedFd, bool)>,
+    /// A file that was not withheld before: its refusal, and its path in the working tree.
+    pub(super) news: Option<(Refused, OsString)>,
+}
+
+/// What git does when it checks out.
+enum Step {
+    /// It makes a file, with these flags of open(2).
+    File(i32),
+    Folder,
+    Link,
+    Removal,
+}
+
+impl Withheld {
+    /// Files that were withheld under a lock.
+    pub(super) fn below(&self, lock: &Path) -> Option<&BTreeSet<Vec<u8>>> {
+        self.checkouts.get(lock).map(|checkout| &checkout.files)
+    }
+
+    /// What is done instead of an act that was refused; none where it stays refused.
+    pub(super) fn instead(
+        &mut self,
+        call: &Call,
+        refused: &Refused,
+        locks: &Locks,
+        rules: &Rules,
+    ) -> Option<Instead> {
+        let (step, address) = step(call)?;
+        let by_rule = matches!(refused, Refused::Rule { .. });
+        if !by_rule && *refused != Refused::Errno(Errno::NOENT) || self.count >= MOST {
+            return None;
+        }
+        let tracee = Tracee::new(call.thread);
+        let path = PathBuf::from(tracee.text(address).ok()?);
+        if !is_in_tree(&path) || !is_git(call.thread) {
+            return None;
+        }
+        let status = tracee.status().ok()?;
+        let lock = locks.of_index(&[status.process, status.parent])?;
+        let here = || tracee.folder(libc::AT_FDCWD);
+        let (rule, whole) = match refused {
+            Refused::Rule { rule, path, .. } => (*rule, path.clone()),
+            // Below a folder that was not made either.
+            _ => {
+                let folders = &self.checkouts.get(lock)?.folders;
+                let mut above = path.ancestors().skip(1);
+                let rule = above.find_map(|above| folders.get(above))?;
+                (*rule, shown(here().ok()?.as_fd()).ok()?.join(&path))
+            }
+        };
+        if matches!(step, Step::Link) {
+            let stand_in = StandIn::new(here().ok()?, &path, rules).ok()?;
+            self.stand_ins.push((lock.to_path_buf(), stand_in));
+        }
+        let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
+        let (noted, new) = match step {
+            Step::Folder => (checkout.folders.insert(path.clone(), rule).is_none(), false),
+            _ => {
+                let new = checkout.files.insert(path.as_os_str().as_bytes().to_vec());
+                (new, new)
+            }
+        };
+        self.count += usize::from(noted);
+        let file = match step {
+            Step::File(flags) => Some((nowhere(flags).ok()?, flags & libc::O_CLOEXEC != 0)),
+            _ => None,
+        };
+        let reason = "git goes on without it: the file is withheld";
+        let news = new.then(|| (Refused::by(rule, &whole, reason), path.into_os_string()));
+        Some(Instead { file, news })
+    }
+}
+
+impl Withheld {
+    /// Takes away what stood for links, where git does not hold the lock any more.
+    pub(super) fn tidy(&mut self, locks: &Locks) {
+        if !self.stand_ins.is_empty() {
+            self.stand_ins.retain(|(lock, _)| locks.has(lock));
+        }
+    }
+}
+
+/// An empty file where git believes to have made a link, because it looks at it once; taken away when dropped.
+#[derive(Debug)]
+struct StandIn {
+    /// The file and the folders that were made for it, the innermost first, each by the folder that it is in.
+    made: Vec<(OwnedFd, OsString, AtFlags)>,
+}
+
+impl StandIn {
+    /// Makes the file, and the folders above it where the policy protects their names: nobody can make anything in
+    /// those.
+    fn new(tree: OwnedFd, path: &Path, rules: &Rules) -> Result<Self, Errno> {
+        let mut stand_in = Self { made: Vec::new() };
+        let mut folder = tree;
+        let mut parts: Vec<&OsStr> = path.iter().collect();
+        let name = parts.pop().ok_or(Errno::INVAL)?;
+        for part in parts {
+            let named = rules.decide_folder(&shown(folder.as_fd())?.join(part));
+            let may_make = matches!(named, Verdict::Refuse(_));
+            let is_new = may_make && mkdirat(&folder, part, Mode::RWXU).is_ok();
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let inner = openat(&folder, part, flags, Mode::empty())?;
+            let outer = std::mem::replace(&mut folder, inner);
+            if is_new {
+                stand_in.put((outer, part.to_owned(), AtFlags::REMOVEDIR));
+            }
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+        openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        stand_in.put((folder, name.to_owned(), AtFlags::empty()));
+        Ok(stand_in)
+    }
+
+    fn put(&mut self, made: (OwnedFd, OsString, AtFlags)) {
+        self.made.insert(0, made);
+    }
+}
+
+impl Drop for StandIn {
+    fn drop(&mut self) {
+        for (folder, name, flags) in &self.made {
+            // A folder that holds something by now stays.
+            let _ = unlinkat(folder, name, *flags);
+        }
+    }
+}
+
+/// What a call does to which path, where it is one by which git checks out: relative to the top of the working
+/// tree, where git goes first.
+fn step(call: &Call) -> Option<(Step, u64)> {
+    let a = call.arguments;
+    let here = |step, at: usize| (a[0] as i32 == libc::AT_FDCWD).then_some((step, a[at]));
+    let new = |flags: i32| {
+        let makes = flags & libc::O_CREAT != 0 && flags & libc::O_EXCL != 0;
+        makes.then_some(Step::File(flags))
+    };
+    match call.number {
+        libc::SYS_openat => here(new(a[2] as i32)?, 1),
+        libc::SYS_mkdirat => here(Step::Folder, 1),
+        libc::SYS_unlinkat => here(Step::Removal, 1),
+        libc::SYS_symlinkat => (a[1] as i32 == libc::AT_FDCWD).then_some((Step::Link, a[2])),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_open => Some((new(a[1] as i32)?, a[0])),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_mkdir => Some((Step::Folder, a[0])),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_unlink | libc::SYS_rmdir => Some((Step::Removal, a[0])),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_symlink => Some((Step::Link, a[1])),
+        _ => None,
+    }
+}
+
+/// Whether a path is one of a working tree, and not of its git folder.
+fn is_in_tree(path: &Path) -> bool {
+    let plain =
+        |part| matches!(part, Component::Normal(name) if !name.eq_ignore_ascii_case(".git"));
+    !path.as_os_str().is_empty() && path.components().all(plain)
+}
+
+/// Whether the caller is git, as it calls itself: another program that does loses its own files.
+fn is_git(thread: u32) -> bool {
+    let program = readlink(format!("/proc/{thread}/exe"), Vec::new());
+    let program = program.map(|path| PathBuf::from(OsString::from_vec(path.into_bytes())));
+    program.is_ok_and(|path| path.file_name() == Some(OsStr::new("git")))
+}
+
+/// A file that takes whatever is written and keeps nothing.
+fn nowhere(flags: i32) -> Result<OwnedFd, Errno> {
+    let access = OFlags::from_bits_retain((flags & ACCESS).cast_unsigned());
+    openat(CWD, "/dev/null", access | OFlags::CLOEXEC, Mode::empty())
+}
