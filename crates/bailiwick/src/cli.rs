@@ -221,6 +221,9 @@ pub(crate) struct LogArguments {
     /// Only what was refused
     #[arg(long)]
     pub(crate) denied: bool,
+    /// Only files that the run has made or changed and that programs of the host obey
+    #[arg(long, conflicts_with = "denied")]
+    pub(crate) handover: bool,
     /// Only one boundary: exec, file, dns, http, mcp, model, socket, limit, session
     #[arg(long, value_name = "B")]
     pub(crate) boundary: Option<Boundary>,
@@ -229,10 +232,10 @@ pub(crate) struct LogArguments {
     pub(crate) json: bool,
     /// The HTTP requests in HAR 1.2, the format of browsers and proxies; without headers and HTTP
     /// versions, which are not recorded, and bodies but for those that are kept. A refusal is a 403
-    #[arg(long, conflicts_with_all = ["denied", "boundary", "json", "follow"])]
+    #[arg(long, conflicts_with_all = ["denied", "handover", "boundary", "json", "follow"])]
     pub(crate) har: bool,
     /// A body that was kept (`[network] keep_bodies`), by the name that its row has
-    #[arg(long, value_name = "HASH", conflicts_with_all = ["denied", "boundary", "json", "follow", "har"])]
+    #[arg(long, value_name = "HASH", conflicts_with_all = ["denied", "handover", "boundary", "json", "follow", "har"])]
     pub(crate) body: Option<String>,
     /// Go on until the session ends
     #[arg(long)]

@@ -33,6 +33,7 @@ pub(crate) fn log(arguments: &LogArguments) -> Done {
     }
     let mut filter = Filter {
         denied: arguments.denied,
+        handover: arguments.handover,
         boundary: arguments.boundary,
         ..Filter::default()
     };

@@ -300,6 +300,16 @@ pub enum Act {
         /// The path that would have been written.
         path: Text,
     },
+    /// The run has made or changed a file that a program of the host obeys when the user gives a command. It was
+    /// there when the run ended.
+    Left {
+        /// The file, or the folder as a whole.
+        path: Text,
+        /// Who obeys it.
+        tool: String,
+        /// When: `command`, `commit`, `push`, `open an editor`, …
+        when: String,
+    },
     /// A detection is true of an event; the row right before tells which, or the rows before that.
     Finding {
         /// The boundary at which the event was seen.
@@ -354,7 +364,7 @@ impl Act {
                 Boundary::Http
             }
             Self::ModelRequest(_) | Self::ModelResponse(_) => Boundary::Model,
-            Self::Write { .. } => Boundary::File,
+            Self::Write { .. } | Self::Left { .. } => Boundary::File,
             Self::Limit { .. } => Boundary::Limit,
             Self::Finding { at, .. } | Self::Answered { at, .. } => *at,
         }
@@ -386,6 +396,7 @@ impl Act {
             Self::Saved { ended: true } => "suspended".to_owned(),
             Self::Saved { ended: false } => "copied".to_owned(),
             Self::GoesOn { session } => format!("goes on from {session}"),
+            Self::Left { path, tool, when } => format!("{path}, obeyed by {tool} ({when})"),
             Self::Leave { job, code, .. } => format!("exit {code} of command {job}"),
             Self::Dns { qname, qtype, .. } => format!("{qname} {qtype}"),
             Self::DnsResponse {

@@ -57,7 +57,7 @@ pub(crate) fn decide(policy: &Effective, act: &Act) -> Decision {
         } => request::http(network, method, host, connected, *port, path),
         // The backend that performs the acts decides them (the policy's names are its rules); none
         // is ever asked for here, and if one were it would not be allowed.
-        Act::Write { .. } => Decision::deny(
+        Act::Write { .. } | Act::Left { .. } => Decision::deny(
             built_in("file.write"),
             "writes are decided where they are performed",
             "report this with the output of `bailiwick log`",

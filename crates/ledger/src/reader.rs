@@ -9,7 +9,7 @@ use crate::database;
 use crate::recovery::{self, Damage};
 use crate::replay;
 use crate::{LedgerError, StateDir, Verification, verification};
-use bailiwick_event::{Boundary, Event, SessionId};
+use bailiwick_event::{Act, Boundary, Event, SessionId};
 use rusqlite::Connection;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 pub struct Filter {
     /// Only refusals.
     pub denied: bool,
+    /// Only files that were left for programs of the host.
+    pub handover: bool,
     /// Only those of one boundary.
     pub boundary: Option<Boundary>,
     /// Only those with a higher number; to follow a session, the number of the last row seen.
@@ -31,6 +33,7 @@ impl Filter {
     fn wants(&self, event: &Event) -> bool {
         event.id > self.after_id
             && (!self.denied || event.is_refusal())
+            && (!self.handover || matches!(event.act, Act::Left { .. }))
             && self.boundary.is_none_or(|b| b == event.boundary())
     }
 }
@@ -243,8 +246,10 @@ impl SessionReader {
                     damage,
                 });
             };
-            *left -= 1;
-            take(event)?;
+            if filter.wants(&event) {
+                *left -= 1;
+                take(event)?;
+            }
         }
         Ok(())
     }

@@ -139,6 +139,7 @@ pub(crate) fn shorten(event: &mut Event, limit: usize) {
             string(operation, limit);
             text(path, limit);
         }
+        Act::Left { path, .. } => text(path, limit),
         Act::Finding { about, .. } => text(about, limit),
         Act::Rules { rule, .. } => text(rule, limit),
         Act::GoesOn { session } => text(session, limit),

@@ -259,6 +259,7 @@ impl Reader<'_> {
             | Kind::Cpus
             | Kind::Time
             | Kind::Protection
+            | Kind::HostPrograms
             | Kind::Beyond => match read::scalar(key.kind, item.get_ref()) {
                 Ok(Some(value)) => match read::in_range(key.id, &value) {
                     Ok(()) => self.push(key, value, item.span()),

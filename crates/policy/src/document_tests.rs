@@ -41,6 +41,9 @@ copy = ["~/.tool.json"]
 deny = ["~/.ssh", "**/.env"]
 protect = [".git/hooks", ".git/config", ".mcp.json"]
 protect_absent = "sweep"
+host_programs = "report"
+ordinary = ["mise.toml"]
+report = ["deploy/*.sh"]
 [network]
 allow = ["@pip", "api.example.com", "*.example.org:443", "10.1.2.3:5432", "localhost:5432"]
 deny = ["evil.example"]
@@ -88,7 +91,7 @@ pack_keys = ["RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3"]
         assert!(document.of(key.id).count() > 0, "{}", key.path);
     }
     let allow = document.of(KeyId::NetworkAllow).next().unwrap();
-    assert_eq!((allow.origin.line, allow.origin.column), (27, 10));
+    assert_eq!((allow.origin.line, allow.origin.column), (30, 10));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The effective policy: what is left when every layer was read. It is the only form in which a
 //! policy is enforced, and the form that a session records.
 
-use crate::{InspectRule, SecretRule};
+use crate::{HostPrograms, InspectRule, SecretRule};
 use bailiwick_event::{Host, HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,15 @@ pub struct FilesystemPolicy {
     /// What is done about protected names that do not exist. None: they are enforced.
     #[serde(default)]
     pub protect_absent: Option<Sourced<ProtectAbsent>>,
+    /// What is done about names that programs of the host obey. None: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_programs: Option<Sourced<HostPrograms>>,
+    /// Such names, and names that templates protect, that are ordinary files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ordinary: Vec<Sourced<String>>,
+    /// Names that are reported besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub report: Vec<Sourced<String>>,
 }
 
 impl FilesystemPolicy {
@@ -434,6 +443,9 @@ mod tests {
                 deny: vec![path("/usr/secret")],
                 protect: vec![path("/usr/kept")],
                 protect_absent: None,
+                host_programs: None,
+                ordinary: Vec::new(),
+                report: Vec::new(),
             },
             ..Effective::empty("/ws".into(), "/home".into())
         };

@@ -2,7 +2,10 @@
 //! line that decided. An explanation that is computed in another way than the decision is a lie
 //! waiting to happen; hosts ask [`network::decide_host`] itself.
 
-use crate::{Effective, Inspect, PathEntry, ProtectAbsent, inspection, network, paths, unseen};
+use crate::{
+    Effective, HostMatcher, HostNames, HostProgram, Inspect, PathEntry, PathPattern, ProtectAbsent,
+    host_programs, inspection, network, paths, unseen,
+};
 use bailiwick_event::fields::EventType;
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Ports, RuleRef, Text};
 use bailiwick_rules::Rule;
@@ -126,10 +129,26 @@ pub(crate) fn decide_path(effective: &Effective, path: &Path) -> (Access, RuleRe
     {
         return (Access::Protected, rule("filesystem.protect", &entry.origin));
     }
+    if access == Access::Write
+        && let Some(row) = obeyed(effective, &entry.pattern, path)
+    {
+        return (Access::Protected, row.rule());
+    }
     (
         access,
         rule(&format!("filesystem.{}", access.name()), &entry.origin),
     )
+}
+
+/// The row of the table of host programs that protects a path below what may be written.
+fn obeyed(policy: &Effective, granted: &PathPattern, path: &Path) -> Option<&'static HostProgram> {
+    let names = HostNames::of(&policy.filesystem);
+    let root = match granted {
+        PathPattern::Path(root) | PathPattern::Glob { root, .. } => root,
+    };
+    let found = HostMatcher::new(&names).find(path.strip_prefix(root).ok()?);
+    let row = found.filter(|found| found.protected)?.row;
+    host_programs().get(row)
 }
 
 impl Effective {
@@ -149,6 +168,16 @@ impl Effective {
             }),
             Access::Private => "what is there inside is kept for this workspace; your own files at that path are not visible".to_owned(),
             Access::Copy => "a copy that is kept for this workspace; what is written there is not written to your file".to_owned(),
+            Access::Protected if rule.id == HostProgram::KEY => {
+                let row = host_programs().iter().find(|row| row.rule() == rule);
+                row.map_or_else(String::new, |row| {
+                    format!(
+                        "{}; it cannot be made, changed or removed inside, unless `ordinary` under [filesystem] has \"{}\"",
+                        row.said(),
+                        row.pattern
+                    )
+                })
+            }
             Access::Protected if full.symlink_metadata().is_err() => {
                 match self.filesystem.protect_absent() {
                     ProtectAbsent::Enforce => "it does not exist, and cannot be made inside",

@@ -27,6 +27,47 @@ fn the_most_specific_path_decides_and_deny_and_protect_always_win() {
 }
 
 #[test]
+fn what_programs_of_the_host_obey_is_protected_unless_the_user_takes_it_out() {
+    let loaded = Machine::new().load();
+    let found = loaded
+        .effective
+        .explain_path(Path::new("a/.zed/settings.json"));
+    assert_eq!(found.access, Access::Protected);
+    let said = found.to_string();
+    assert!(
+        said.contains("by filesystem.host_programs (table:host-programs:"),
+        "{said}"
+    );
+    assert!(said.contains("Zed obeys it (open an editor); it cannot be made, changed or removed inside, unless `ordinary` under [filesystem] has \".zed\""), "{said}");
+    let user =
+        "[filesystem]\nordinary = [\".zed\", \".vscode\", \".idea\"]\nprotect = [\".idea\"]\n";
+    let machine = Machine::new().user(user);
+    for (path, expected) in [
+        (".zed", Access::Write),
+        (".vscode", Access::Write),
+        (".idea", Access::Protected),
+        (".husky", Access::Protected),
+    ] {
+        assert_eq!(
+            machine
+                .load()
+                .effective
+                .explain_path(Path::new(path))
+                .access,
+            expected,
+            "{path}"
+        );
+    }
+    let off = Machine::new()
+        .user("[filesystem]\nhost_programs = \"off\"\n")
+        .load();
+    assert_eq!(
+        off.effective.explain_path(Path::new(".zed")).access,
+        Access::Write
+    );
+}
+
+#[test]
 fn an_explanation_names_the_line_and_the_way_out() {
     let machine = Machine::new().user("[filesystem]\ndeny = [\"~/.ssh\"]");
     let loaded = machine.load();

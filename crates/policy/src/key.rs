@@ -15,6 +15,9 @@ pub(crate) enum KeyId {
     Deny,
     Protect,
     ProtectAbsent,
+    HostPrograms,
+    Ordinary,
+    Report,
     NetworkAllow,
     NetworkDeny,
     Publish,
@@ -98,6 +101,12 @@ pub(crate) enum Kind {
     Keys,
     /// A way of protecting names.
     Protection,
+    /// What is done about names that programs of the host obey.
+    HostPrograms,
+    /// Names that programs of the host obey.
+    HostNames,
+    /// The same, of those that are protected or reported already.
+    OrdinaryNames,
     /// What happens beyond a limit.
     Beyond,
     /// Names of layers.
@@ -134,6 +143,8 @@ impl Kind {
             Self::Time => "a length of time",
             Self::Keys => "a list of keys",
             Self::Protection => "enforce, sweep or off",
+            Self::HostPrograms => "protect, report or off",
+            Self::HostNames | Self::OrdinaryNames => "a list of names",
             Self::Beyond => "deny or allow",
             Self::Layers => "a list of layers",
             Self::Capabilities => "a list of capabilities",

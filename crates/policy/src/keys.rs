@@ -162,6 +162,33 @@ pub(crate) const KEYS: &[Key] = &[
         "What is done about protected names that do not exist yet, and about git's configuration: `enforce` lets nobody create them (every file that is created costs some time), `sweep` takes away at the end what was created, `off` does nothing."
     ),
     key!(
+        HostPrograms,
+        "filesystem.host_programs",
+        Kind::HostPrograms,
+        Limits,
+        "off",
+        r#""protect""#,
+        "What is done about the names that programs of the host are known to obey (`docs/host-programs.md`), in every folder that may be written: `protect` keeps those that are obeyed without a question from being made, changed and removed, and reports the others at the end of the run; `report` reports all; `off` does nothing."
+    ),
+    key!(
+        Ordinary,
+        "filesystem.ordinary",
+        Kind::OrdinaryNames,
+        Widens,
+        "nothing",
+        r#"["mise.toml", ".vscode"]"#,
+        "Names of that table, and names that a template protects, that are ordinary files here: they can be written, and are not reported. A name that you protect yourself stays protected, and so does what git obeys."
+    ),
+    key!(
+        Report,
+        "filesystem.report",
+        Kind::HostNames,
+        Narrows,
+        "nothing",
+        r#"["deploy/*.sh"]"#,
+        "Names that are reported besides, wherever they lie in a folder that may be written."
+    ),
+    key!(
         NetworkAllow,
         "network.allow",
         Kind::Hosts { sets: true },

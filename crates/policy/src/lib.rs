@@ -18,6 +18,7 @@ mod fixture;
 mod foreign;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
+mod host_programs;
 mod import;
 mod in_short;
 pub mod inspection;
@@ -68,6 +69,9 @@ pub use effective::{
 pub use error::PolicyError;
 pub use explain::{Access, Explanation};
 pub use foreign::{Foreign, ForeignLink};
+pub use host_programs::{
+    HostFile, HostMatcher, HostNames, HostProgram, HostPrograms, host_programs,
+};
 pub use import::{Imported, LeftOut, Tool, import};
 pub use inspection::{Inspect, InspectRule};
 pub use load::{FileRules, Loaded, Source, check, load, rules_of};

@@ -568,6 +568,14 @@ fn an_untrusted_project_takes_no_protection_away() {
             ProtectAbsent::Enforce
         );
         assert!(loaded.effective.ask.default.is_none());
+        let files = Machine::new().project(
+            "[filesystem]\nhost_programs = \"off\"\nordinary = [\".zed\"]\nreport = [\"x\"]\n",
+        );
+        let files = files.load().effective.filesystem;
+        let kept = files.host_programs.map(|way| way.value);
+        assert_eq!(kept, Some(crate::HostPrograms::Protect));
+        assert!(files.ordinary.is_empty());
+        assert_eq!(files.report[0].value, "x");
         let strict = machine.user("[filesystem]\nprotect_absent = \"sweep\"\n");
         assert_eq!(
             strict.load().effective.filesystem.protect_absent(),

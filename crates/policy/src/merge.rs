@@ -4,6 +4,7 @@
 
 use crate::cover::{allow_covers, path_covers};
 use crate::entry::{Entry, Value};
+use crate::host_programs::{self, HostPrograms};
 use crate::keys::{Effect, KeyId};
 use crate::paths::{Bases, expand};
 use crate::sets::SetName;
@@ -147,6 +148,9 @@ impl Merge {
             Value::Text(text) if key == KeyId::Capabilities => {
                 (self.effective.capabilities.iter()).any(|held| held.value == *text)
             }
+            Value::Text(text) if key == KeyId::Ordinary => {
+                (files.ordinary.iter()).any(|held| held.value == *text)
+            }
             Value::Text(text) => environment.pass.iter().any(|p| name_covers(&p.value, text)),
             Value::Variable(name, value) => environment
                 .set
@@ -216,6 +220,12 @@ impl Merge {
                 if !require.iter().any(|r| r.value == *text) {
                     require.push(sourced(text, origin));
                 }
+            }
+            (Value::Text(text), KeyId::Ordinary) => {
+                once(&mut self.effective.filesystem.ordinary, text, origin);
+            }
+            (Value::Text(text), KeyId::Report) => {
+                once(&mut self.effective.filesystem.report, text, origin);
             }
             (Value::Text(text), KeyId::Capabilities) => {
                 once(&mut self.effective.capabilities, text, origin);
@@ -354,6 +364,14 @@ impl Merge {
                 self.refuse(key, &wish.origin);
             }
         }
+        let files = &mut self.effective.filesystem;
+        if !files.ordinary.is_empty() {
+            let names: Vec<String> = (files.ordinary.iter())
+                .map(|name| name.value.clone())
+                .collect();
+            let workspace = &self.effective.workspace;
+            (files.protect).retain(|entry| !host_programs::is_ordinary(entry, &names, workspace));
+        }
         let unheard: Vec<_> = self
             .ignored
             .iter()
@@ -428,6 +446,11 @@ impl Merge {
         if let (Value::Number(place), KeyId::ProtectAbsent) = (&wish.value, key) {
             let way = ProtectAbsent::at(*place);
             self.effective.filesystem.protect_absent = way.map(|way| sourced(&way, origin));
+            return;
+        }
+        if let (Value::Number(place), KeyId::HostPrograms) = (&wish.value, key) {
+            let way = HostPrograms::at(*place);
+            self.effective.filesystem.host_programs = way.map(|way| sourced(&way, origin));
             return;
         }
         let network = &mut self.effective.network;

@@ -2,6 +2,7 @@
 //! in two ways is refused with the two spelled out, because a sandbox that guesses is none.
 
 use crate::entry::Value;
+use crate::host_programs::{self, HostPrograms};
 use crate::keys::{KEYS, KeyId, Kind};
 use crate::paths;
 use crate::quantity;
@@ -50,6 +51,19 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
         Kind::Hosts { sets } => host(text, sets),
         Kind::Publish => publish(text).map(Value::Publish),
         Kind::Names => name(text).map(|()| as_is()),
+        Kind::HostNames | Kind::OrdinaryNames => {
+            let stays = match kind {
+                Kind::OrdinaryNames => host_programs::stays(text),
+                _ => None,
+            };
+            match host_programs::objection(text).or(stays) {
+                None => Ok(as_is()),
+                Some(help) => Err(why(
+                    format!("\"{shown}\" is no name that can stand here"),
+                    help,
+                )),
+            }
+        }
         Kind::Methods => method(text).map(|()| as_is()),
         Kind::RequestPaths if text.starts_with(['/', '*']) => Ok(as_is()),
         Kind::RequestPaths => Err(why(
@@ -340,6 +354,13 @@ pub(crate) fn scalar(kind: Kind, value: &DeValue<'_>) -> Result<Option<Value>, W
                     Text::from(text.as_ref())
                 ),
                 "write \"enforce\", \"sweep\" or \"off\"",
+            )),
+        },
+        (Kind::HostPrograms, DeValue::String(text)) => match HostPrograms::parse(text) {
+            Some(way) => Ok(Some(Value::Number(way as u64))),
+            None => Err(why(
+                format!("\"{}\" is not what can be done", Text::from(text.as_ref())),
+                "write \"protect\", \"report\" or \"off\"",
             )),
         },
         (Kind::Beyond, DeValue::String(text)) => match Beyond::parse(text) {

@@ -41,6 +41,8 @@ fn property(key: &Key) -> Value {
     let table = |names: &str| json!({ "type": "object", "additionalProperties": { "type": "string" }, "propertyNames": { "pattern": names } });
     let mut schema = match key.kind {
         Kind::Policies
+        | Kind::HostNames
+        | Kind::OrdinaryNames
         | Kind::Packs
         | Kind::PublicKeys
         | Kind::Paths
@@ -94,6 +96,7 @@ fn property(key: &Key) -> Value {
             schema
         }
         Kind::Protection => json!({ "enum": ["enforce", "sweep", "off"] }),
+        Kind::HostPrograms => json!({ "enum": ["protect", "report", "off"] }),
         Kind::Beyond => json!({ "enum": ["deny", "allow"] }),
         Kind::Bytes => {
             json!({ "type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]{1,6})?\s*([kKMGT]B|[KMGT]iB|B)\s*$" })

@@ -68,6 +68,11 @@ pub fn render_show(loaded: &Loaded) -> String {
     page.limit(KeyId::ProtectAbsent, files.protect_absent.as_ref(), |way| {
         quote(way.name())
     });
+    page.limit(KeyId::HostPrograms, files.host_programs.as_ref(), |way| {
+        quote(way.name())
+    });
+    page.list(KeyId::Ordinary, texts(&files.ordinary, Clone::clone));
+    page.list(KeyId::Report, texts(&files.report, Clone::clone));
     let network = &effective.network;
     page.sets(loaded);
     page.list(

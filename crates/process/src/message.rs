@@ -86,6 +86,13 @@ pub(crate) enum Report {
         /// The file, as a path inside.
         path: OsString,
     },
+    /// A file was made or changed that programs of the host obey, and that is reported.
+    Left {
+        /// The file, as a path of the policy's.
+        path: OsString,
+        /// The number of the row (see [`crate::broker::host_program`]); the largest for a folder that got this name.
+        row: u32,
+    },
     /// A limit was reached.
     Limit {
         /// Which.

@@ -1,7 +1,7 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::{Rules, Undecided};
+use crate::broker::{Left, Rules, Undecided, host_program};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -18,7 +18,7 @@ use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,8 @@ pub(crate) struct ProcessSandbox {
     pub(crate) owner: Option<(u32, u32)>,
     /// What it was made from, where it waits for its command.
     pub(crate) made: Option<Made>,
+    /// Files that were made or changed and that programs of the host obey.
+    left: BTreeSet<Left>,
     /// News that were found and not told yet.
     more: VecDeque<News>,
     /// Its control group, and the descriptor that is readable when anything happens.
@@ -67,6 +69,16 @@ pub(crate) struct Sweep {
 impl ProcessSandbox {
     /// The decision that the broker made by the rule of this number.
     fn refusal(&self, rule: u32, reason: Option<String>, withheld: Option<String>) -> Decision {
+        if let Some(program) = host_program(rule) {
+            let reason = reason.unwrap_or_else(|| program.said());
+            let remedy = withheld.unwrap_or_else(|| {
+                format!(
+                    "use another name; if the command must write this one, add \"{}\" to `ordinary` under [filesystem] in your own policy",
+                    program.pattern
+                )
+            });
+            return Decision::deny(program.rule(), reason, remedy);
+        }
         let known = self.refusals.get(rule as usize).cloned();
         let rule = known.unwrap_or_else(|| RuleRef {
             id: "filesystem.protect".to_owned(),
@@ -74,7 +86,7 @@ impl ProcessSandbox {
         });
         let fixed = rule.origin.file.starts_with("template:") || rule.origin == Origin::built_in();
         let otherwise = match fixed {
-            // Neither can be edited, and no layer takes a protection back.
+            // Neither can be edited, and of most no layer takes the protection back.
             true => "write this one outside of the sandbox".to_owned(),
             false => format!(
                 "if the command must write this one, leave the entry out of {} in {}",
@@ -158,6 +170,13 @@ impl Running for ProcessSandbox {
             }
             Some((Report::Writing { path }, _)) => {
                 self.undecided.add(path.into());
+                Some(News::Quiet)
+            }
+            Some((Report::Left { path, row }, _)) => {
+                self.left.insert(Left {
+                    path: path.into(),
+                    row,
+                });
                 Some(News::Quiet)
             }
             Some((Report::Exited { code }, _)) => {
@@ -291,6 +310,7 @@ impl ProcessSandbox {
             owner: None,
             made: None,
             more: VecDeque::new(),
+            left: BTreeSet::new(),
             cgroup: None,
         }
     }
@@ -330,6 +350,7 @@ impl ProcessSandbox {
         self.ended = true;
         self.hit();
         self.swept();
+        self.hand_over();
         self.more.push_back(News::Exited(code));
     }
 
@@ -344,6 +365,18 @@ impl ProcessSandbox {
         let removed = self.rules.as_ref().map(|rules| undecided.decide(rules));
         for removed in removed.into_iter().flatten() {
             self.removed("write", removed.rule, &removed.path, removed.reason);
+        }
+        self.hand_over();
+    }
+
+    /// Tells what is left for programs of the host, of what is still there.
+    fn hand_over(&mut self) {
+        let left = std::mem::take(&mut self.left);
+        let Some(rules) = self.rules.as_ref().filter(|_| !left.is_empty()) else {
+            return;
+        };
+        for left in rules.still_left(left) {
+            self.more.push_back(News::Left(Box::new(left)));
         }
     }
 

@@ -243,6 +243,8 @@ pub enum News {
     Failed(Box<Failure>),
     /// The backend refused an act, as the policy says.
     Refused(Box<(Act, Decision)>),
+    /// Something that the sandbox leaves, as the policy says; told when nothing of it is left.
+    Left(Box<(Act, Decision)>),
 }
 
 /// A sandbox that is set up or runs.

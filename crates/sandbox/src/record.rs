@@ -128,6 +128,7 @@ impl Record {
         code: u8,
         mut last_line: Option<String>,
         json: bool,
+        left: &[Act],
     ) -> Result<Finished, Failure> {
         self.ledger.close().map_err(|error| {
             Failure::fault(format!(
@@ -138,9 +139,13 @@ impl Record {
         let (id, counts, last) = (ledger.id(), ledger.counts(), ledger.last_refusal());
         let (last, stopped) = (last.as_ref(), self.guard.stopped_by());
         if json {
-            last_line = Some(summary::json(id, code, &counts, last, stopped));
-        } else if let Some(line) = summary::line(id, counts.refusals, last, stopped) {
-            last_line = Some(line);
+            let summary = summary::json(id, code, (&counts, left.len()), last, stopped);
+            last_line = Some(summary);
+        } else {
+            let refused = summary::line(id, counts.refusals, last, stopped);
+            let left = summary::left(id, left, &self.guard.policy().workspace);
+            let lines: Vec<String> = left.into_iter().chain(refused.or(last_line)).collect();
+            last_line = (!lines.is_empty()).then(|| lines.join("\n"));
         }
         Ok(Finished { code, last_line })
     }

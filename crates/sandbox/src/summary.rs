@@ -2,8 +2,11 @@
 //! program fail must see in the same place whether the sandbox was the reason.
 
 use bailiwick_event::json::of;
-use bailiwick_event::{Event, RuleRef, SessionId};
+use bailiwick_event::{Act, Event, RuleRef, SessionId, Text};
 use bailiwick_ledger::Counts;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// One line, or nothing where nothing was refused; `stopped` is the rule that ended the session.
 pub(crate) fn line(
@@ -24,11 +27,40 @@ pub(crate) fn line(
     ))
 }
 
+/// One line about what the run leaves for programs of the host, or nothing.
+pub(crate) fn left(id: &SessionId, left: &[Act], workspace: &Path) -> Option<String> {
+    const SHOWN: usize = 3;
+    let shown: Vec<String> = (left.iter())
+        .filter_map(|act| match act {
+            Act::Left { path, tool, .. } => {
+                let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+                let below = path.strip_prefix(workspace).unwrap_or(path);
+                Some(format!("{} ({tool})", Text::from(below.as_os_str())))
+            }
+            _ => None,
+        })
+        .collect();
+    let files = match shown.len() {
+        0 => return None,
+        1 => "a file",
+        _ => "files",
+    };
+    let more = match shown.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let first: Vec<&str> = shown.iter().take(SHOWN).map(String::as_str).collect();
+    Some(format!(
+        "bailiwick: made or changed {files} that programs outside obey: {}{more}; see `bailiwick log --handover {id}`",
+        first.join(", "),
+    ))
+}
+
 /// The same for programs.
 pub(crate) fn json(
     id: &SessionId,
     code: u8,
-    counts: &Counts,
+    (counts, left): (&Counts, usize),
     last: Option<&Event>,
     stopped: Option<&RuleRef>,
 ) -> String {
@@ -37,6 +69,7 @@ pub(crate) fn json(
         "exit_code": code,
         "rows": counts.rows,
         "refused": counts.refusals,
+        "left": left,
         "last_refusal": last,
         "stopped_by": stopped,
     }))

@@ -58,6 +58,8 @@ pub(crate) struct Supervisor {
     /// Whether rows are moved to the database.
     writing: bool,
     settled: bool,
+    /// What the run leaves for programs of the host.
+    left: Vec<Act>,
 }
 
 /// How a run ended.
@@ -92,6 +94,7 @@ impl Supervisor {
             settings,
             gate: None,
             started: Instant::now(),
+            left: Vec::new(),
             writing: false,
             settled: false,
         }
@@ -223,7 +226,7 @@ impl Supervisor {
             gate.stop();
         }
         let finished = match ended {
-            Ok((code, line)) => record.close(code, line, json),
+            Ok((code, line)) => record.close(code, line, json, &self.left),
             Err(failure) => Err(record.fail(took, failure)),
         };
         if let Some(door) = &mut self.door {
@@ -271,6 +274,10 @@ impl Supervisor {
             }
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
+            News::Left(left) => {
+                self.left.push(left.0.clone());
+                self.guard.note(left.0, left.1);
+            }
         }
         None
     }

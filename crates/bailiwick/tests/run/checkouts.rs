@@ -1,12 +1,6 @@
 //! Git checks out a commit with protected names whole, and goes on without those.
 
-use crate::support::{Backend, Sandbox};
-
-on_every_backend! {
-    a_clone_is_complete_but_for_what_is_withheld,
-    a_pull_leaves_what_is_protected_and_is_whole_otherwise,
-    nothing_but_a_checkout_of_git_goes_on_without_a_file,
-}
+use crate::support::Sandbox;
 
 /// A repository `up` with protected names in it, before and after a commit that changes them.
 const UP: &str = "git init -q -b main up; cd up; git config user.name t; git config user.email t@t.test
@@ -17,9 +11,10 @@ const UP: &str = "git init -q -b main up; cd up; git config user.name t; git con
 /// Every file below a folder that is none of git's, and what it says.
 const FILES: &str = "find . -path ./.git -prune -o -type f -print | sort | while read f; do echo $f $(cat $f); done";
 
-fn a_clone_is_complete_but_for_what_is_withheld(on: Backend) {
+#[test]
+fn a_clone_is_complete_but_for_what_is_withheld() {
     for workers in [1, 3] {
-        let sandbox = Sandbox::repository_on(on);
+        let sandbox = Sandbox::repository();
         sandbox.host(UP);
         let outcome = sandbox.run(&format!(
             "git -c checkout.workers={workers} -c checkout.thresholdForParallelism=1 clone -q up new 2>&1; cd new && \
@@ -50,8 +45,9 @@ fn a_clone_is_complete_but_for_what_is_withheld(on: Backend) {
     }
 }
 
-fn a_pull_leaves_what_is_protected_and_is_whole_otherwise(on: Backend) {
-    let sandbox = Sandbox::repository_on(on);
+#[test]
+fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
+    let sandbox = Sandbox::repository();
     sandbox.host(UP);
     let pull = format!(
         "git -C before pull -q 2>&1; echo $?; cd before; git status --porcelain; git log --format=%s; {FILES}"
@@ -82,7 +78,8 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise(on: Backend) {
     );
 }
 
-fn nothing_but_a_checkout_of_git_goes_on_without_a_file(on: Backend) {
+#[test]
+fn nothing_but_a_checkout_of_git_goes_on_without_a_file() {
     for act in [
         "mkdir .vscode",
         "touch .git/index.lock; mkdir .vscode",
@@ -90,7 +87,7 @@ fn nothing_but_a_checkout_of_git_goes_on_without_a_file(on: Backend) {
         "touch .git/index.lock; git init -q .vscode",
         "git mv f .envrc",
     ] {
-        let sandbox = Sandbox::repository_on(on);
+        let sandbox = Sandbox::repository();
         sandbox.run(act).failure().refused_by("filesystem.protect");
         assert_eq!(
             sandbox.host("ls -A; git ls-files -v"),

@@ -34,6 +34,7 @@ mod escapes;
 mod files;
 mod full_disk;
 mod har;
+mod host_programs;
 mod image;
 mod import;
 mod inspect;

@@ -26,16 +26,25 @@ impl Background {
 
     /// The same with any command.
     #[track_caller]
-    pub(crate) fn of(mut command: Command, sign: &str) -> Self {
+    pub(crate) fn of(command: Command, sign: &str) -> Self {
+        let begun = Self::begun(command, sign);
+        begun.unwrap_or_else(|| panic!("it ended before it printed {sign:?}"))
+    }
+
+    /// The same; none where it ends before it has printed the line.
+    pub(crate) fn begun(mut command: Command, sign: &str) -> Option<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let seen = lines.by_ref().any(|line| line.unwrap().contains(sign));
-        assert!(seen, "it ended before it printed {sign:?}");
+        if !seen {
+            let _ = child.wait();
+            return None;
+        }
         // What it prints from here on has a reader that does not care.
         std::thread::spawn(move || lines.for_each(drop));
         let input = child.stdin.take();
-        Self { child, input }
+        Some(Self { child, input })
     }
 
     pub(crate) fn types(&mut self, text: &str) {

@@ -35,8 +35,6 @@ mod reports;
 
 #[path = "../run/bodies.rs"]
 mod bodies;
-#[path = "../run/checkouts.rs"]
-mod checkouts;
 #[path = "../run/coherent.rs"]
 mod coherent;
 #[path = "../run/command.rs"]
@@ -47,6 +45,8 @@ mod dns;
 mod enter;
 #[path = "../run/files.rs"]
 mod files;
+#[path = "../run/host_programs.rs"]
+mod host_programs;
 #[path = "../run/inspect.rs"]
 mod inspect;
 #[path = "../run/limits.rs"]
@@ -79,13 +79,13 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 26] = [
+const ALL: [(&str, &[Shared]); 27] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
     ("pip", pip::SHARED),
     ("network", network::SHARED),
-    ("checkouts", checkouts::SHARED),
+    ("host_programs", host_programs::SHARED),
     ("repositories", repositories::SHARED),
     ("apt", apt::SHARED),
     ("git", git::SHARED),

@@ -80,6 +80,7 @@ impl<'a> Projection<'a> {
             | Act::ExecExit { .. }
             | Act::Caller { .. }
             | Act::Leave { .. }
+            | Act::Left { .. }
             | Act::Saved { .. }
             | Act::GoesOn { .. }
             | Act::SecretUsed { .. }

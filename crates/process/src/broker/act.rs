@@ -7,7 +7,7 @@ use super::open;
 use super::order::Order;
 use super::path::{Place, kind_of, resolve, shown};
 use super::rename;
-use super::rules::{Rules, Unknown, Verdict};
+use super::rules::{Left, Rules, Unknown, Verdict};
 use super::tracee::Tracee;
 use super::watched::Watched;
 use super::withheld::Withheld;
@@ -18,6 +18,7 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, readlinkat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -76,6 +77,8 @@ pub(super) struct Context<'a> {
     pub(super) rules: &'a Rules,
     /// What git was told that it had checked out.
     pub(super) withheld: &'a Withheld,
+    /// Files that the act makes or changes at names that are reported.
+    left: &'a RefCell<Vec<Left>>,
     /// The other sandboxes of this host.
     pub(super) order: &'a Order,
     pub(super) tracee: &'a Tracee,
@@ -107,6 +110,7 @@ struct Free {
 pub(super) struct Surroundings<'a> {
     pub(super) rules: &'a Rules,
     pub(super) withheld: &'a Withheld,
+    pub(super) left: &'a RefCell<Vec<Left>>,
     pub(super) order: &'a Order,
 }
 
@@ -116,6 +120,7 @@ pub(super) fn perform(
     Surroundings {
         rules,
         withheld,
+        left,
         order,
     }: &Surroundings<'_>,
     call: &Call,
@@ -125,6 +130,7 @@ pub(super) fn perform(
     let context = Context {
         rules,
         withheld,
+        left,
         order,
         tracee: &tracee,
         is_waiting,
@@ -231,6 +237,16 @@ impl Context<'_> {
         }
     }
 
+    /// Notes a file that is made or changed here.
+    pub(super) fn note(&self, path: &Path) {
+        self.left.borrow_mut().extend(self.rules.left(path));
+    }
+
+    /// Notes a folder that gets this name, with what it holds.
+    pub(super) fn note_folder(&self, path: &Path) {
+        self.left.borrow_mut().extend(self.rules.left_below(path));
+    }
+
     /// The same for a file that is read.
     pub(super) fn decide_read(&self, path: &Path) -> Result<(), Refused> {
         judge(self.rules.decide_read(path), path)
@@ -302,6 +318,7 @@ impl Context<'_> {
                 let path = shown(folder.as_fd())?.join(&name);
                 self.know(&path)?;
                 judge(decide(self.rules, &path), &path)?;
+                self.note(&path);
                 self.take_umask()?;
                 Ok(Free {
                     folder,

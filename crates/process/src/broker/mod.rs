@@ -29,7 +29,7 @@ mod undecided;
 mod watched;
 mod withheld;
 
-pub(crate) use rules::{Rules, Verdict};
+pub(crate) use rules::{Left, Rules, Verdict, host_program};
 pub(crate) use undecided::Undecided;
 
 use crate::git;
@@ -44,6 +44,7 @@ use order::Order;
 use rules::Unknown;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -249,11 +250,13 @@ impl Broker {
             return;
         };
         let order = Rc::clone(&self.order);
+        let left = RefCell::default();
         let outcome = match order.take() {
             Some(_turn) => loop {
                 let surroundings = act::Surroundings {
                     rules: &self.rules,
                     withheld: &self.withheld,
+                    left: &left,
                     order: &order,
                 };
                 match act::perform(&surroundings, &call, &|| listener.is_waiting(&call)) {
@@ -293,6 +296,9 @@ impl Broker {
             }
             Err(refused) => Err(refused),
         };
+        if given.is_ok() {
+            self.reports.left(left.into_inner());
+        }
         let answer = match &given {
             Ok(None) => Answer::Value(0),
             Ok(Some((file, close_on_exec))) => Answer::Descriptor(file.as_fd(), *close_on_exec),
@@ -345,12 +351,16 @@ struct Reports {
     lost: u64,
     /// Whether it was asked for the repositories that are there.
     asked: bool,
+    /// Files at names that are reported, of which it was told.
+    left: BTreeSet<Left>,
 }
 
 impl Reports {
     /// How many are told at once at the most, and how many per second in the long run.
     const BURST: u32 = 2000;
     const RATE: u32 = 200;
+    /// So many files at names that are reported are told.
+    const LEFT: usize = 4096;
     /// A reason is at most so many bytes.
     const REASON: usize = 300;
 
@@ -362,6 +372,7 @@ impl Reports {
             since: Instant::now(),
             lost: 0,
             asked: false,
+            left: BTreeSet::new(),
         }
     }
 
@@ -369,6 +380,25 @@ impl Reports {
     fn look_for_repositories(&mut self) {
         if !self.asked {
             self.asked = tell_now(&self.control, &Report::Looks).is_ok();
+        }
+    }
+
+    /// Tells of files that were made or changed at names that are reported, each once; of those that are too many it
+    /// tells no more.
+    fn left(&mut self, left: Vec<Left>) {
+        for left in left {
+            if self.left.len() >= Self::LEFT || self.left.contains(&left) {
+                continue;
+            }
+            let path = of_policy(&self.root, &left.path).into_os_string();
+            let report = Report::Left {
+                path,
+                row: left.row,
+            };
+            // Where nobody reads at the moment the next act at the name tells it.
+            if tell_now(&self.control, &report).is_ok() {
+                self.left.insert(left);
+            }
         }
     }
 

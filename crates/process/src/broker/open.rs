@@ -92,6 +92,7 @@ pub(super) fn open(
             }
             if writes || found.is_none() {
                 context.decide_opened(&absolute, found.is_some())?;
+                context.note(&absolute);
                 if let Some(found) = &found
                     && kind_of(found)? == FileType::Directory
                 {
@@ -408,6 +409,7 @@ pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<
     }
     if absolute.is_absolute() {
         context.decide(&absolute)?;
+        context.note(&absolute);
     }
     allow_proc(context, object.as_fd(), true, &absolute)?;
     let link = format!("/proc/self/fd/{}", object.as_raw_fd());

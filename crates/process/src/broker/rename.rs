@@ -60,8 +60,10 @@ pub(super) fn rename(
     if folder || from.name.eq_ignore_ascii_case(".git") {
         stays(context, &from)?;
     }
+    context.note(&to.path);
     if folder {
         context.decide(&to.path)?;
+        context.note_folder(&to.path);
         may_take_name(context, &from, &to, exchanged)?;
     } else {
         if !matches!(context.rules.decide(&to.path), Verdict::Git(_)) {

@@ -1,11 +1,16 @@
 //! Which names a sandboxed program may not create or write, as the broker decides them: by the
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
+mod asked;
+mod host;
 mod links;
 mod moves;
 mod nested;
 mod shared;
 
+use self::asked::{Asked, ends, parts};
+use self::host::Table;
+pub(crate) use self::host::{Left, host_program};
 use self::nested::Known;
 pub(super) use self::nested::Unknown;
 use self::shared::Shared;
@@ -14,11 +19,10 @@ use crate::git::{self, Content, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::{Origin, RuleRef, Text};
-use bailiwick_policy::{Effective, PathEntry, PathGlob, PathPattern, resolve_existing};
+use bailiwick_policy::{Effective, HostNames, PathEntry, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::cell::OnceCell;
+use std::path::{Path, PathBuf};
 
 /// One protected name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,6 +78,11 @@ pub(crate) struct Rules {
     /// Where the user's own configuration is.
     #[serde(with = "raw")]
     home: PathBuf,
+    /// What the policy says of names that programs of the host obey.
+    host_names: HostNames,
+    /// Those names, when somebody asks for the first time.
+    #[serde(skip)]
+    table: OnceCell<Table>,
     /// Relative paths that git obeys in every repository.
     #[serde(with = "raw_list")]
     everywhere: Vec<PathBuf>,
@@ -111,6 +120,7 @@ impl PartialEq for Rules {
                 r.git,
                 (r.unreadable, r.unmounted),
                 r.shared.clone(),
+                r.host_names.clone(),
             )
         };
         all(self) == all(other)
@@ -141,6 +151,7 @@ impl Rules {
         let mut rules = Self {
             names,
             host: host.to_vec(),
+            host_names: HostNames::of(files),
             ..Self::default()
         }
         .compiled();
@@ -352,6 +363,9 @@ impl Rules {
             }
             return Verdict::Refuse(*number);
         }
+        if let Some(number) = self.obeyed_by_host(path) {
+            return Verdict::Refuse(number);
+        }
         git.map_or(Verdict::Allow, Verdict::Git)
     }
 
@@ -488,89 +502,6 @@ fn control_name(path: &Path, entry: &PathEntry, workspace: &Path) -> Option<Vec<
         dotted || template && c.len() == 1
     };
     components.filter(obeyed)
-}
-
-/// Whether two names mean one file in a folder that ignores case.
-fn same(name: &OsStr, component: &str) -> bool {
-    component == "*" || name.as_bytes().eq_ignore_ascii_case(component.as_bytes())
-}
-
-/// A path that is asked about; every act asks about one, under every rule.
-#[derive(Clone, Copy)]
-struct Asked<'a> {
-    path: &'a Path,
-    /// Whether it is written as the kernel writes paths: then bytes say what components say.
-    canonical: bool,
-    /// Whether a name in it may begin with a dot.
-    dotted: bool,
-}
-
-impl<'a> Asked<'a> {
-    fn new(path: &'a Path) -> Self {
-        let bytes = path.as_os_str().as_bytes();
-        let mut asked = Self {
-            path,
-            canonical: bytes.first() == Some(&b'/'),
-            dotted: bytes.first() == Some(&b'.'),
-        };
-        for at in (0..bytes.len()).filter(|&at| bytes[at] == b'/') {
-            match &bytes[at + 1..] {
-                [b'.', rest @ ..] => {
-                    asked.dotted = true;
-                    asked.canonical &= !matches!(rest, [] | [b'/', ..]);
-                }
-                [] | [b'/', ..] => asked.canonical = false,
-                _ => {}
-            }
-        }
-        asked
-    }
-
-    /// [`Path::starts_with`], for a folder that is written as the kernel writes paths.
-    fn is_in(&self, folder: &Path) -> bool {
-        if !self.canonical {
-            return self.path.starts_with(folder);
-        }
-        let bytes = self.path.as_os_str().as_bytes();
-        match bytes.strip_prefix(folder.as_os_str().as_bytes()) {
-            Some([] | [b'/', ..]) => true,
-            Some(_) => folder == Path::new("/"),
-            None => false,
-        }
-    }
-
-    /// Whether these components may stand in it, one below the other.
-    fn may_contain(&self, components: &[String]) -> bool {
-        let first = components.first();
-        self.dotted || first.is_none_or(|first| !first.starts_with('.'))
-    }
-}
-
-fn parts(path: &Path) -> Vec<&OsStr> {
-    path.components().map(Component::as_os_str).collect()
-}
-
-/// Every number of parts of `path` at which an occurrence of `components` ends.
-fn ends(path: &Path, components: &[String]) -> Vec<usize> {
-    fn from(parts: &[&OsStr], at: usize, components: &[String], found: &mut Vec<usize>) {
-        let Some((first, rest)) = components.split_first() else {
-            found.push(at);
-            return;
-        };
-        if at == parts.len() || !same(parts[at], first) {
-            return;
-        }
-        from(parts, at + 1, rest, found);
-        if first == "*" {
-            from(parts, at + 1, components, found);
-        }
-    }
-    let parts = parts(path);
-    let mut found = Vec::new();
-    for at in 0..parts.len() {
-        from(&parts, at, components, &mut found);
-    }
-    found
 }
 
 /// Whether git reads this file as configuration, whatever else is in its folder.

@@ -218,7 +218,7 @@ proptest! {
         let path = Path::new(&path);
         let asked = Asked::new(path);
         prop_assert_eq!(asked.is_in(folder), path.starts_with(folder));
-        let dotted = path.components().any(|part| part.as_os_str().as_bytes().starts_with(b"."));
+        let dotted = path.components().any(|part| part.as_os_str().as_encoded_bytes().starts_with(b"."));
         prop_assert!(asked.dotted || !dotted);
     }
 

@@ -1,7 +1,7 @@
 //! What git notes of a rebase it writes where it is, and it is decided when it is written. A program that goes
 //! on writing when it is killed has written all the same: however a run ends, what it leaves was decided.
 
-use crate::support::{Background, Sandbox, children, wait};
+use crate::support::{Background, Outcome, Sandbox, children, wait};
 use std::path::PathBuf;
 
 /// Writes an order into the list of a rebase and keeps it open; then does what its argument says.
@@ -46,10 +46,34 @@ fn was_decided(sandbox: &Sandbox) {
     assert_eq!(std::fs::read_to_string(done).unwrap(), "noop\n");
 }
 
+/// What comes of the least limit of time that is longer than the machine needs to begin, without namespaces or with.
+fn within_a_wall<T>(bare: bool, begin: impl Fn(&Sandbox) -> Option<T>) -> (Sandbox, T) {
+    let mut limits = ["1s", "10s", "100s"].into_iter();
+    let begun = limits.find_map(|limit| {
+        let [with, without] = sandboxes(&format!("wall = \"{limit}\""));
+        let sandbox = if bare { without } else { with };
+        let begun = begin(&sandbox)?;
+        Some((sandbox, begun))
+    });
+    begun.expect("it begins within one of the limits")
+}
+
 #[test]
 fn a_limit_that_ends_a_run_leaves_nothing_undecided() {
+    let ended = |sandbox: &Sandbox, outcome: &Outcome, name: &str| {
+        outcome.code(137).refused_by(&format!("limits.{name}"));
+        was_decided(sandbox);
+        let log = sandbox.bailiwick(["log", "latest", "--json"]);
+        log.stdout_has("git-rebase-todo\"");
+    };
+    for bare in [false, true] {
+        let (sandbox, outcome) = within_a_wall(bare, |sandbox| {
+            let outcome = sandbox.exec(["python3", "hold.py", "wall"]);
+            outcome.stdout().contains("held").then_some(outcome)
+        });
+        ended(&sandbox, &outcome, "wall");
+    }
     for (name, limit) in [
-        ("wall", "wall = \"1s\""),
         ("output", "output = \"1KiB\""),
         ("memory", "memory = \"128MiB\""),
         ("disk", "disk = \"1MiB\""),
@@ -57,21 +81,21 @@ fn a_limit_that_ends_a_run_leaves_nothing_undecided() {
         // Without namespaces each process has a limit of its own.
         let sandboxes = sandboxes(limit).into_iter();
         for sandbox in sandboxes.take(if name == "memory" { 1 } else { 2 }) {
-            let outcome = sandbox.exec(["python3", "hold.py", name]);
-            outcome.code(137).refused_by(&format!("limits.{name}"));
-            was_decided(&sandbox);
-            let log = sandbox.bailiwick(["log", "latest", "--json"]);
-            log.stdout_has("git-rebase-todo\"");
+            ended(&sandbox, &sandbox.exec(["python3", "hold.py", name]), name);
         }
     }
 }
 
-/// A run that holds the list open, until it is killed.
+/// A run that holds the list open, until it is killed; none where its limit was quicker.
+fn begun(sandbox: &Sandbox) -> Option<Background> {
+    let mut command = sandbox.command();
+    command.arg("run").args(sandbox.options());
+    command.args(["--", "python3", "hold.py", "wait"]);
+    Background::begun(command, "held")
+}
+
 fn holding(sandbox: &Sandbox) -> Background {
-    let mut words: Vec<std::ffi::OsString> = vec!["run".into()];
-    words.extend(sandbox.options().iter().cloned());
-    words.extend(["--", "python3", "hold.py", "wait"].map(Into::into));
-    Background::start(sandbox, words, "held")
+    begun(sandbox).expect("nothing ends it before")
 }
 
 #[test]
@@ -100,8 +124,8 @@ fn a_sandbox_whose_first_process_is_killed_leaves_nothing_undecided() {
 
 #[test]
 fn a_stopped_supervisor_leaves_nothing_undecided() {
-    for sandbox in sandboxes("wall = \"1s\"") {
-        let run = holding(&sandbox);
+    for bare in [false, true] {
+        let (sandbox, run) = within_a_wall(bare, begun);
         let list = list_of(&sandbox);
         let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
         rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();

@@ -1,7 +1,8 @@
 //! What the rules say of a folder that is moved: what in it would become protected, what would be rid
 //! of its protection, and whether each entry has to be looked at.
 
-use super::{Name, Rules, ends, parts};
+use super::asked::{ends, parts};
+use super::{Name, Rules};
 use crate::git;
 use bailiwick_policy::PathGlob;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ impl Rules {
     /// exist in it.
     pub(crate) fn entering(&self, from: &Path, to: &Path) -> Vec<(u32, PathBuf)> {
         let mut found = Vec::new();
-        for (number, name) in &self.names {
+        for (number, name) in self.every() {
             match name {
                 Name::Whole(whole) => {
                     if let Ok(below) = whole.strip_prefix(to) {
@@ -38,7 +39,7 @@ impl Rules {
 
     /// Whether a rule protects its names wherever they are.
     pub(crate) fn is_control(&self, rule: u32) -> bool {
-        let mut names = self.names.iter();
+        let mut names = self.every();
         names.any(|(number, name)| *number == rule && matches!(name, Name::Anywhere { .. }))
     }
 
@@ -65,7 +66,7 @@ impl Rules {
         if let Some(rule) = self.git(path).filter(|_| git::below_git(path).is_some()) {
             return Some(rule);
         }
-        let found = self.names.iter().find(|(_, name)| match name {
+        let found = self.every().find(|(_, name)| match name {
             Name::Whole(whole) => whole != path && whole.starts_with(path),
             Name::Anywhere { root, components } => !open_tails(path, root, components).is_empty(),
             Name::Glob { root, glob } => leads_to_pattern(path, root, glob),
@@ -89,7 +90,7 @@ impl Rules {
             return true;
         }
         let comes_from_outside = |root: &Path| to.starts_with(root) && !from.starts_with(root);
-        self.names.iter().any(|(_, name)| match name {
+        self.every().any(|(_, name)| match name {
             Name::Whole(_) => false,
             Name::Anywhere { root, .. } => comes_from_outside(root),
             Name::Glob { root, .. } => to.starts_with(root) || root.starts_with(to),

@@ -1,0 +1,142 @@
+//! Files that programs of the host obey: those that are obeyed without a question cannot be made, the others are told.
+
+use crate::support::{Backend, Outcome, Sandbox};
+use bailiwick_event::Act;
+
+on_every_backend! {
+    what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed,
+    what_a_command_obeys_is_told_as_far_as_it_is_there,
+}
+
+/// The files that a run was told to have left, with who obeys them.
+fn left(outcome: &Outcome) -> Vec<String> {
+    let workspace = outcome.workspace();
+    let told = outcome
+        .events()
+        .into_iter()
+        .filter_map(|event| match event.act {
+            Act::Left { path, tool, .. } => {
+                let path = path.to_string();
+                let below = path.strip_prefix(&*workspace.to_string_lossy()).unwrap();
+                Some(format!("{} {tool}", &below[1..]))
+            }
+            _ => None,
+        });
+    told.collect()
+}
+
+fn what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed(on: Backend) {
+    for act in [
+        "mkdir .zed",
+        "mkdir -p a/b; echo x > a/b/mise.toml",
+        "echo x > t; mv t .Pre-Commit-Config.yaml",
+        "ln -s f .irbrc",
+        "ln f x.code-workspace",
+        "mkdir h; echo x > h/hgrc; mv h .hg",
+        "mkdir .hg; ln -s ../f .hg/hgrc",
+        "mkdir .claude; mkdir .claude/skills",
+        "echo x > there/.nvim.lua",
+        "rm there/.nvim.lua",
+        "mv there/.nvim.lua n",
+        "chmod +x there/.nvim.lua",
+        "ln there/.nvim.lua n",
+        "truncate -s 0 there/.nvim.lua",
+    ] {
+        let sandbox = Sandbox::repository_on(on).file("there/.nvim.lua", "mine");
+        sandbox
+            .run(act)
+            .failure()
+            .refused_by("filesystem.host_programs");
+        assert_eq!(
+            sandbox.host("cat there/.nvim.lua; stat -c %a%h there/.nvim.lua"),
+            "mine6441\n",
+            "{act}"
+        );
+    }
+}
+
+fn what_a_command_obeys_is_told_as_far_as_it_is_there(on: Backend) {
+    let sandbox = Sandbox::repository_on(on)
+        .file("Makefile", "all:")
+        .file("old/package.json", "{}");
+    let outcome = sandbox.run(
+        "echo x >> Makefile; cat old/package.json; mkdir -p node_modules/a .github/workflows t/u; \
+         echo {} > node_modules/a/package.json; echo x > .github/workflows/ci.yml; echo x > t/u/build.rs; mv t v; \
+         touch Dockerfile; rm Dockerfile; touch justfile; mv justfile just; echo x > x; mv x CMakeLists.txt; echo x > src.rs",
+    );
+    outcome.success().nothing_refused();
+    let expected = [
+        ".github/workflows/ci.yml GitHub Actions",
+        "CMakeLists.txt CMake",
+        "Makefile make",
+        "node_modules npm",
+        "v/u/build.rs Cargo",
+    ];
+    assert_eq!(left(&outcome), expected);
+    outcome.stderr_has(
+        "bailiwick: made or changed files that programs outside obey: .github/workflows/ci.yml (GitHub Actions), \
+         CMakeLists.txt (CMake), Makefile (make) and 2 more; see `bailiwick log --handover ",
+    );
+    let session = outcome.session().unwrap().to_owned();
+    let told = sandbox.bailiwick(["log", "--handover", &session]).stdout();
+    assert_eq!(told.matches("table:host-programs:").count(), 5, "{told}");
+    assert!(
+        told.contains("Makefile, obeyed by make (command)"),
+        "{told}"
+    );
+    sandbox
+        .run("cat Makefile; ls -R > /dev/null")
+        .success()
+        .stderr_lacks("bailiwick: made");
+}
+
+#[test]
+fn what_a_run_has_written_is_told_however_it_ends() {
+    let policy = "extends = [\"default\"]\n[limits]\noutput = \"10kB\"\n";
+    let sandbox = Sandbox::new().policy(policy);
+    let outcome = sandbox.run("echo x > Makefile; exec yes");
+    outcome.code(137);
+    assert_eq!(left(&outcome), ["Makefile make"]);
+}
+
+#[test]
+fn a_policy_takes_names_out_and_adds_others() {
+    let with = |lines: &str| {
+        let sandbox =
+            Sandbox::new().policy(&format!("extends = [\"default\"]\n[filesystem]\n{lines}\n"));
+        sandbox.run("mkdir -p .zed .vscode deploy; echo x > deploy/x.sh; echo x > Makefile")
+    };
+    let outcome =
+        with("ordinary = [\".zed\", \".vscode\", \"Makefile\"]\nreport = [\"deploy/*.sh\"]");
+    outcome.success().nothing_refused();
+    assert_eq!(left(&outcome), ["deploy/x.sh deploy/*.sh"]);
+    let told = outcome
+        .events()
+        .into_iter()
+        .find(|event| matches!(event.act, Act::Left { .. }));
+    let rule = told.unwrap().decision.rule.to_string();
+    assert!(
+        rule.starts_with("filesystem.report (") && rule.ends_with(":4:11)"),
+        "{rule}"
+    );
+    let outcome = with("host_programs = \"report\"\nordinary = [\".vscode\"]");
+    outcome.success().nothing_refused();
+    assert_eq!(left(&outcome), [".zed Zed", "Makefile make"]);
+    let outcome = with("host_programs = \"off\"\nordinary = [\".vscode\"]");
+    outcome.success().nothing_refused();
+    assert!(left(&outcome).is_empty());
+    let outcome = with("ordinary = [\".vscode\"]");
+    outcome.refused_by("filesystem.host_programs");
+    outcome.stderr_has("add \".zed\" to `ordinary` under [filesystem] in your own policy");
+    with("ordinary = [\".git/hooks\"]")
+        .code(2)
+        .stderr_has("what git and this product obey stays protected");
+}
+
+#[test]
+fn nothing_is_told_of_what_belongs_to_the_product() {
+    // A cache is the sandbox's own, and nobody outside looks there.
+    let outcome = Sandbox::new().run("mkdir -p ~/.cache/x/.zed /tmp/y/.zed; echo x > ~/.cache/x/Makefile; echo x > /tmp/Makefile");
+    outcome.success().nothing_refused();
+    assert!(left(&outcome).is_empty());
+}

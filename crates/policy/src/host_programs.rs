@@ -1,0 +1,316 @@
+//! Names that programs of the host obey: by whom, when, and what is done about files that a run leaves at them. The
+//! table is `policies/host-programs.tsv`; a policy takes names out of it and adds others.
+
+use crate::{FilesystemPolicy, PathEntry, PathPattern, Sourced};
+use bailiwick_event::{Origin, RuleRef};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::LazyLock;
+
+const TABLE: &str = include_str!("../../../policies/host-programs.tsv");
+
+/// What is done about the table's names; the strictest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HostPrograms {
+    /// Those that are obeyed without a question are protected, the others reported.
+    Protect,
+    /// All are reported.
+    Report,
+    /// Nothing.
+    #[default]
+    Off,
+}
+
+impl HostPrograms {
+    pub(crate) const ALL: [(Self, &str); 3] = [
+        (Self::Protect, "protect"),
+        (Self::Report, "report"),
+        (Self::Off, "off"),
+    ];
+
+    /// Its name in a policy.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The way of that name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, known)| *known == name);
+        found.map(|(way, _)| *way)
+    }
+
+    /// The way of that place in the order.
+    pub(crate) fn at(place: u64) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(way, _)| *way as u64 == place);
+        found.map(|(way, _)| *way)
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostProgram {
+    /// Whether the file is obeyed without that the user gives a command for it.
+    pub unasked: bool,
+    /// The name, or several, one below the other.
+    pub pattern: &'static str,
+    /// Who obeys it.
+    pub tool: &'static str,
+    /// What the user does then.
+    pub when: &'static str,
+    /// The version that began to; `-` where that is not known.
+    pub since: &'static str,
+    /// Where that was read.
+    pub source: &'static str,
+    /// Its line in the table, from 1.
+    line: u32,
+}
+
+impl HostProgram {
+    /// The key of the rule by which names of the table are decided.
+    pub const KEY: &str = "filesystem.host_programs";
+
+    /// The rule by which it is protected or reported: the key, and the line of the table.
+    #[must_use]
+    pub fn rule(&self) -> RuleRef {
+        RuleRef {
+            id: Self::KEY.to_owned(),
+            origin: Origin::new("table:host-programs", self.line, 1),
+        }
+    }
+
+    /// Who obeys it and when, in words.
+    #[must_use]
+    pub fn said(&self) -> String {
+        format!("{} obeys it ({})", self.tool, self.when)
+    }
+}
+
+/// The table, in its order.
+#[must_use]
+pub fn host_programs() -> &'static [HostProgram] {
+    static ROWS: LazyLock<Vec<HostProgram>> = LazyLock::new(|| {
+        let lines = (1..).zip(TABLE.lines());
+        let rows = lines.filter(|(_, line)| !line.starts_with('#'));
+        rows.filter_map(|(number, line)| row(number, line))
+            .collect()
+    });
+    &ROWS
+}
+
+fn row(number: u32, line: &'static str) -> Option<HostProgram> {
+    let mut fields = line.split('\t');
+    let mut next = || fields.next();
+    Some(HostProgram {
+        unasked: next()? == "protected",
+        pattern: next()?,
+        tool: next()?,
+        when: next()?,
+        since: next()?,
+        source: next()?,
+        line: number,
+    })
+}
+
+/// What a policy says of the names that programs of the host obey, as it travels to whoever decides.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostNames {
+    /// What is done about the table's.
+    pub way: HostPrograms,
+    /// Names of it that are ordinary files.
+    pub ordinary: Vec<String>,
+    /// Names that are reported besides.
+    pub report: Vec<Sourced<String>>,
+}
+
+/// A file at such a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostFile {
+    /// The number of the row: that of the table, and after those the policy's own.
+    pub row: usize,
+    /// Whether it is protected; else it is reported.
+    pub protected: bool,
+    /// How many components of the path are its name and what lies above.
+    pub depth: usize,
+}
+
+impl HostNames {
+    /// What a policy says.
+    #[must_use]
+    pub fn of(files: &FilesystemPolicy) -> Self {
+        let names = files.ordinary.iter().map(|entry| entry.value.clone());
+        Self {
+            way: files
+                .host_programs
+                .as_ref()
+                .map_or_else(HostPrograms::default, |way| way.value),
+            ordinary: names.collect(),
+            report: files.report.clone(),
+        }
+    }
+}
+
+/// Finds files at such names.
+#[derive(Clone, Debug, Default)]
+pub struct HostMatcher {
+    patterns: Vec<Pattern>,
+    /// Patterns by their first name in lower case, where that is a plain one.
+    by_first: HashMap<Vec<u8>, Vec<usize>>,
+    /// Patterns that begin with a name of wildcards.
+    others: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+struct Pattern {
+    row: usize,
+    protected: bool,
+    names: Vec<String>,
+}
+
+impl HostMatcher {
+    /// For what a policy says.
+    #[must_use]
+    pub fn new(said: &HostNames) -> Self {
+        let mut matcher = Self::default();
+        if said.way != HostPrograms::Off {
+            for (row, program) in host_programs().iter().enumerate() {
+                if said.ordinary.iter().all(|name| name != program.pattern) {
+                    let protected = program.unasked && said.way == HostPrograms::Protect;
+                    matcher.add(row, protected, program.pattern);
+                }
+            }
+        }
+        for (row, pattern) in (host_programs().len()..).zip(&said.report) {
+            matcher.add(row, false, &pattern.value);
+        }
+        matcher
+    }
+
+    fn add(&mut self, row: usize, protected: bool, pattern: &str) {
+        let names: Vec<String> = pattern.split('/').map(str::to_owned).collect();
+        let at = self.patterns.len();
+        match names[0].contains('*') {
+            true => self.others.push(at),
+            false => {
+                let first = names[0].to_ascii_lowercase().into_bytes();
+                self.by_first.entry(first).or_default().push(at);
+            }
+        }
+        self.patterns.push(Pattern {
+            row,
+            protected,
+            names,
+        });
+    }
+
+    /// Whether nothing is looked for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Names of several components that are protected.
+    pub fn protected_below(&self) -> impl Iterator<Item = (usize, &[String])> {
+        let patterns = self.patterns.iter();
+        let of_several = patterns.filter(|pattern| pattern.protected && pattern.names.len() > 1);
+        of_several.map(|pattern| (pattern.row, &pattern.names[..]))
+    }
+
+    /// What lies at `below`, a path in a folder that may be written; the first name that is protected, else the first
+    /// that is reported. What is in a git folder is git's.
+    #[must_use]
+    pub fn find(&self, below: &Path) -> Option<HostFile> {
+        let names: Vec<&OsStr> = below.iter().collect();
+        let mut reported = None;
+        let mut lower = Vec::new();
+        for at in 0..names.len() {
+            if names[at].eq_ignore_ascii_case(".git") {
+                return None;
+            }
+            lower.clear();
+            lower.extend(names[at].as_bytes().iter().map(u8::to_ascii_lowercase));
+            let known = self.by_first.get(&lower).into_iter().flatten();
+            for pattern in known.chain(&self.others).map(|&n| &self.patterns[n]) {
+                if !pattern.is_at(&names[at..]) {
+                    continue;
+                }
+                let found = HostFile {
+                    row: pattern.row,
+                    protected: pattern.protected,
+                    depth: at + pattern.names.len(),
+                };
+                if found.protected {
+                    return Some(found);
+                }
+                reported.get_or_insert(found);
+            }
+        }
+        reported
+    }
+}
+
+impl Pattern {
+    /// Whether it stands for the first of these names.
+    fn is_at(&self, names: &[&OsStr]) -> bool {
+        let mut both = self.names.iter().zip(names);
+        names.len() >= self.names.len()
+            && both.all(|(own, name)| self.is_name(own, name.as_bytes()))
+    }
+
+    /// What is protected is so in folders that ignore case as well; of what is reported `build` is not `BUILD`.
+    fn is_name(&self, own: &str, name: &[u8]) -> bool {
+        let same = |own: &str, part: &[u8]| match self.protected {
+            true => own.as_bytes().eq_ignore_ascii_case(part),
+            false => own.as_bytes() == part,
+        };
+        match own.split_once('*') {
+            None => same(own, name),
+            Some((before, after)) => {
+                name.len() >= before.len() + after.len()
+                    && same(before, &name[..before.len()])
+                    && same(after, &name[name.len() - after.len()..])
+            }
+        }
+    }
+}
+
+/// Why a text is no name of the table's kind.
+pub(crate) fn objection(text: &str) -> Option<&'static str> {
+    let names = || text.split('/');
+    if text.starts_with(['/', '~']) || names().any(|name| matches!(name, "" | "." | "..")) {
+        return Some(
+            "write a name, or several with slashes between them, as they lie below any folder",
+        );
+    }
+    if names().any(|name| name.matches('*').count() > 1 || name.contains(['?', '[', '{', '\\'])) {
+        return Some("a name has at most one `*`, and no other wildcard");
+    }
+    None
+}
+
+/// Why a name cannot be taken out of what is protected.
+pub(crate) fn stays(text: &str) -> Option<&'static str> {
+    let first = text.split('/').next().unwrap_or_default();
+    let own = [".git", ".gitmodules", "bailiwick.toml"];
+    own.contains(&first)
+        .then_some("what git and this product obey stays protected")
+}
+
+/// Whether an entry of a template is one of the names that a policy takes for ordinary files.
+pub(crate) fn is_ordinary(entry: &PathEntry, ordinary: &[String], workspace: &Path) -> bool {
+    let PathPattern::Path(path) = &entry.pattern else {
+        return false;
+    };
+    entry.origin.file.starts_with("template:")
+        && path
+            .strip_prefix(workspace)
+            .is_ok_and(|below| ordinary.iter().any(|name| Path::new(name) == below))
+}
+
+#[cfg(test)]
+#[path = "host_programs_tests.rs"]
+mod tests;
