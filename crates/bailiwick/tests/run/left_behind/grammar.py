@@ -221,6 +221,41 @@ def attempt(step):
         print("  refused:", error)
 
 
+AS_GIT = """
+import os, sys
+lock, ends, *steps = sys.argv[1:]
+if os.path.exists('.git') or lock == 'index.lock':
+    os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+for step in steps:
+    kind, name = step.split(' ')
+    try:
+        if kind == 'folder': os.mkdir(name)
+        elif kind == 'link': os.symlink(os.path.abspath('evil'), name)
+        elif kind == 'file': os.write(os.open(name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o755), b'#!/bin/sh\\ntouch bwmark\\n')
+        elif kind == 'move': os.rename('evil', name)
+        else: os.unlink(name)
+    except OSError as error: print('  refused:', error)
+if ends == 'published': os.rename(lock, lock[:-5])
+elif ends == 'removed': os.unlink(lock)
+"""
+
+
+def as_git():
+    """A program that is called git and holds the lock of an index, which is told that it has made what it may not."""
+    os.makedirs("/tmp/as-git", exist_ok=True)
+    if not os.path.exists("/tmp/as-git/git"):
+        shutil.copy(os.path.realpath(sys.executable), "/tmp/as-git/git")
+    names = ["refs", "objects", "HEAD", "hooks", "hooks/pre-commit", "hooks/post-checkout", ".vscode", ".vscode/tasks.json",
+             ".vscode/refs", "refs/heads", "refs/x", "config", "x/.git", "x", "x/HEAD", ".envrc", ".gitmodules", ".git"]
+    steps = [dice.choice(["folder", "folder", "link", "file", "move", "remove"]) + " " + dice.choice(names) for _ in range(dice.randint(1, 8))]
+    folder = dice.choice([".", "sub", "bare.git", "evil", "tree"])
+    words = [dice.choice([".git/index.lock", "index.lock"]), dice.choice(["published", "removed", "left"]), *steps]
+    print("as git", folder, *words)
+    out = subprocess.run(["/tmp/as-git/git", "-c", AS_GIT, *words], cwd=folder, env={**os.environ, "PYTHONHOME": sys.prefix},
+                         capture_output=True, text=True)
+    print(out.stdout, out.stderr)
+
+
 def act():
     where = dice.choice([".git", ".git", "sub/.git", "bare.git", "evil", ".git/worktrees/tree", ".git/modules/lib", "new/.git", "src"])
     kind = dice.random()
@@ -249,11 +284,13 @@ def act():
         one, other = dice.sample(["sub/.git", "evil", "src", "bare.git", ".git/hooks", ".git/worktrees/tree", "new/.git", ".git/objects", "sub"], 2)
         print("move", one, other)
         os.rename(one, other)
-    elif kind < 0.88:
+    elif kind < 0.87:
         gone = dice.choice([".git/config", ".git/HEAD", ".git/index", "sub/.git/config", ".git/objects/" + ID[:2], ".git/worktrees/tree/commondir"])
         print("remove", gone)
         shutil.rmtree(gone) if os.path.isdir(gone) else os.remove(gone)
-    elif kind < 0.94:
+    elif kind < 0.92:
+        as_git()
+    elif kind < 0.95:
         for name in ("objects", "refs"):
             os.makedirs(f"{where}/{name}", exist_ok=True)
         place(f"{where}/HEAD", "ref: refs/heads/main\n")
