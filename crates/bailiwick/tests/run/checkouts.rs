@@ -18,7 +18,7 @@ fn a_clone_is_complete_but_for_what_is_withheld() {
         sandbox.host(UP);
         let outcome = sandbox.run(&format!(
             "git -c checkout.workers={workers} -c checkout.thresholdForParallelism=1 clone -q up new 2>&1; cd new && \
-             git status --porcelain && echo 3 > c && git add -A && git commit -qm c && git show --format= --name-only && {FILES}"
+             git status --porcelain && echo 3 > c && git add -A && git -c user.name=t -c user.email=t@t.test commit -qm c && git show --format= --name-only && {FILES}"
         ));
         outcome
             .success()
