@@ -436,7 +436,7 @@ fn default_origin(
 fn is_own(folder: &Path) -> bool {
     let own = std::env::current_exe().ok();
     let own = own.as_deref().and_then(Path::parent);
-    own.is_some() && folder.canonicalize().ok().as_deref() == own
+    own.is_some() && workspace::canonical(folder).ok().as_deref() == own
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::keys::KeyId;
 use crate::paths::{Bases, expand};
 use crate::request::Request;
 use crate::stack::Unit;
-use crate::workspace::{PROJECT, resolve_existing};
+use crate::workspace::{PROJECT, canonical, resolve_existing};
 use crate::{Effective, PathPattern};
 use bailiwick_event::Text;
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ pub(crate) enum Why {
 
 impl Wide {
     pub(crate) fn of(request: &Request) -> Self {
-        let home = request.home.canonicalize();
+        let home = canonical(&request.home);
         Self {
             home: home.unwrap_or_else(|_| request.home.clone()),
             own: [
@@ -192,7 +192,7 @@ pub(crate) fn find(units: &[Unit], path: &Path, request: &Request) -> Vec<Diagno
             // A template speaks of the workspace.
             continue;
         };
-        let given = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let given = canonical(path).unwrap_or_else(|_| path.to_path_buf());
         let speaks_of_all = everywhere
             .iter()
             .any(|known| **known == *path || resolve_existing(known) == given);

@@ -7,6 +7,10 @@ use crate::request::Request;
 use crate::way::{LINKS, Way};
 use crate::wide::Wide;
 use bailiwick_event::Text;
+use rustix::fd::AsRawFd;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -103,10 +107,24 @@ pub fn resolve_existing(path: &Path) -> PathBuf {
     path
 }
 
+/// [`Path::canonicalize`] in three calls: that asks about each folder of the way, and a start does it some forty times.
+pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let file = openat(CWD, path, flags, Mode::empty())?;
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    match std::fs::read_link(link) {
+        // What has no name any more has none here.
+        Ok(real) if real.is_absolute() && !real.as_os_str().as_bytes().ends_with(b" (deleted)") => {
+            Ok(real)
+        }
+        _ => path.canonicalize(),
+    }
+}
+
 /// The longest part of a path that exists, made canonical, and the rest.
 fn existing(path: &Path) -> Option<(PathBuf, &Path)> {
     path.ancestors().find_map(|ancestor| {
-        let real = ancestor.canonicalize().ok()?;
+        let real = canonical(ancestor).ok()?;
         Some((real, path.strip_prefix(ancestor).ok()?))
     })
 }
@@ -117,7 +135,7 @@ pub(crate) const PROJECT: &str = "bailiwick.toml";
 /// The project's policy: the nearest `bailiwick.toml` at or above the workspace, not above the
 /// home directory where the workspace is below it.
 pub(crate) fn project_file(workspace: &Path, home: &Path) -> Option<PathBuf> {
-    let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+    let home = canonical(home).unwrap_or_else(|_| home.to_path_buf());
     let below_home = workspace.starts_with(&home);
     workspace
         .ancestors()

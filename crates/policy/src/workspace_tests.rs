@@ -161,3 +161,44 @@ fn the_way_by_which_a_shell_came_to_the_workspace_is_looked_at() {
         machine.load();
     }
 }
+
+#[test]
+fn what_exists_has_the_path_that_the_standard_library_gives_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path();
+    std::fs::create_dir_all(top.join("a/b (deleted)")).unwrap();
+    std::fs::write(top.join("a/file"), "x").unwrap();
+    for (target, link) in [
+        ("a", "link"),
+        ("link/b (deleted)", "further"),
+        ("nowhere", "broken"),
+        ("loop", "loop"),
+        ("a/file", "to-file"),
+    ] {
+        std::os::unix::fs::symlink(target, top.join(link)).unwrap();
+    }
+    for name in [
+        "",
+        "a",
+        "a/b (deleted)",
+        "link/file",
+        "further",
+        "further/..",
+        "a/./file",
+        "broken",
+        "loop",
+        "a/none",
+        "a/file/x",
+        "to-file",
+        "/",
+    ] {
+        let path = top.join(name);
+        let (ours, theirs) = (canonical(&path), path.canonicalize());
+        assert_eq!(ours.as_ref().ok(), theirs.as_ref().ok(), "{name}");
+        assert_eq!(
+            ours.map_err(|e| e.kind()).err(),
+            theirs.map_err(|e| e.kind()).err(),
+            "{name}"
+        );
+    }
+}
