@@ -300,15 +300,16 @@ pub(crate) fn stays(text: &str) -> Option<&'static str> {
         .then_some("what git and this product obey stays protected")
 }
 
-/// Whether an entry of a template is one of the names that a policy takes for ordinary files.
-pub(crate) fn is_ordinary(entry: &PathEntry, ordinary: &[String], workspace: &Path) -> bool {
+/// The name by which a policy takes an entry of a template for an ordinary file; none where it cannot.
+#[must_use]
+pub fn ordinary_name(entry: &PathEntry, workspace: &Path) -> Option<String> {
     let PathPattern::Path(path) = &entry.pattern else {
-        return false;
+        return None;
     };
-    entry.origin.file.starts_with("template:")
-        && path
-            .strip_prefix(workspace)
-            .is_ok_and(|below| ordinary.iter().any(|name| Path::new(name) == below))
+    let below = path.strip_prefix(workspace).ok()?.to_str()?;
+    let of_template = entry.origin.file.starts_with("template:");
+    let may = of_template && objection(below).is_none() && stays(below).is_none();
+    may.then(|| below.to_owned())
 }
 
 #[cfg(test)]

@@ -370,7 +370,10 @@ impl Merge {
                 .map(|name| name.value.clone())
                 .collect();
             let workspace = &self.effective.workspace;
-            (files.protect).retain(|entry| !host_programs::is_ordinary(entry, &names, workspace));
+            files.protect.retain(|entry| {
+                let name = host_programs::ordinary_name(entry, workspace);
+                name.is_none_or(|name| !names.contains(&name))
+            });
         }
         let unheard: Vec<_> = self
             .ignored

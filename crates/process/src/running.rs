@@ -1,7 +1,7 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::{Left, Rules, Undecided, host_program};
+use crate::broker::{Left, Named, Rules, Undecided, host_program};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -15,6 +15,7 @@ use crate::sweep;
 use crate::switches::{Layer, without};
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text};
 use bailiwick_gate::{Inside, IpFamily};
+use bailiwick_policy::HostProgram;
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -35,7 +36,7 @@ pub(crate) struct ProcessSandbox {
     /// Whether pid 1 has reported the end: nothing is left but itself, on its way out.
     ended: bool,
     /// The broker's rules, by number.
-    pub(crate) refusals: Vec<RuleRef>,
+    pub(crate) refusals: Vec<Named>,
     /// What is to be looked at when everything has ended.
     pub(crate) sweep: Option<Sweep>,
     /// What pid 1's broker decides by; none where there is no broker.
@@ -69,31 +70,38 @@ pub(crate) struct Sweep {
 impl ProcessSandbox {
     /// The decision that the broker made by the rule of this number.
     fn refusal(&self, rule: u32, reason: Option<String>, withheld: Option<String>) -> Decision {
-        if let Some(program) = host_program(rule) {
-            let reason = reason.unwrap_or_else(|| program.said());
-            let remedy = withheld.unwrap_or_else(|| {
-                format!(
-                    "use another name; if the command must write this one, add \"{}\" to `ordinary` under [filesystem] in your own policy",
-                    program.pattern
-                )
-            });
-            return Decision::deny(program.rule(), reason, remedy);
-        }
-        let known = self.refusals.get(rule as usize).cloned();
-        let rule = known.unwrap_or_else(|| RuleRef {
-            id: "filesystem.protect".to_owned(),
-            origin: Origin::built_in(),
-        });
+        let known = match host_program(rule) {
+            Some(program) => Named {
+                rule: program.rule(),
+                ordinary: Some(program.pattern.to_owned()),
+            },
+            None => {
+                let known = self.refusals.get(rule as usize).cloned();
+                known.unwrap_or_else(|| Named {
+                    rule: RuleRef {
+                        id: "filesystem.protect".to_owned(),
+                        origin: Origin::built_in(),
+                    },
+                    ordinary: None,
+                })
+            }
+        };
+        let said = host_program(rule).map(HostProgram::said);
+        let Named { rule, ordinary } = known;
         let fixed = rule.origin.file.starts_with("template:") || rule.origin == Origin::built_in();
-        let otherwise = match fixed {
-            // Neither can be edited, and of most no layer takes the protection back.
-            true => "write this one outside of the sandbox".to_owned(),
-            false => format!(
+        let otherwise = match ordinary {
+            Some(name) => format!(
+                "if the command must write this one, add \"{name}\" to `ordinary` under [filesystem] in your own policy"
+            ),
+            // Neither can be edited, and no layer takes the protection back.
+            None if fixed => "write this one outside of the sandbox".to_owned(),
+            None => format!(
                 "if the command must write this one, leave the entry out of {} in {}",
                 rule.id, rule.origin
             ),
         };
         let remedy = withheld.unwrap_or_else(|| format!("use another name; {otherwise}"));
+        let reason = reason.or(said);
         let reason = reason.unwrap_or_else(|| "the name is protected".to_owned());
         Decision::deny(rule, reason, remedy)
     }

@@ -29,7 +29,7 @@ mod undecided;
 mod watched;
 mod withheld;
 
-pub(crate) use rules::{Left, Rules, Verdict, host_program};
+pub(crate) use rules::{Left, Named, Rules, Verdict, host_program};
 pub(crate) use undecided::Undecided;
 
 use crate::git;

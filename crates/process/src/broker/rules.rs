@@ -19,7 +19,9 @@ use crate::git::{self, Content, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::{Origin, RuleRef, Text};
-use bailiwick_policy::{Effective, HostNames, PathEntry, PathGlob, PathPattern, resolve_existing};
+use bailiwick_policy::{
+    Effective, HostNames, PathEntry, PathGlob, PathPattern, ordinary_name, resolve_existing,
+};
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -98,6 +100,14 @@ pub(crate) struct Rules {
     /// The product's own folder; empty where it is not known.
     #[serde(with = "raw")]
     own: PathBuf,
+}
+
+/// A rule as a person knows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) rule: RuleRef,
+    /// The name by which a policy takes the rule back.
+    pub(crate) ordinary: Option<String>,
 }
 
 /// What happens to an act on a path.
@@ -267,12 +277,15 @@ impl Rules {
     }
 
     /// The rules as the record names them, by number.
-    pub(crate) fn named(policy: &Effective) -> Vec<RuleRef> {
+    pub(crate) fn named(policy: &Effective) -> Vec<Named> {
         let files = &policy.filesystem;
         let named = |id: &'static str| {
-            move |entry: &PathEntry| RuleRef {
-                id: id.to_owned(),
-                origin: entry.origin.clone(),
+            move |entry: &PathEntry| Named {
+                rule: RuleRef {
+                    id: id.to_owned(),
+                    origin: entry.origin.clone(),
+                },
+                ordinary: ordinary_name(entry, &policy.workspace),
             }
         };
         let protect = files.protect.iter().map(named("filesystem.protect"));
