@@ -4,7 +4,7 @@
 use crate::{FilesystemPolicy, PathEntry, PathPattern, Sourced};
 use bailiwick_event::{Origin, RuleRef};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -93,13 +93,15 @@ impl HostProgram {
 /// The table, in its order.
 #[must_use]
 pub fn host_programs() -> &'static [HostProgram] {
-    static ROWS: LazyLock<Vec<HostProgram>> = LazyLock::new(|| {
-        let lines = (1..).zip(TABLE.lines());
-        let rows = lines.filter(|(_, line)| !line.starts_with('#'));
-        rows.filter_map(|(number, line)| row(number, line))
-            .collect()
-    });
+    static ROWS: LazyLock<Vec<HostProgram>> = LazyLock::new(|| rows().collect());
     &ROWS
+}
+
+/// The same, for whoever looks at each row once.
+fn rows() -> impl Iterator<Item = HostProgram> {
+    let lines = (1..).zip(TABLE.lines());
+    let rows = lines.filter(|(_, line)| !line.starts_with('#'));
+    rows.filter_map(|(number, line)| row(number, line))
 }
 
 fn row(number: u32, line: &'static str) -> Option<HostProgram> {
@@ -154,12 +156,13 @@ impl HostNames {
     }
 }
 
-/// Finds files at such names.
+/// Finds files at such names. It is made in the first act of a run that names a file: patterns are parts of the
+/// table's text.
 #[derive(Clone, Debug, Default)]
 pub struct HostMatcher {
     patterns: Vec<Pattern>,
-    /// Patterns by their first name in lower case, where that is a plain one.
-    by_first: HashMap<Vec<u8>, Vec<usize>>,
+    /// Patterns that begin with a plain name, by its hash and in their order.
+    by_first: Vec<(u64, usize)>,
     /// Patterns that begin with a name of wildcards.
     others: Vec<usize>,
 }
@@ -168,7 +171,15 @@ pub struct HostMatcher {
 struct Pattern {
     row: usize,
     protected: bool,
-    names: Vec<String>,
+    text: Cow<'static, str>,
+}
+
+/// What names that differ in case alone have in common (FNV-1a); others may have it too.
+fn hash(name: &[u8]) -> u64 {
+    let lower = name.iter().map(u8::to_ascii_lowercase);
+    lower.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
 impl HostMatcher {
@@ -177,34 +188,43 @@ impl HostMatcher {
     pub fn new(said: &HostNames) -> Self {
         let mut matcher = Self::default();
         if said.way != HostPrograms::Off {
-            for (row, program) in host_programs().iter().enumerate() {
+            for (row, program) in rows().enumerate() {
                 if said.ordinary.iter().all(|name| name != program.pattern) {
                     let protected = program.unasked && said.way == HostPrograms::Protect;
-                    matcher.add(row, protected, program.pattern);
+                    matcher.add(row, protected, program.pattern.into());
                 }
             }
         }
-        for (row, pattern) in (host_programs().len()..).zip(&said.report) {
-            matcher.add(row, false, &pattern.value);
+        for (own, pattern) in said.report.iter().enumerate() {
+            let row = host_programs().len() + own;
+            matcher.add(row, false, pattern.value.clone().into());
         }
+        matcher.by_first.sort_unstable();
         matcher
     }
 
-    fn add(&mut self, row: usize, protected: bool, pattern: &str) {
-        let names: Vec<String> = pattern.split('/').map(str::to_owned).collect();
+    fn add(&mut self, row: usize, protected: bool, text: Cow<'static, str>) {
         let at = self.patterns.len();
-        match names[0].contains('*') {
+        let first = text.split('/').next().unwrap_or_default();
+        match first.contains('*') {
             true => self.others.push(at),
-            false => {
-                let first = names[0].to_ascii_lowercase().into_bytes();
-                self.by_first.entry(first).or_default().push(at);
-            }
+            false => self.by_first.push((hash(first.as_bytes()), at)),
         }
         self.patterns.push(Pattern {
             row,
             protected,
-            names,
+            text,
         });
+    }
+
+    /// The patterns that may begin with a name.
+    fn beginning(&self, name: &[u8]) -> impl Iterator<Item = &Pattern> {
+        let hash = hash(name);
+        let from = self.by_first.partition_point(|(known, _)| *known < hash);
+        let known = self.by_first[from..].iter();
+        let known = known.take_while(move |(known, _)| *known == hash);
+        let all = known.map(|(_, at)| at).chain(&self.others);
+        all.map(|at| &self.patterns[*at])
     }
 
     /// Whether nothing is looked for.
@@ -214,10 +234,10 @@ impl HostMatcher {
     }
 
     /// Names of several components that are protected.
-    pub fn protected_below(&self) -> impl Iterator<Item = (usize, &[String])> {
+    pub fn protected_below(&self) -> impl Iterator<Item = (usize, &str)> {
         let patterns = self.patterns.iter();
-        let of_several = patterns.filter(|pattern| pattern.protected && pattern.names.len() > 1);
-        of_several.map(|pattern| (pattern.row, &pattern.names[..]))
+        let of_several = patterns.filter(|pattern| pattern.protected && pattern.text.contains('/'));
+        of_several.map(|pattern| (pattern.row, &*pattern.text))
     }
 
     /// What lies at `below`, a path in a folder that may be written; the first name that is protected, else the first
@@ -226,22 +246,18 @@ impl HostMatcher {
     pub fn find(&self, below: &Path) -> Option<HostFile> {
         let names: Vec<&OsStr> = below.iter().collect();
         let mut reported = None;
-        let mut lower = Vec::new();
         for at in 0..names.len() {
             if names[at].eq_ignore_ascii_case(".git") {
                 return None;
             }
-            lower.clear();
-            lower.extend(names[at].as_bytes().iter().map(u8::to_ascii_lowercase));
-            let known = self.by_first.get(&lower).into_iter().flatten();
-            for pattern in known.chain(&self.others).map(|&n| &self.patterns[n]) {
-                if !pattern.is_at(&names[at..]) {
+            for pattern in self.beginning(names[at].as_bytes()) {
+                let Some(length) = pattern.is_at(&names[at..]) else {
                     continue;
-                }
+                };
                 let found = HostFile {
                     row: pattern.row,
                     protected: pattern.protected,
-                    depth: at + pattern.names.len(),
+                    depth: at + length,
                 };
                 if found.protected {
                     return Some(found);
@@ -254,11 +270,15 @@ impl HostMatcher {
 }
 
 impl Pattern {
-    /// Whether it stands for the first of these names.
-    fn is_at(&self, names: &[&OsStr]) -> bool {
-        let mut both = self.names.iter().zip(names);
-        names.len() >= self.names.len()
-            && both.all(|(own, name)| self.is_name(own, name.as_bytes()))
+    /// For how many of the first of these names it stands; none where it does not.
+    fn is_at(&self, names: &[&OsStr]) -> Option<usize> {
+        let own = || self.text.split('/');
+        let length = own().count();
+        let names = names.get(..length)?.iter();
+        let all = own()
+            .zip(names)
+            .all(|(own, name)| self.is_name(own, name.as_bytes()));
+        all.then_some(length)
     }
 
     /// What is protected is so in folders that ignore case as well; of what is reported `build` is not `BUILD`.

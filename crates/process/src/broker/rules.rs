@@ -23,7 +23,6 @@ use bailiwick_policy::{
     Effective, HostNames, PathEntry, PathGlob, PathPattern, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
-use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// One protected name.
@@ -82,9 +81,9 @@ pub(crate) struct Rules {
     home: PathBuf,
     /// What the policy says of names that programs of the host obey.
     host_names: HostNames,
-    /// Those names, when somebody asks for the first time.
+    /// Those names.
     #[serde(skip)]
-    table: OnceCell<Table>,
+    table: Table,
     /// Relative paths that git obeys in every repository.
     #[serde(with = "raw_list")]
     everywhere: Vec<PathBuf>,

@@ -33,8 +33,7 @@ pub(super) struct Withheld {
 #[derive(Debug, Default)]
 struct Checkout {
     files: BTreeSet<Vec<u8>>,
-    /// Folders that git believes to have made.
-    /// By the rule that refused them.
+    /// Folders that git believes to have made, and the rule that refused each.
     folders: BTreeMap<PathBuf, u32>,
 }
 
@@ -113,9 +112,7 @@ impl Withheld {
         let news = new.then(|| (Refused::by(rule, &whole, reason), path.into_os_string()));
         Some(Instead { file, news })
     }
-}
 
-impl Withheld {
     /// Takes away what stood for links, where git does not hold the lock any more.
     pub(super) fn tidy(&mut self, locks: &Locks) {
         if !self.stand_ins.is_empty() {

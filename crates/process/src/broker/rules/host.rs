@@ -5,6 +5,7 @@ use super::{Name, Rules};
 use crate::paths::below;
 use bailiwick_event::{Act, Decision, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -16,12 +17,12 @@ const ENTRIES: usize = 100_000;
 /// A folder that was moved: what it holds got new names.
 const MOVED: u32 = u32::MAX;
 
-/// The table, as the policy has it.
+/// The table, as the policy has it; each part is made when it is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    matcher: HostMatcher,
+    matcher: OnceCell<HostMatcher>,
     /// Its protected names of several components.
-    names: Vec<(u32, Name)>,
+    several: OnceCell<Vec<(u32, Name)>>,
 }
 
 /// A file at a name that is reported.
@@ -43,23 +44,25 @@ fn number(row: usize) -> u32 {
 }
 
 impl Rules {
-    fn table(&self) -> &Table {
-        self.table.get_or_init(|| {
-            let matcher = HostMatcher::new(&self.host_names);
-            let several = matcher.protected_below().flat_map(|(row, components)| {
-                self.host.iter().map(move |root| {
-                    let (root, components) = (root.clone(), components.to_vec());
-                    (number(row), Name::Anywhere { root, components })
-                })
-            });
-            let names = several.collect();
-            Table { matcher, names }
-        })
+    fn matcher(&self) -> &HostMatcher {
+        let made = || HostMatcher::new(&self.host_names);
+        self.table.matcher.get_or_init(made)
     }
 
     /// The names of the policy, and of the table those of several components: what a folder that is moved may hold.
     pub(super) fn every(&self) -> impl Iterator<Item = (&u32, &Name)> {
-        let all = self.names.iter().chain(&self.table().names);
+        let several = self.table.several.get_or_init(|| {
+            let several = self.matcher().protected_below();
+            let named = several.flat_map(|(row, text)| {
+                self.host.iter().map(move |root| {
+                    let components = text.split('/').map(str::to_owned).collect();
+                    let root = root.clone();
+                    (number(row), Name::Anywhere { root, components })
+                })
+            });
+            named.collect()
+        });
+        let all = self.names.iter().chain(several);
         all.map(|(number, name)| (number, name))
     }
 
@@ -71,7 +74,7 @@ impl Rules {
         }
         let above = self.host.iter().filter(|folder| asked.is_in(folder));
         let root = above.max_by_key(|folder| folder.as_os_str().len())?;
-        let found = self.table().matcher.find(path.strip_prefix(root).ok()?)?;
+        let found = self.matcher().find(path.strip_prefix(root).ok()?)?;
         Some((found, root))
     }
 
@@ -85,7 +88,7 @@ impl Rules {
     pub(crate) fn left_below(&self, path: &Path) -> Option<Left> {
         let asked = Asked::new(path);
         let kept = self.host.iter().any(|folder| asked.is_in(folder));
-        (kept && !self.table().matcher.is_empty()).then(|| Left {
+        (kept && !self.matcher().is_empty()).then(|| Left {
             path: path.to_path_buf(),
             row: MOVED,
         })
