@@ -30,5 +30,5 @@ pub use kept_bodies::{KeptBodies, KeptBody};
 pub use model::{ModelAnswer, ModelCall, ModelTotals, ToolUse};
 pub use origin::Origin;
 pub use suggest::closest;
-pub use text::{Text, harmless};
+pub use text::{Text, harmless, shell_word};
 pub use travel::{Scheme, Transport, Via};

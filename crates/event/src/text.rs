@@ -61,6 +61,16 @@ impl From<OsString> for Text {
     }
 }
 
+/// A word as a shell reads it, safe to show.
+#[must_use]
+pub fn shell_word(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./~@+=,".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", Text::from(text).to_string().replace('\'', "'\\''")),
+    }
+}
+
 /// Whether a character may be written to a terminal as it is: no control character, no
 /// bidirectional override, no invisible formatting character, no blank but the space.
 #[must_use]

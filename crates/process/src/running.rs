@@ -13,9 +13,8 @@ use crate::scratch::Scratch;
 use crate::setup::{Command, pack};
 use crate::sweep;
 use crate::switches::{Layer, without};
-use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text};
+use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text, shell_word};
 use bailiwick_gate::{Inside, IpFamily};
-use bailiwick_policy::HostProgram;
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
@@ -70,24 +69,24 @@ pub(crate) struct Sweep {
 impl ProcessSandbox {
     /// The decision that the broker made by the rule of this number.
     fn refusal(&self, rule: u32, reason: Option<String>, withheld: Option<String>) -> Decision {
-        let known = match host_program(rule) {
-            Some(program) => Named {
-                rule: program.rule(),
-                ordinary: Some(program.pattern.to_owned()),
-            },
+        let (Named { rule, ordinary }, said) = match host_program(rule) {
+            Some(program) => {
+                let ordinary = Some(program.pattern.to_owned());
+                let rule = program.rule();
+                (Named { rule, ordinary }, program.said())
+            }
             None => {
                 let known = self.refusals.get(rule as usize).cloned();
-                known.unwrap_or_else(|| Named {
+                let known = known.unwrap_or_else(|| Named {
                     rule: RuleRef {
                         id: "filesystem.protect".to_owned(),
                         origin: Origin::built_in(),
                     },
                     ordinary: None,
-                })
+                });
+                (known, "the name is protected".to_owned())
             }
         };
-        let said = host_program(rule).map(HostProgram::said);
-        let Named { rule, ordinary } = known;
         let fixed = rule.origin.file.starts_with("template:") || rule.origin == Origin::built_in();
         let otherwise = match ordinary {
             Some(name) => format!(
@@ -101,9 +100,7 @@ impl ProcessSandbox {
             ),
         };
         let remedy = withheld.unwrap_or_else(|| format!("use another name; {otherwise}"));
-        let reason = reason.or(said);
-        let reason = reason.unwrap_or_else(|| "the name is protected".to_owned());
-        Decision::deny(rule, reason, remedy)
+        Decision::deny(rule, reason.unwrap_or(said), remedy)
     }
 }
 
@@ -112,12 +109,7 @@ fn checkout_of(path: &Path, below: &Path) -> String {
     let tree = path.ancestors().nth(below.components().count());
     let word = |path: &Path| {
         let text = path.to_str()?;
-        let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%".contains(c);
-        match text {
-            _ if text.chars().any(char::is_control) => None,
-            _ if text.chars().all(plain) => Some(text.to_owned()),
-            _ => Some(format!("'{}'", text.replace('\'', r"'\''"))),
-        }
+        (!text.chars().any(char::is_control)).then(|| shell_word(text))
     };
     let how = tree.and_then(word).zip(word(below)).map(|(tree, file)| {
         let git = format!("git -C {tree}");

@@ -4,7 +4,7 @@
 
 use super::search::{Found, Named};
 use crate::request::Request;
-use bailiwick_event::Text;
+use bailiwick_event::{Text, shell_word};
 
 /// As many hosts as a sentence names.
 const NAMED: usize = 8;
@@ -67,23 +67,14 @@ fn few(hosts: &[String]) -> String {
 fn command(request: &Request) -> String {
     let mut words = vec!["bailiwick policy trust".to_owned()];
     for policy in &request.policies {
-        words.push(format!("--policy {}", word(policy)));
+        words.push(format!("--policy {}", shell_word(policy)));
     }
     let workspace = request.cwd.join(&request.workspace);
     if workspace.canonicalize().ok() != request.cwd.canonicalize().ok() {
         words.push(format!(
             "--workspace {}",
-            word(&request.workspace.to_string_lossy())
+            shell_word(&request.workspace.to_string_lossy())
         ));
     }
     words.join(" ")
-}
-
-/// A word as a shell reads it.
-fn word(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./~@+=,".contains(c);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", Text::from(text).to_string().replace('\'', "'\\''")),
-    }
 }
