@@ -196,6 +196,24 @@ impl FilesystemPolicy {
     }
 }
 
+/// A value that a policy writes as one word of some; the strictest first.
+pub(crate) trait Words: Copy + 'static {
+    /// Each value with its word, in their order.
+    const ALL: &'static [(Self, &'static str)];
+
+    /// The value of that word.
+    fn parse(word: &str) -> Option<Self> {
+        let found = Self::ALL.iter().find(|(_, known)| *known == word);
+        found.map(|(value, _)| *value)
+    }
+
+    /// The value of that place in the order.
+    fn at(place: u64) -> Option<Self> {
+        let place = usize::try_from(place).ok()?;
+        Self::ALL.get(place).map(|(value, _)| *value)
+    }
+}
+
 /// What is done about protected names that do not exist; the strictest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -208,25 +226,15 @@ pub enum ProtectAbsent {
     Off,
 }
 
-impl ProtectAbsent {
-    const ALL: [(Self, &str); 3] = [
+impl Words for ProtectAbsent {
+    const ALL: &'static [(Self, &'static str)] = &[
         (Self::Enforce, "enforce"),
         (Self::Sweep, "sweep"),
         (Self::Off, "off"),
     ];
+}
 
-    /// The way of that name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(_, n)| *n == name);
-        found.map(|(way, _)| *way)
-    }
-
-    /// The way of that place in the order.
-    pub(crate) fn at(place: u64) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(way, _)| *way as u64 == place);
-        found.map(|(way, _)| *way)
-    }
-
+impl ProtectAbsent {
     /// Its name in a policy.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -332,21 +340,11 @@ pub enum Beyond {
     Allow,
 }
 
+impl Words for Beyond {
+    const ALL: &'static [(Self, &'static str)] = &[(Self::Deny, "deny"), (Self::Allow, "allow")];
+}
+
 impl Beyond {
-    const ALL: [(Self, &str); 2] = [(Self::Deny, "deny"), (Self::Allow, "allow")];
-
-    /// That of a name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(_, n)| *n == name);
-        found.map(|(beyond, _)| *beyond)
-    }
-
-    /// That of a place in the order.
-    pub(crate) fn at(place: u64) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(b, _)| *b as u64 == place);
-        found.map(|(beyond, _)| *beyond)
-    }
-
     /// Its name in a policy.
     #[must_use]
     pub fn name(self) -> &'static str {

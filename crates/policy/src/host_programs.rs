@@ -1,6 +1,7 @@
 //! Names that programs of the host obey: by whom, when, and what is done about files that a run leaves at them. The
 //! table is `policies/host-programs.tsv`; a policy takes names out of it and adds others.
 
+use crate::effective::Words;
 use crate::{FilesystemPolicy, PathEntry, PathPattern, Sourced};
 use bailiwick_event::{Origin, RuleRef};
 use serde::{Deserialize, Serialize};
@@ -25,29 +26,19 @@ pub enum HostPrograms {
     Off,
 }
 
-impl HostPrograms {
-    pub(crate) const ALL: [(Self, &str); 3] = [
+impl Words for HostPrograms {
+    const ALL: &'static [(Self, &'static str)] = &[
         (Self::Protect, "protect"),
         (Self::Report, "report"),
         (Self::Off, "off"),
     ];
+}
 
+impl HostPrograms {
     /// Its name in a policy.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::ALL[self as usize].1
-    }
-
-    /// The way of that name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(_, known)| *known == name);
-        found.map(|(way, _)| *way)
-    }
-
-    /// The way of that place in the order.
-    pub(crate) fn at(place: u64) -> Option<Self> {
-        let found = Self::ALL.iter().find(|(way, _)| *way as u64 == place);
-        found.map(|(way, _)| *way)
     }
 }
 

@@ -3,6 +3,7 @@
 //! system locked. There is no other door into the effective policy.
 
 use crate::cover::{allow_covers, path_covers};
+use crate::effective::Words;
 use crate::entry::{Entry, Value};
 use crate::host_programs::{self, HostPrograms};
 use crate::keys::{Effect, KeyId};

@@ -1,6 +1,7 @@
 //! One text or number of a policy file to its typed value. Strict: what a person could have meant
 //! in two ways is refused with the two spelled out, because a sandbox that guesses is none.
 
+use crate::effective::Words;
 use crate::entry::Value;
 use crate::host_programs::{self, HostPrograms};
 use crate::keys::{KEYS, KeyId, Kind};
