@@ -1,4 +1,5 @@
 use super::*;
+use crate::reference::check_page;
 use std::collections::HashSet;
 
 fn matcher(way: HostPrograms, ordinary: &[&str], report: &[&str]) -> HostMatcher {
@@ -189,19 +190,10 @@ fn page_of_table() -> String {
 
 #[test]
 fn the_page_of_the_documentation_is_made_from_the_table() {
-    const MARK: &str = "<!-- made from policies/host-programs.tsv -->\n";
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/host-programs.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let (before, inside) = page
-        .split_once(MARK)
-        .expect("docs/host-programs.md has the mark");
-    let expected = page_of_table();
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, format!("{before}{MARK}{expected}")).unwrap();
-        return;
-    }
-    assert!(
-        inside == expected,
-        "docs/host-programs.md is not what policies/host-programs.tsv says; write it anew with `BLESS=1 cargo test -p bailiwick-policy host_programs`"
-    );
+    let marks = [
+        "<!-- made from policies/host-programs.tsv -->\n",
+        "<!-- end of what is made -->\n",
+    ];
+    let table = "policies/host-programs.tsv";
+    check_page("host-programs.md", marks, table, &page_of_table());
 }

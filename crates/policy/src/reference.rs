@@ -71,23 +71,28 @@ fn reference() -> String {
     text
 }
 
-#[test]
-fn the_reference_in_the_documentation_is_what_the_table_says() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
-    let page = std::fs::read_to_string(path).unwrap();
-    let (before, rest) = page
-        .split_once(BEGIN)
-        .expect("docs/policy.md has the first mark");
-    let (inside, after) = rest
-        .split_once(END)
-        .expect("docs/policy.md has the second mark");
-    let expected = reference();
+/// Fails where what stands between two marks of a page of the documentation is not what a table says, or writes it.
+pub(crate) fn check_page(page: &str, [begin, end]: [&str; 2], table: &str, expected: &str) {
+    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(begin).expect("the page has the first mark");
+    let (inside, after) = rest.split_once(end).expect("the page has the second mark");
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(path, format!("{before}{BEGIN}{expected}{END}{after}")).unwrap();
+        std::fs::write(path, format!("{before}{begin}{expected}{end}{after}")).unwrap();
         return;
     }
     assert!(
         inside == expected,
-        "docs/policy.md is not what crates/policy/src/keys.rs says; write it anew with `BLESS=1 cargo test -p bailiwick-policy reference`"
+        "docs/{page} is not what {table} says; write it anew with `BLESS=1 cargo test -p bailiwick-policy documentation`"
+    );
+}
+
+#[test]
+fn the_reference_in_the_documentation_is_what_the_table_says() {
+    check_page(
+        "policy.md",
+        [BEGIN, END],
+        "crates/policy/src/keys.rs",
+        &reference(),
     );
 }
