@@ -104,8 +104,10 @@ pub(super) const ROWS: [Row; 5] = [
         h1: mute(
             Http1,
             &["pypi.test", "files.pypi.test"],
-            // The interpreter itself: a version manager's stand-in writes into its own folder.
-            "\"$(python3 -c 'import sys; print(sys.executable)')\" -m pip download --no-deps \
+            // The interpreter itself: a version manager's stand-in writes into its own folder. No path:
+            // pip's `user-agent` has the version of rustc where that answers within half a second.
+            "python=$(python3 -c 'import sys; print(sys.executable)') && \
+             PATH=/none \"$python\" -m pip download --no-deps \
              --index-url https://pypi.test/simple/ hello-wheel >&2 && \
              echo package - - $(sha256sum <hello_wheel-1.0-py3-none-any.whl | cut -d' ' -f1)",
             &[Package(WHEEL)],
