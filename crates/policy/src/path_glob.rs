@@ -1,6 +1,7 @@
 //! What a glob of a policy matches. Decision: this is the only place where one is compiled, so that
 //! what a policy is checked and explained by is what it is enforced by; and nothing in a pattern
-//! but `**` and a written slash matches a slash, where `globset` lets a class (`[!b]`, `[+-9]`) do.
+//! but `**` and a written slash matches a slash, where `globset` lets a class (`[!b]`, `[+-9]`) do. A part `!(a|b*)`
+//! stands for every name but these, as in a shell with `extglob`.
 
 use bailiwick_event::Text;
 use globset::{GlobBuilder, GlobMatcher};
@@ -9,23 +10,65 @@ use std::path::Path;
 
 /// The matcher of a glob.
 #[derive(Clone, Debug)]
-pub struct PathGlob(GlobMatcher);
+pub struct PathGlob {
+    whole: GlobMatcher,
+    /// Parts, by their place, and what none of these may be.
+    others: Vec<(usize, Vec<GlobMatcher>)>,
+}
 
 impl PathGlob {
     /// The matcher of a text; the error says what is wrong with it.
     pub fn new(text: &str) -> Result<Self, String> {
-        let text = without_slashes_in_classes(text)?;
-        let built = GlobBuilder::new(&text).literal_separator(true).build();
-        built
-            .map(|glob| Self(glob.compile_matcher()))
-            .map_err(|e| Text::from(e.kind().to_string()).to_string())
+        let mut others = Vec::new();
+        let mut parts = Vec::new();
+        for (at, part) in text.split('/').enumerate() {
+            if !Self::names_others(part) {
+                parts.push(part);
+                continue;
+            }
+            let inner = part
+                .strip_prefix("!(")
+                .and_then(|part| part.strip_suffix(')'));
+            let inner = inner.filter(|inner| !inner.contains(['(', ')']));
+            let inner = inner.ok_or_else(|| {
+                let part = Text::from(part);
+                format!("{part} is no `!(NAME|NAME)`: it stands for one name, all that are not among these")
+            })?;
+            if parts.contains(&"**") {
+                return Err("behind `**` no `!(…)` can stand".to_owned());
+            }
+            let names = inner.split('|').map(compiled).collect::<Result<_, _>>()?;
+            others.push((at, names));
+            parts.push("*");
+        }
+        let whole = compiled(&parts.join("/"))?;
+        Ok(Self { whole, others })
+    }
+
+    /// Whether a part of a pattern stands for every name but some.
+    #[must_use]
+    pub fn names_others(part: &str) -> bool {
+        part.starts_with("!(")
     }
 
     /// Whether the whole of a path that has no slash at its begin is matched.
     #[must_use]
     pub fn is_match(&self, path: impl AsRef<Path>) -> bool {
-        self.0.is_match(path)
+        let path = path.as_ref();
+        self.whole.is_match(path)
+            && self.others.iter().all(|(at, names)| {
+                let part = path.iter().nth(*at);
+                part.is_some_and(|part| !names.iter().any(|name| name.is_match(part)))
+            })
     }
+}
+
+fn compiled(text: &str) -> Result<GlobMatcher, String> {
+    let text = without_slashes_in_classes(text)?;
+    let built = GlobBuilder::new(&text).literal_separator(true).build();
+    built
+        .map(|glob| glob.compile_matcher())
+        .map_err(|e| Text::from(e.kind().to_string()).to_string())
 }
 
 /// The glob with each class written so that it matches no slash.

@@ -2,6 +2,26 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
+fn a_part_stands_for_every_name_but_some() {
+    let glob = PathGlob::new("a/!(b|c*|.d)/x").unwrap();
+    for (path, expected) in [
+        ("a/e/x", true),
+        ("a/bb/x", true),
+        ("a/b/x", false),
+        ("a/cc/x", false),
+        ("a/.d/x", false),
+        ("a/x", false),
+        ("a/e/f/x", false),
+    ] {
+        assert_eq!(glob.is_match(path), expected, "{path}");
+    }
+    assert!(PathGlob::new("!(a)").unwrap().is_match(".a"));
+    for wrong in ["!(a", "!(a)b", "!(a|(b))", "**/!(a)", "!(a/b)"] {
+        assert!(PathGlob::new(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn a_class_stands_for_one_character_of_a_name() {
     for (glob, path, expected) in [
         ("a[!b]c", "axc", true),

@@ -16,7 +16,7 @@ pub(crate) struct Bases {
 }
 
 fn is_wild(part: &str) -> bool {
-    part.contains(['*', '?', '['])
+    part.contains(['*', '?', '[']) || PathGlob::names_others(part)
 }
 
 /// Whether a text can be a path; the error is the message and the help.

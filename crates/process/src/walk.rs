@@ -124,7 +124,7 @@ fn plain(part: &str) -> Option<(&[u8], Option<&[u8]>)> {
     };
     let rest = end.unwrap_or_default();
     let is_wild = |text: &str| text.contains(WILD) || text.contains('}');
-    let wild = part.is_empty() || is_wild(begin) || is_wild(rest);
+    let wild = part.is_empty() || is_wild(begin) || is_wild(rest) || PathGlob::names_others(part);
     (!wild).then_some((begin.as_bytes(), end.map(str::as_bytes)))
 }
 
@@ -137,7 +137,11 @@ fn may_match(root: &Path, glob: &str) -> bool {
     let mut folder = root.to_path_buf();
     let mut parts = glob.split('/').peekable();
     while let Some(part) = parts.next() {
-        let Some(begin) = part.find(WILD) else {
+        let begin = match PathGlob::names_others(part) {
+            true => Some(0),
+            false => part.find(WILD),
+        };
+        let Some(begin) = begin else {
             if parts.peek().is_some() {
                 folder.push(part);
             }
