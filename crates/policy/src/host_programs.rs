@@ -154,8 +154,8 @@ pub struct HostMatcher {
     patterns: Vec<Pattern>,
     /// Patterns that begin with a plain name, by its hash and in their order.
     by_first: Vec<(u64, usize)>,
-    /// Patterns that begin with a name of wildcards.
-    others: Vec<usize>,
+    /// Patterns that begin with a name of wildcards, with the bytes that it begins and ends with.
+    others: Vec<([u8; 2], usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -166,11 +166,18 @@ struct Pattern {
 }
 
 /// What names that differ in case alone have in common (FNV-1a); others may have it too.
-fn hash(name: &[u8]) -> u64 {
+#[must_use]
+pub fn name_hash(name: &[u8]) -> u64 {
     let lower = name.iter().map(u8::to_ascii_lowercase);
     lower.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     })
+}
+
+/// The first and the last byte of a name, in lower case.
+fn ends(name: &[u8]) -> [u8; 2] {
+    let end = |byte: Option<&u8>| byte.map_or(0, u8::to_ascii_lowercase);
+    [end(name.first()), end(name.last())]
 }
 
 impl HostMatcher {
@@ -198,8 +205,8 @@ impl HostMatcher {
         let at = self.patterns.len();
         let first = text.split('/').next().unwrap_or_default();
         match first.contains('*') {
-            true => self.others.push(at),
-            false => self.by_first.push((hash(first.as_bytes()), at)),
+            true => self.others.push((ends(first.as_bytes()), at)),
+            false => self.by_first.push((name_hash(first.as_bytes()), at)),
         }
         self.patterns.push(Pattern {
             row,
@@ -210,11 +217,17 @@ impl HostMatcher {
 
     /// The patterns that may begin with a name.
     fn beginning(&self, name: &[u8]) -> impl Iterator<Item = &Pattern> {
-        let hash = hash(name);
+        let hash = name_hash(name);
         let from = self.by_first.partition_point(|(known, _)| *known < hash);
         let known = self.by_first[from..].iter();
         let known = known.take_while(move |(known, _)| *known == hash);
-        let all = known.map(|(_, at)| at).chain(&self.others);
+        let ends = ends(name);
+        let may_end = move |(own, _): &&([u8; 2], usize)| {
+            let mut pairs = own.iter().zip(&ends);
+            pairs.all(|(own, end)| *own == b'*' || own == end)
+        };
+        let others = self.others.iter().filter(may_end).map(|(_, at)| at);
+        let all = known.map(|(_, at)| at).chain(others);
         all.map(|at| &self.patterns[*at])
     }
 
@@ -222,6 +235,11 @@ impl HostMatcher {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
+    }
+
+    /// The patterns that are looked for.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(|pattern| &*pattern.text)
     }
 
     /// Names of several components that are protected.

@@ -445,7 +445,7 @@ impl Live {
                     let _ = tell(&self.init.control, &Report::ExecFailed { job, errno });
                 }
             }
-            Ok(Some((Order::Nested, mut descriptors))) => {
+            Ok(Some((Order::Found, mut descriptors))) => {
                 let found = descriptors.pop().and_then(|list| unpack(list).ok());
                 if let (Some(broker), Some(found)) = (&mut self.broker, found) {
                     broker.know(found);

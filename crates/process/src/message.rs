@@ -78,13 +78,22 @@ pub(crate) enum Report {
         /// Refusals before this one that were too many to be told.
         lost: u64,
     },
-    /// A program is about to write for the first time: which repositories are there?
+    /// A program is about to write for the first time: which repositories are there, and what leads to protected
+    /// names?
     Looks,
     /// A file will be written where it is, and decided when nobody writes it any more. Where this process has
     /// been killed by then, nobody else knows of it.
     Writing {
         /// The file, as a path inside.
         path: OsString,
+    },
+    /// A lock of git's was made, or an empty file that stands for a link while git holds one. Where this process has been killed by the time that the run ends, nobody else
+    /// knows whose it is.
+    Locked {
+        /// The lock, as a path inside.
+        path: OsString,
+        /// Its device and number there.
+        file: (u64, u64),
     },
     /// A file was made or changed that programs of the host obey, and that is reported.
     Left {
@@ -142,8 +151,8 @@ pub(crate) enum Order {
     },
     /// End everything.
     End,
-    /// The repositories that are there, in a list of [`crate::git::Nested`] in the descriptor.
-    Nested,
+    /// What is there that more is protected by, a [`crate::broker::Found`] in the descriptor.
+    Found,
     /// Send a signal to a command's process group.
     Signal {
         /// Which command's.

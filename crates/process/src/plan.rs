@@ -339,13 +339,17 @@ impl Plan {
         if rules.is_some_and(|rules| matches!(rules.decide(path), Verdict::Git(_))) {
             return Ok(());
         }
-        if let Some(link) = link {
+        // A link, and what it leads to, the write broker keeps.
+        let is_git = |link: &PathBuf| link.file_name().is_some_and(|name| name == ".git");
+        if let Some(link) = &link
+            && (rules.is_none() || is_git(link))
+        {
             return Err(refused(
                 "filesystem.protect",
                 entry,
                 format!(
                     "{} is a symbolic link, which cannot be kept from being replaced",
-                    shown(&link)
+                    shown(link)
                 ),
                 "put a file or folder in the place of the link, or leave the entry out",
             ));
@@ -362,7 +366,7 @@ impl Plan {
                 self.pinned.push(folder.clone());
             }
         }
-        if !self.protected.contains(&target) {
+        if link.is_none() && !self.protected.contains(&target) {
             self.protected.push(target);
         }
         Ok(())

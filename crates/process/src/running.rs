@@ -1,7 +1,7 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::{Left, Named, Rules, Undecided, host_program};
+use crate::broker::{Left, Lefts, Named, Rules, Undecided, host_program};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -18,7 +18,7 @@ use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub(crate) struct ProcessSandbox {
     /// What it was made from, where it waits for its command.
     pub(crate) made: Option<Made>,
     /// Files that were made or changed and that programs of the host obey.
-    left: BTreeSet<Left>,
+    left: Lefts,
     /// News that were found and not told yet.
     more: VecDeque<News>,
     /// Its control group, and the descriptor that is readable when anything happens.
@@ -99,7 +99,9 @@ impl ProcessSandbox {
                 rule.id, rule.origin
             ),
         };
-        let remedy = withheld.unwrap_or_else(|| format!("use another name; {otherwise}"));
+        // Where the name alone does not say it, the reason is what helps.
+        let first = reason.as_deref().unwrap_or("use another name");
+        let remedy = withheld.unwrap_or_else(|| format!("{first}; {otherwise}"));
         Decision::deny(rule, reason.unwrap_or(said), remedy)
     }
 }
@@ -113,7 +115,9 @@ fn checkout_of(path: &Path, below: &Path) -> String {
     };
     let how = tree.and_then(word).zip(word(below)).map(|(tree, file)| {
         let git = format!("git -C {tree}");
-        format!(": `{git} update-index --no-skip-worktree -- {file} && {git} checkout -- {file}`")
+        // What git would take for a pattern is the name of a file.
+        let checkout = format!("{git} --literal-pathspecs checkout");
+        format!(": `{git} update-index --no-skip-worktree -- {file} && {checkout} -- {file}`")
     });
     let how = how.unwrap_or_default();
     format!("check it out outside of the sandbox, once you have read it{how}")
@@ -154,14 +158,9 @@ impl Running for ProcessSandbox {
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
             Some((Report::Looks, _)) => {
-                let found = pack(
-                    &self
-                        .rules
-                        .as_ref()
-                        .map(Rules::find_nested)
-                        .unwrap_or_default(),
-                )?;
-                match send(&self.control, &Order::Nested, &[found.as_fd()]) {
+                let found = self.rules.as_ref().map(Rules::find);
+                let found = pack(&found.unwrap_or_default())?;
+                match send(&self.control, &Order::Found, &[found.as_fd()]) {
                     // It has ended meanwhile, and has said so.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                     other => other?,
@@ -172,8 +171,12 @@ impl Running for ProcessSandbox {
                 self.undecided.add(path.into());
                 Some(News::Quiet)
             }
+            Some((Report::Locked { path, file }, _)) => {
+                self.undecided.lock(path.into(), file);
+                Some(News::Quiet)
+            }
             Some((Report::Left { path, row }, _)) => {
-                self.left.insert(Left {
+                self.left.add(Left {
                     path: path.into(),
                     row,
                 });
@@ -310,7 +313,7 @@ impl ProcessSandbox {
             owner: None,
             made: None,
             more: VecDeque::new(),
-            left: BTreeSet::new(),
+            left: Lefts::default(),
             cgroup: None,
         }
     }
@@ -371,7 +374,7 @@ impl ProcessSandbox {
 
     /// Tells what is left for programs of the host, of what is still there.
     fn hand_over(&mut self) {
-        let left = std::mem::take(&mut self.left);
+        let left = self.left.take();
         let Some(rules) = self.rules.as_ref().filter(|_| !left.is_empty()) else {
             return;
         };

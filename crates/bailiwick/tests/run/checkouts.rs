@@ -1,11 +1,11 @@
 //! Git checks out a commit with protected names whole, and goes on without those.
 
-use crate::support::Sandbox;
+use crate::support::{Background, Sandbox, children};
 
 /// A repository `up` with protected names in it, before and after a commit that changes them.
 const UP: &str = "git init -q -b main up; cd up; git config user.name t; git config user.email t@t.test
     mkdir -p .vscode .github sub/.idea/deep; echo 1 > .vscode/tasks.json; echo 1 > .envrc; echo 1 > sub/.idea/deep/w.xml
-    mkdir .cursor; ln -s ../a .cursor/rules; ln -s a .mcp.json; for i in .github/ci a sub/b zebra; do echo 1 > $i; done; git add .; git commit -qm one; cd ..; git clone -q up before
+    mkdir .cursor; ln -s ../sub/b .cursor/rules; ln -s sub/b .mcp.json; for i in .github/ci a sub/b zebra; do echo 1 > $i; done; git add .; git commit -qm one; cd ..; git clone -q up before
     cd up; for i in .vscode/tasks.json .envrc .github/ci a zebra; do echo 2 > $i; done; git commit -qam two";
 
 /// Every file below a folder that is none of git's, and what it says.
@@ -76,6 +76,76 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
         now,
         "?? .envrc\n?? .vscode/\n./.envrc 2\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 3\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
     );
+}
+
+#[test]
+fn what_the_user_has_not_committed_is_neither_lost_nor_hidden() {
+    let setup = "git config user.name t; git config user.email t@t.test; echo 1 > .envrc; echo 1 > g; git add .; git commit -qm 1; ";
+    for (before, act, kept) in [
+        ("echo mine >> .envrc", "git restore .", " M .envrc"),
+        ("echo mine >> .envrc", "git reset -q --hard", " M .envrc"),
+        (
+            "echo mine >> .envrc; git stash -q",
+            "git stash pop -q",
+            "stash",
+        ),
+        (
+            "git checkout -qb two; echo 2 > .envrc; git commit -qam 2; git checkout -q main; git config core.splitIndex true; git update-index --split-index",
+            "git checkout -q two",
+            " M .envrc",
+        ),
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host(&format!("{setup}{before}"));
+        sandbox.run(act).refused_by("filesystem.protect");
+        let there = sandbox.host("git status --short; git stash list; git branch --show-current; git ls-files -v | grep -c ^S; cat .envrc");
+        assert!(there.contains(kept), "{act}: {there}");
+        assert!(there.contains("\n0\n"), "{act}: {there}");
+        let all = sandbox.host("cat .envrc; git stash list -p");
+        assert!(
+            all.contains("mine") || !before.contains("mine"),
+            "{act}: {all}"
+        );
+    }
+}
+
+#[test]
+fn what_stands_for_a_link_is_taken_away_and_nothing_else() {
+    let hold = "import os, sys\nos.open('.git/index.lock', os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)\n\
+        for name in ('.envrc', '.mcp.json', '.exrc'): os.symlink('f', name)\nprint('held', flush=True)\nsys.stdin.read()\n";
+    for kill in [false, true] {
+        for bare in [false, true] {
+            let sandbox = Sandbox::repository().file("hold.py", hold);
+            let sandbox = if bare {
+                sandbox.without_namespaces()
+            } else {
+                sandbox
+            };
+            sandbox.host(
+                "cp $(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))') git",
+            );
+            let mut command = sandbox.command();
+            command.arg("run").args(sandbox.options());
+            command.args(["--", "./git", "hold.py"]);
+            let mut run = Background::begun(command, "held").expect("nothing ends it before");
+            let there = sandbox.host("stat -c '%s %n' .envrc .mcp.json .exrc; rm .envrc; echo mine > .envrc; echo mine > .mcp.json");
+            assert_eq!(there, "0 .envrc\n0 .mcp.json\n0 .exrc\n");
+            if kill {
+                for first in children(run.pid()) {
+                    let first = rustix::process::Pid::from_raw(first.cast_signed()).unwrap();
+                    let _ = rustix::process::kill_process(first, rustix::process::Signal::KILL);
+                }
+            } else {
+                run.terminate();
+            }
+            run.ends();
+            assert_eq!(
+                sandbox.host("cat .envrc .mcp.json; ls .exrc .git/index.lock 2> /dev/null; true"),
+                "mine\nmine\n",
+                "{kill} {bare}"
+            );
+        }
+    }
 }
 
 #[test]

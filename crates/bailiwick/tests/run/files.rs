@@ -11,7 +11,7 @@ on_every_backend! {
     existing_hooks_and_configuration_are_readable_and_cannot_be_changed,
     a_denied_file_cannot_be_read_under_any_name,
     what_is_denied_by_its_path_is_denied_when_it_appears_later,
-    a_protected_link_stops_the_run_and_names_the_line,
+    a_protected_link_is_kept_with_what_it_leads_to,
     a_private_path_is_empty_at_first_and_kept_per_workspace,
     granted_paths_elsewhere_are_what_the_policy_says,
     a_private_folder_that_has_no_place_says_what_becomes_of_what_is_written_and_what_to_do,
@@ -198,15 +198,15 @@ fn what_is_denied_by_its_path_is_denied_when_it_appears_later(on: Backend) {
     );
 }
 
-fn a_protected_link_stops_the_run_and_names_the_line(on: Backend) {
+fn a_protected_link_is_kept_with_what_it_leads_to(on: Backend) {
     let policy = format!("{DEFAULT}[filesystem]\nprotect = [\"workspace/conf\"]\n");
-    let sandbox = Sandbox::on(on).policy(&policy).file("real", "");
+    let sandbox = Sandbox::on(on).policy(&policy).file("real", "mine");
     std::os::unix::fs::symlink("real", sandbox.workspace().join("conf")).unwrap();
-    let outcome = sandbox.run("true");
-    outcome
-        .code(126)
-        .stderr_has("conf is a symbolic link")
-        .stderr_has(":3:12");
+    sandbox
+        .run("for act in 'echo x > real' 'echo x > conf' 'rm conf' 'ln -sfn other conf' 'mv real r'; do sh -c \"$act\" 2> /dev/null && echo $act; done; cat conf")
+        .success()
+        .stdout_is("mine")
+        .refused_by("filesystem.protect");
 }
 
 fn a_private_path_is_empty_at_first_and_kept_per_workspace(on: Backend) {

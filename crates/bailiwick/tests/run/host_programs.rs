@@ -6,6 +6,7 @@ use bailiwick_event::Act;
 on_every_backend! {
     what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed,
     what_a_command_obeys_is_told_as_far_as_it_is_there,
+    what_the_users_links_at_such_names_lead_to_counts_as_well,
 }
 
 /// The files that a run was told to have left, with who obeys them.
@@ -88,6 +89,60 @@ fn what_a_command_obeys_is_told_as_far_as_it_is_there(on: Backend) {
         .run("cat Makefile; ls -R > /dev/null")
         .success()
         .stderr_lacks("bailiwick: made");
+}
+
+fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
+    let sandbox = Sandbox::repository_on(on);
+    sandbox.host(
+        "mkdir -p app/scripts .cursor rules shared/vscode cfg docs n tools
+        for file in app/scripts/env.sh rules/a.md shared/vscode/settings.json cfg/settings.json real hook docs/agents.md make; do echo mine > $file; done
+        ln -s scripts/env.sh app/.envrc; ln -s ../rules .cursor/rules; ln -s shared/vscode .vscode; ln -s cfg .claude
+        ln -s second .exrc; ln -s tools/later.sh second; ln real n/.mcp.json; ln hook .git/hooks/pre-commit
+        ln -s docs/agents.md CLAUDE.md; ln make Makefile",
+    );
+    let held = "find . -path ./.git/objects -prune -o ! -type d -printf '%p %l %i %n %m ' -a -type f -exec cksum {} + | sort";
+    let before = sandbox.host(held);
+    let acts = [
+        "echo x > app/.envrc",
+        "echo x > app/scripts/env.sh",
+        "echo x > t; mv t app/scripts/env.sh",
+        "mv app/scripts s",
+        "mv app a",
+        "ln app/scripts/env.sh e",
+        "chmod +x app/scripts/env.sh",
+        "echo x > rules/b.md",
+        "mkdir rules/c",
+        "rm rules/a.md",
+        "mv rules r",
+        "rm .vscode",
+        "echo x > shared/vscode/tasks.json",
+        "mv shared s",
+        "echo x > cfg/settings.json",
+        "mkdir cfg/skills",
+        "ln -sfn f second",
+        "echo x > tools/later.sh",
+        "ln -s ../f tools/later.sh",
+        "echo x > real",
+        "truncate -s 0 real",
+        "echo x >> hook",
+    ];
+    let script: String = acts
+        .iter()
+        .map(|act| format!("({act}) 2>/dev/null && echo '{act}'; rm -f t e\n"))
+        .collect();
+    let outcome = sandbox.run(&(script + "true"));
+    outcome.success().stdout_is("");
+    assert_eq!(sandbox.host(held), before);
+    let others = "mkdir cfg/todos; echo x > cfg/todos/1; echo x > shared/x; echo x > tools/y; echo x > docs/agents.md; \
+        echo x >> make; git status --porcelain > n/x; mv n m; mv docs d";
+    let outcome = sandbox.run(others);
+    outcome.success().nothing_refused();
+    assert_eq!(left(&outcome), ["CLAUDE.md Claude Code", "Makefile make"]);
+    let refused = sandbox.run("echo x > app/scripts/env.sh");
+    refused
+        .failure()
+        .refused_by("filesystem.protect")
+        .stderr_has("app/.envrc leads here; if the command must write this one, add \".envrc\"");
 }
 
 #[test]

@@ -13,9 +13,10 @@ use super::watched::Watched;
 use super::withheld::Withheld;
 use crate::git::{self, Content, Meaning};
 use crate::notify::Call;
+use bailiwick_event::Text;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, linkat, mkdirat, mknodat, readlinkat, symlinkat, unlinkat,
+    AtFlags, CWD, FileType, Mode, fstat, linkat, mkdirat, mknodat, readlinkat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 use std::cell::RefCell;
@@ -224,7 +225,7 @@ impl Context<'_> {
     /// Whether a name may be created or written.
     pub(super) fn decide(&self, path: &Path) -> Result<(), Refused> {
         self.know(path)?;
-        judge(self.rules.decide(path), path)
+        self.judge(self.rules.decide(path), path)
     }
 
     /// The same for a file that is opened. One of git's own files is looked at again where it is
@@ -233,7 +234,38 @@ impl Context<'_> {
         self.know(path)?;
         match self.rules.decide_file(path) {
             Verdict::Git(_) if !exists => Ok(()),
-            verdict => judge(verdict, path),
+            verdict => self.judge(verdict, path),
+        }
+    }
+
+    fn judge(&self, verdict: Verdict, path: &Path) -> Result<(), Refused> {
+        match verdict {
+            Verdict::Allow => Ok(()),
+            Verdict::Refuse(rule) => Err(Refused::Rule {
+                rule,
+                path: path.to_path_buf(),
+                reason: self.rules.why_protected(path),
+            }),
+            Verdict::Git(rule) => Err(Refused::by(rule, path, CONFIGURATION)),
+        }
+    }
+
+    /// Whether a file that is there may be changed as far as its other names are concerned.
+    pub(super) fn decide_names(&self, path: &Path, file: &OwnedFd) -> Result<(), Refused> {
+        if !self.rules.has_aliases() {
+            return Ok(());
+        }
+        let stat = fstat(file)?;
+        self.left
+            .borrow_mut()
+            .extend(self.rules.left_by_name(&stat));
+        match self.rules.protected_file(&stat) {
+            None => Ok(()),
+            Some((rule, name)) => {
+                let name = Text::from(self.rules.of_policy(name).into_os_string());
+                let reason = format!("it is the file {name} by another name");
+                Err(Refused::by(rule, path, reason))
+            }
         }
     }
 
@@ -249,7 +281,7 @@ impl Context<'_> {
 
     /// The same for a file that is read.
     pub(super) fn decide_read(&self, path: &Path) -> Result<(), Refused> {
-        judge(self.rules.decide_read(path), path)
+        self.judge(self.rules.decide_read(path), path)
     }
 
     /// What a new or changed file at `path` means to git, where the policy protects its configuration.
@@ -275,7 +307,11 @@ impl Context<'_> {
             Meaning::Obeyed(content) => Ok(Gate::Obeyed(content, rule)),
             Meaning::Completes => {
                 let renewed = rename::renew(path.parent().unwrap_or(path), self.rules);
-                renewed.map(|()| Gate::Free).map_err(|reason| {
+                let gate = match git::is_head(path) {
+                    true => Gate::Obeyed(Content::Reference, rule),
+                    false => Gate::Free,
+                };
+                renewed.map(|()| gate).map_err(|reason| {
                     let reason =
                         format!("it would make a repository of what lies beside it: {reason}");
                     Refused::by(rule, path, reason)
@@ -317,7 +353,7 @@ impl Context<'_> {
             } => {
                 let path = shown(folder.as_fd())?.join(&name);
                 self.know(&path)?;
-                judge(decide(self.rules, &path), &path)?;
+                self.judge(decide(self.rules, &path), &path)?;
                 self.note(&path);
                 self.take_umask()?;
                 Ok(Free {
@@ -429,7 +465,7 @@ impl Context<'_> {
         };
         match verdict {
             Verdict::Git(_) => Ok(()),
-            verdict => judge(verdict, path),
+            verdict => self.judge(verdict, path),
         }
     }
 
@@ -536,17 +572,5 @@ fn unless_leased(outcome: Result<Outcome, Refused>) -> Result<Outcome, Refused> 
     match outcome {
         Err(Refused::Errno(Errno::AGAIN)) => Ok(Outcome::Waits),
         outcome => outcome,
-    }
-}
-
-fn judge(verdict: Verdict, path: &Path) -> Result<(), Refused> {
-    match verdict {
-        Verdict::Allow => Ok(()),
-        Verdict::Refuse(rule) => Err(Refused::Rule {
-            rule,
-            path: path.to_path_buf(),
-            reason: None,
-        }),
-        Verdict::Git(rule) => Err(Refused::by(rule, path, CONFIGURATION)),
     }
 }

@@ -47,6 +47,11 @@ impl Lock {
         })
     }
 
+    /// Where it is, as a path inside, and its device and number there.
+    pub(super) fn told(&self) -> (&Path, (u64, u64)) {
+        (&self.path, self.file)
+    }
+
     fn is_there(&self) -> bool {
         statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == self.file)
@@ -55,29 +60,49 @@ impl Lock {
 
 /// Those of a sandbox.
 #[derive(Debug, Default)]
-pub(super) struct Locks(Vec<Lock>);
+pub(super) struct Locks {
+    held: Vec<Lock>,
+    /// How many files got another name, or lost theirs, since all locks were looked at.
+    moved: usize,
+}
 
 impl Locks {
     pub(super) fn add(&mut self, lock: Lock) {
-        if self.0.len() % MANY == MANY - 1 {
-            self.0.retain(Lock::is_there);
+        if self.held.len() % MANY == MANY - 1 {
+            self.held.retain(Lock::is_there);
         }
         // Whoever makes so many has no use for them.
-        if self.0.len() < 16 * MANY {
-            self.0.push(lock);
+        if self.held.len() < 16 * MANY {
+            self.held.push(lock);
         }
+    }
+
+    /// Forgets those that are gone, after a file got another name or lost its own. Whether that were the last.
+    /// Many are not looked at each time: a change of many branches has a lock for each.
+    pub(super) fn pass(&mut self) -> bool {
+        self.moved += 1;
+        if self.held.is_empty() || self.moved * 4 < self.held.len() {
+            return false;
+        }
+        self.moved = 0;
+        self.held.retain(Lock::is_there);
+        self.held.is_empty()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
     }
 
     /// Whether the lock that was made at a path is there.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.0
+        self.held
             .iter()
             .any(|lock| lock.path == path && lock.is_there())
     }
 
     /// The lock of an index that one of these programs holds: it is about to check something out.
     pub(super) fn of_index(&self, processes: &[u32]) -> Option<&Path> {
-        let mut held = self.0.iter().rev();
+        let mut held = self.held.iter().rev();
         let held = held.find(|lock| {
             lock.name == "index.lock" && processes.contains(&lock.process) && lock.is_there()
         });
@@ -86,7 +111,7 @@ impl Locks {
 
     /// Takes away what is there still, when nobody is left whose lock it could be.
     pub(super) fn release(&mut self) {
-        for lock in self.0.drain(..).filter(Lock::is_there) {
+        for lock in self.held.drain(..).filter(Lock::is_there) {
             let _ = unlinkat(&lock.folder, &lock.name, AtFlags::empty());
         }
     }

@@ -29,17 +29,16 @@ mod undecided;
 mod watched;
 mod withheld;
 
-pub(crate) use rules::{Left, Named, Rules, Verdict, host_program};
+pub(crate) use rules::{Found, Left, Lefts, Named, Rules, Verdict, host_program};
 pub(crate) use undecided::Undecided;
 
-use crate::git;
 use crate::kernel;
 use crate::message::{Report, tell_now};
 use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
-use locks::Locks;
+use locks::{Lock, Locks};
 use order::Order;
 use rules::Unknown;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -176,13 +175,29 @@ impl Broker {
                 }
             }
         }
-        if self.watched.is_empty() {
+        self.may_die();
+    }
+
+    /// Lets this process be killed with the supervisor, where nothing is left that it has to do then.
+    fn may_die(&self) {
+        if self.watched.is_empty() && self.locks.is_empty() {
             let _ = kernel::die_with_parent(true);
         }
     }
 
+    /// Has a lock of git's taken away when the run ends, as [`Broker::watch`] has a file decided.
+    fn hold(&mut self, lock: Lock) -> Result<(), Refused> {
+        let (path, file) = lock.told();
+        let path = path.as_os_str().to_owned();
+        // Where nobody reads at the moment, this process alone knows of it.
+        let _ = tell_now(&self.reports.control, &Report::Locked { path, file });
+        kernel::die_with_parent(false).map_err(|_| Errno::IO)?;
+        self.locks.add(lock);
+        Ok(())
+    }
+
     /// What the supervisor has found.
-    pub(crate) fn know(&mut self, found: Vec<git::Nested>) {
+    pub(crate) fn know(&mut self, found: Found) {
         self.rules.know_all(found);
         self.retry();
     }
@@ -277,8 +292,7 @@ impl Broker {
             Ok(Outcome::Done) => Ok(None),
             Ok(Outcome::Opened(file, close_on_exec)) => Ok(Some((file, close_on_exec))),
             Ok(Outcome::Locked(lock, file, close_on_exec)) => {
-                self.locks.add(lock);
-                Ok(Some((file, close_on_exec)))
+                self.hold(lock).map(|()| Some((file, close_on_exec)))
             }
             Ok(Outcome::Deferred(deferred, file, close_on_exec)) => {
                 self.deferred.push(*deferred);
@@ -298,6 +312,10 @@ impl Broker {
         };
         if given.is_ok() {
             self.reports.left(left.into_inner());
+            let moved = [libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat];
+            if moved.contains(&call.number) && self.locks.pass() {
+                self.may_die();
+            }
         }
         let answer = match &given {
             Ok(None) => Answer::Value(0),
@@ -328,6 +346,10 @@ impl Broker {
         let Some(instead) = instead.filter(|_| listener.is_some_and(is_waiting)) else {
             return Err(refused);
         };
+        if let Some((path, file)) = instead.made {
+            let path = path.into_os_string();
+            let _ = tell_now(&self.reports.control, &Report::Locked { path, file });
+        }
         if let Some((refused, path)) = &instead.news {
             self.reports
                 .refused(refused, call.operation(), Some(path.clone()));
@@ -352,15 +374,13 @@ struct Reports {
     /// Whether it was asked for the repositories that are there.
     asked: bool,
     /// Files at names that are reported, of which it was told.
-    left: BTreeSet<Left>,
+    left: Lefts,
 }
 
 impl Reports {
     /// How many are told at once at the most, and how many per second in the long run.
     const BURST: u32 = 2000;
     const RATE: u32 = 200;
-    /// So many files at names that are reported are told.
-    const LEFT: usize = 4096;
     /// A reason is at most so many bytes.
     const REASON: usize = 300;
 
@@ -372,7 +392,7 @@ impl Reports {
             since: Instant::now(),
             lost: 0,
             asked: false,
-            left: BTreeSet::new(),
+            left: Lefts::default(),
         }
     }
 
@@ -383,21 +403,20 @@ impl Reports {
         }
     }
 
-    /// Tells of files that were made or changed at names that are reported, each once; of those that are too many it
-    /// tells no more.
+    /// Tells of files that were made or changed at names that are reported.
     fn left(&mut self, left: Vec<Left>) {
         for left in left {
-            if self.left.len() >= Self::LEFT || self.left.contains(&left) {
+            let Some(left) = self.left.add(left) else {
                 continue;
-            }
+            };
             let path = of_policy(&self.root, &left.path).into_os_string();
             let report = Report::Left {
                 path,
                 row: left.row,
             };
-            // Where nobody reads at the moment the next act at the name tells it.
-            if tell_now(&self.control, &report).is_ok() {
-                self.left.insert(left);
+            if tell_now(&self.control, &report).is_err() {
+                // Where nobody reads at the moment the next act at the name tells it.
+                self.left.forget(&left);
             }
         }
     }

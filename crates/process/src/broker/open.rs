@@ -93,10 +93,11 @@ pub(super) fn open(
             if writes || found.is_none() {
                 context.decide_opened(&absolute, found.is_some())?;
                 context.note(&absolute);
-                if let Some(found) = &found
-                    && kind_of(found)? == FileType::Directory
-                {
-                    return Err(Errno::ISDIR.into());
+                if let Some(found) = &found {
+                    if kind_of(found)? == FileType::Directory {
+                        return Err(Errno::ISDIR.into());
+                    }
+                    context.decide_names(&absolute, found)?;
                 }
                 if let Gate::Obeyed(content, rule) = context.gate(&absolute)? {
                     let at = Obeyed {
@@ -126,7 +127,7 @@ pub(super) fn open(
             }
             if found.is_none() {
                 context.take_umask()?;
-                if is_lock(&name) && git::below_git(&absolute).is_some() {
+                if is_lock(&name) && git::is_of_git(&absolute) {
                     return locked(context, (folder, name), absolute, wanted, mode);
                 }
             }
@@ -139,7 +140,10 @@ pub(super) fn open(
             let absolute = shown(object.as_fd())?;
             if absolute.is_absolute() {
                 match writes {
-                    true => context.decide(&absolute)?,
+                    true => {
+                        context.decide(&absolute)?;
+                        context.decide_names(&absolute, &object)?;
+                    }
                     false => context.decide_read(&absolute)?,
                 }
             }
@@ -409,6 +413,7 @@ pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<
     }
     if absolute.is_absolute() {
         context.decide(&absolute)?;
+        context.decide_names(&absolute, &object)?;
         context.note(&absolute);
     }
     allow_proc(context, object.as_fd(), true, &absolute)?;

@@ -99,6 +99,10 @@ pub(super) fn rename(
 /// Whether a folder may have another name as far as the user's configuration of git leads into it.
 fn stays(context: &Context<'_>, side: &Side) -> Result<(), Refused> {
     context.know(&side.path.join(".git"))?;
+    if let Some(rule) = context.rules.is_led_through_by_link(&side.path) {
+        let reason = "a link at a protected name leads to files in it where they are";
+        return Err(Refused::by(rule, &side.path, reason));
+    }
     match context.rules.git(&side.path) {
         Some(rule) if context.rules.is_led_through(&side.path) => {
             let reason = "git's configuration obeys files in it where they are";
@@ -413,9 +417,11 @@ fn checked(
     let mut instead = git::check(content, &old, &new, &site).map_err(refused)?;
     if let Some(names) = context.withheld.below(&from.path)
         && content == Content::Index
+        && !names.is_empty()
     {
         let published = instead.as_ref().unwrap_or(&new);
-        instead = git::without_checkout(published, names, &site).or(instead);
+        let marked = git::without_checkout(published, names, &site).map_err(refused)?;
+        instead = marked.or(instead);
     }
     replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;
     unlinkat(&from.folder, &from.name, AtFlags::empty())?;

@@ -1,6 +1,7 @@
 //! Which names a sandboxed program may not create or write, as the broker decides them: by the
 //! whole path, whatever exists. Pure, so that it can be tested with any path there is.
 
+mod aliases;
 mod asked;
 mod host;
 mod links;
@@ -8,9 +9,10 @@ mod moves;
 mod nested;
 mod shared;
 
+pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
 use self::host::Table;
-pub(crate) use self::host::{Left, host_program};
+pub(crate) use self::host::{Left, Lefts, host_program};
 use self::nested::Known;
 pub(super) use self::nested::Unknown;
 use self::shared::Shared;
@@ -497,7 +499,7 @@ fn linked(entry: &PathEntry, usual: &Path) -> Option<Name> {
 }
 
 fn plain(component: &str) -> bool {
-    !component.contains(['*', '?', '[', '{', '\\'])
+    !component.contains(['*', '?', '[', '{', '\\']) && !PathGlob::names_others(component)
 }
 
 /// The components below the workspace of a name that is obeyed in every folder: one that begins with a dot, and any

@@ -1,13 +1,15 @@
-//! Files of git that a program was writing where they are when pid 1 was killed (by a limit, by the kernel's
-//! want of memory, by the user). Pid 1 would have decided them by what they say; the supervisor does it then.
+//! Files of git that a program was writing where they are, and locks that it held, when pid 1 was killed (by a
+//! limit, by the kernel's want of memory, by the user). Pid 1 would have decided the files by what they say, and
+//! taken the locks away; the supervisor does it then.
 
+use super::locks::is_lock;
 use super::rules::Rules;
 use super::watched::{checked, settle};
 use crate::git::{self, Meaning};
 use crate::mounts::open_without_links;
-use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, chownat, fstat, openat};
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Stat, Uid, chownat, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// So many files may be written in a run where they are.
@@ -18,6 +20,8 @@ pub(super) const MOST: usize = 10_000;
 pub(crate) struct Undecided {
     /// As paths inside.
     paths: BTreeSet<PathBuf>,
+    /// Locks of git's that programs have made, by their paths inside: device and number there.
+    locks: BTreeMap<PathBuf, (u64, u64)>,
 }
 
 /// A file that was taken away.
@@ -38,17 +42,45 @@ impl Undecided {
         }
     }
 
+    /// A lock that pid 1 means to take away.
+    pub(crate) fn lock(&mut self, path: PathBuf, file: (u64, u64)) {
+        if self.locks.len() < MOST || self.locks.contains_key(&path) {
+            self.locks.insert(path, file);
+        }
+    }
+
     /// Pid 1 has decided all of them.
     pub(crate) fn clear(&mut self) {
         self.paths.clear();
+        self.locks.clear();
     }
 
     /// Decides them: a copy takes the place of what is harmless, because somebody may have it open still, and
     /// what is not goes. Nothing of the sandbox may run any more.
     pub(crate) fn decide(&mut self, rules: &Rules) -> Vec<Removed> {
+        for (path, file) in std::mem::take(&mut self.locks) {
+            release(&rules.of_policy(&path), file);
+        }
         let paths = std::mem::take(&mut self.paths);
         let removed = |path: &PathBuf| decide(rules, path).err();
         paths.iter().filter_map(removed).collect()
+    }
+}
+
+/// Takes a lock away, where it is still the one that was told of.
+fn release(path: &Path, file: (u64, u64)) {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let Ok(folder) = open_without_links(parent) else {
+        return;
+    };
+    let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    // What stands for a link is empty, as long as it is nobody's.
+    let lock = is_lock(name);
+    let is_own = |stat: &Stat| (stat.st_dev, stat.st_ino) == file && (lock || stat.st_size == 0);
+    if found.is_ok_and(|stat| is_own(&stat)) {
+        let _ = unlinkat(&folder, name, AtFlags::empty());
     }
 }
 

@@ -3,14 +3,18 @@
 //! marked as not checked out, which is git's own way to say so. Any other program is refused.
 
 use super::act::Refused;
+use super::content_of;
 use super::locks::Locks;
 use super::path::shown;
 use super::rules::{Rules, Verdict};
 use super::tracee::Tracee;
+use crate::git::{self, Content};
 use crate::kernel::ACCESS;
 use crate::notify::Call;
-use rustix::fd::{AsFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, readlink, unlinkat};
+use rustix::fd::{AsFd, AsRawFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlink, statat, unlinkat,
+};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -41,6 +45,8 @@ struct Checkout {
 pub(super) struct Instead {
     /// What the program gets for a file, and whether it is closed at exec.
     pub(super) file: Option<(OwnedFd, bool)>,
+    /// An empty file that was made in the place of a link: its path inside, device and number there.
+    pub(super) made: Option<(PathBuf, (u64, u64))>,
     /// A file that was not withheld before: its refusal, and its path in the working tree.
     pub(super) news: Option<(Refused, OsString)>,
 }
@@ -81,6 +87,24 @@ impl Withheld {
         let status = tracee.status().ok()?;
         let lock = locks.of_index(&[status.process, status.parent])?;
         let here = || tracee.folder(libc::AT_FDCWD);
+        if is_stash(status.process) || is_stash(status.parent) {
+            return None;
+        }
+        let index = IndexOf { lock, rules };
+        let there = statat(here().ok()?, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let known = self.checkouts.get(lock);
+        let begun = known.is_some_and(|c| c.files.contains(path.as_os_str().as_bytes()));
+        let goes_on = match (&step, there) {
+            (Step::Removal, Some(stat)) => {
+                let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+                folder || index.records(&here().ok()?, &path)
+            }
+            (Step::File(_) | Step::Link, Some(_)) => begun,
+            _ => true,
+        };
+        if !goes_on || known.is_none() && index.is_split() {
+            return None;
+        }
         let (rule, whole) = match refused {
             Refused::Rule { rule, path, .. } => (*rule, path.clone()),
             // Below a folder that was not made either.
@@ -91,8 +115,10 @@ impl Withheld {
                 (*rule, shown(here().ok()?.as_fd()).ok()?.join(&path))
             }
         };
-        if matches!(step, Step::Link) {
+        let mut made = None;
+        if matches!(step, Step::Link) && there.is_none() {
             let stand_in = StandIn::new(here().ok()?, &path, rules).ok()?;
+            made = stand_in.file().map(|file| (whole.clone(), file));
             self.stand_ins.push((lock.to_path_buf(), stand_in));
         }
         let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
@@ -110,7 +136,7 @@ impl Withheld {
         };
         let reason = "git goes on without it: the file is withheld";
         let news = new.then(|| (Refused::by(rule, &whole, reason), path.into_os_string()));
-        Some(Instead { file, news })
+        Some(Instead { file, made, news })
     }
 
     /// Takes away what stood for links, where git does not hold the lock any more.
@@ -124,8 +150,35 @@ impl Withheld {
 /// An empty file where git believes to have made a link, because it looks at it once; taken away when dropped.
 #[derive(Debug)]
 struct StandIn {
-    /// The file and the folders that were made for it, the innermost first, each by the folder that it is in.
-    made: Vec<(OwnedFd, OsString, AtFlags)>,
+    /// The file and the folders that were made for it, the innermost first.
+    made: Vec<Made>,
+}
+
+/// A file or folder that was made.
+#[derive(Debug)]
+struct Made {
+    folder: OwnedFd,
+    name: OsString,
+    /// Itself: another may have its name by the time that it is taken away.
+    itself: OwnedFd,
+}
+
+impl Made {
+    /// Takes it away, unless something else has its name, or somebody has put something into it.
+    fn take_away(&self) -> Result<(), Errno> {
+        let own = fstat(&self.itself)?;
+        let named = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let folder = FileType::from_raw_mode(own.st_mode) == FileType::Directory;
+        if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) || !folder && own.st_size > 0 {
+            return Ok(());
+        }
+        // A folder that holds something by now stays.
+        let flags = match folder {
+            true => AtFlags::REMOVEDIR,
+            false => AtFlags::empty(),
+        };
+        unlinkat(&self.folder, &self.name, flags)
+    }
 }
 
 impl StandIn {
@@ -142,27 +195,39 @@ impl StandIn {
             let is_new = may_make && mkdirat(&folder, part, Mode::RWXU).is_ok();
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let inner = openat(&folder, part, flags, Mode::empty())?;
+            let itself = inner.try_clone().map_err(|_| Errno::MFILE)?;
             let outer = std::mem::replace(&mut folder, inner);
             if is_new {
-                stand_in.put((outer, part.to_owned(), AtFlags::REMOVEDIR));
+                stand_in.put(outer, part, itself);
             }
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
-        stand_in.put((folder, name.to_owned(), AtFlags::empty()));
+        let itself = openat(&folder, name, flags, Mode::RUSR | Mode::WUSR)?;
+        stand_in.put(folder, name, itself);
         Ok(stand_in)
     }
 
-    fn put(&mut self, made: (OwnedFd, OsString, AtFlags)) {
+    /// The device and number of the file.
+    fn file(&self) -> Option<(u64, u64)> {
+        let stat = fstat(&self.made.first()?.itself).ok()?;
+        Some((stat.st_dev, stat.st_ino))
+    }
+
+    fn put(&mut self, folder: OwnedFd, name: &OsStr, itself: OwnedFd) {
+        let name = name.to_owned();
+        let made = Made {
+            folder,
+            name,
+            itself,
+        };
         self.made.insert(0, made);
     }
 }
 
 impl Drop for StandIn {
     fn drop(&mut self) {
-        for (folder, name, flags) in &self.made {
-            // A folder that holds something by now stays.
-            let _ = unlinkat(folder, name, *flags);
+        for made in &self.made {
+            let _ = made.take_away();
         }
     }
 }
@@ -205,6 +270,46 @@ fn is_git(thread: u32) -> bool {
     let program = readlink(format!("/proc/{thread}/exe"), Vec::new());
     let program = program.map(|path| PathBuf::from(OsString::from_vec(path.into_bytes())));
     program.is_ok_and(|path| path.file_name() == Some(OsStr::new("git")))
+}
+
+/// Whether a process is one that puts changes aside or takes them back: what it is told to have written it forgets
+/// everywhere else.
+fn is_stash(process: u32) -> bool {
+    let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    line.split(|&b| b == 0).any(|word| word == b"stash")
+}
+
+/// The index that a lock is of.
+struct IndexOf<'a> {
+    lock: &'a Path,
+    rules: &'a Rules,
+}
+
+impl IndexOf<'_> {
+    /// What it says, and whether there is one.
+    fn read(&self) -> Option<(PathBuf, Vec<u8>)> {
+        let path = self.lock.with_file_name("index");
+        let text = content_of(&path, Content::Index.limit()).ok()?;
+        Some((self.rules.of_policy(&path), text))
+    }
+
+    fn is_split(&self) -> bool {
+        let index = self.read();
+        index.is_some_and(|(path, text)| git::is_split(&text, &self.rules.site(&path)))
+    }
+
+    /// Whether a file of the working tree says what the index has of it: then nothing is lost where it goes.
+    fn records(&self, tree: &OwnedFd, path: &Path) -> bool {
+        let at = format!("/proc/self/fd/{}", tree.as_raw_fd());
+        let file = Path::new(&at).join(path);
+        let content = match readlink(&file, Vec::new()) {
+            Ok(target) => target.into_bytes(),
+            Err(_) => content_of(&file, 1 << 20).unwrap_or_default(),
+        };
+        let name = path.as_os_str().as_bytes();
+        let index = self.read();
+        index.is_some_and(|(own, text)| git::records(&text, name, &content, &self.rules.site(&own)))
+    }
 }
 
 /// A file that takes whatever is written and keeps nothing.

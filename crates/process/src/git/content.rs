@@ -41,6 +41,8 @@ pub(crate) enum Content {
     RefsToDelete,
     /// References that the end of a rebase moves.
     RefsToMove,
+    /// A reference: `HEAD`, `ORIG_HEAD` and their like, and each below `refs`.
+    Reference,
     /// The branch that is rebased.
     HeadName,
     /// What `git bisect reset` checks out.

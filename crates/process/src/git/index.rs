@@ -117,19 +117,44 @@ fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
     }
 }
 
+/// Whether entries of the index may stand in another file: then nothing can be marked in it.
+pub(crate) fn is_split(bytes: &[u8], site: &Site<'_>) -> bool {
+    let index = width(bytes, site).and_then(|width| read(bytes, width));
+    index.map_or(true, |index| index.is_change())
+}
+
+/// Whether the index has a file with this content at a path: git keeps what it says.
+pub(crate) fn records(bytes: &[u8], path: &[u8], content: &[u8], site: &Site<'_>) -> bool {
+    let Ok(width) = width(bytes, site) else {
+        return false;
+    };
+    let mut blob = format!("blob {}\0", content.len()).into_bytes();
+    blob.extend_from_slice(content);
+    let id = digest(&blob, width);
+    read(bytes, width).is_ok_and(|index| {
+        let mut entries = index.entries.iter();
+        entries.any(|entry| entry.path == path && entry.stage == 0 && entry.id == id)
+    })
+}
+
 /// The same index with these files marked as not checked out (git-update-index(1), *Skip-worktree bit*), so that
-/// nobody takes them for removed or changed; none where it has no such entry, or they stand in another file.
+/// nobody takes them for removed or changed; none where it has no such entry.
+///
+/// # Errors
+/// Why they cannot be marked.
 pub(crate) fn without_checkout(
     bytes: &[u8],
     names: &BTreeSet<Vec<u8>>,
     site: &Site<'_>,
-) -> Option<Vec<u8>> {
-    let width = width(bytes, site).ok()?;
-    let index = read(bytes, width).ok()?;
-    let is_change = index.extensions.iter().any(|(name, _)| name == b"link");
+) -> Result<Option<Vec<u8>>, String> {
+    let width = width(bytes, site)?;
+    let index = read(bytes, width)?;
+    if index.is_change() {
+        return Err("it is split, and cannot say which files were not checked out".to_owned());
+    }
     let is_meant = |entry: &Entry<'_>| !entry.skipped && names.contains(&entry.path);
-    if is_change || !index.entries.iter().any(is_meant) {
-        return None;
+    if !index.entries.iter().any(is_meant) {
+        return Ok(None);
     }
     let version = bytes[7].max(3);
     let mut written = bytes[..12].to_vec();
@@ -143,7 +168,14 @@ pub(crate) fn without_checkout(
     written.extend_from_slice(&bytes[index.end..bytes.len() - width]);
     let sum = digest(&written, width);
     written.extend(sum);
-    Some(written)
+    Ok(Some(written))
+}
+
+impl Index<'_> {
+    /// Whether it is a change of another.
+    fn is_change(&self) -> bool {
+        self.extensions.iter().any(|(name, _)| name == b"link")
+    }
 }
 
 impl Entry<'_> {

@@ -468,7 +468,8 @@ fn git_takes_files_for_not_checked_out_that_are_marked_so() {
             .into();
         let path = repository.at(".git/index");
         let site = Site::of_test(&path, Path::new("/"), &[]);
-        let marked = without_checkout(&before, &names, &site).expect("some of them are in it");
+        let marked = without_checkout(&before, &names, &site).unwrap();
+        let marked = marked.expect("some of them are in it");
         let expected: String = listed(&repository)
             .lines()
             .map(
@@ -483,9 +484,13 @@ fn git_takes_files_for_not_checked_out_that_are_marked_so() {
             .unwrap_or_else(|reason| panic!("{version} {format}: {reason}"));
         assert_eq!(
             without_checkout(&marked, &names, &site),
-            None,
+            Ok(None),
             "once is enough"
         );
+        let content = std::fs::read(repository.at("a")).unwrap();
+        assert!(records(&before, b"a", &content, &site));
+        assert!(!records(&before, b"a", b"another", &site));
+        assert!(!records(&before, b"nowhere", &content, &site));
         std::fs::write(&path, &marked).unwrap();
         assert_eq!(listed(&repository), expected, "{version} {format}");
         for name in ["a", "b/d/e", "z/z/z"] {
@@ -521,7 +526,7 @@ proptest! {
         let site = Site::of_test(Path::new("/ws/.git/index"), Path::new("/"), &[]);
         let meant = |(path, (_, meant)): (&String, &(u16, bool))| meant.then(|| path.clone().into_bytes());
         let names: BTreeSet<Vec<u8>> = entries.iter().filter_map(meant).collect();
-        let marked = without_checkout(&index, &names, &site);
+        let marked = without_checkout(&index, &names, &site).unwrap();
         let is_new = entries.values().any(|(more, meant)| *meant && *more != SKIP_WORKTREE);
         prop_assert_eq!(marked.is_some(), is_new);
         let Some(marked) = marked else { return Ok(()) };

@@ -11,7 +11,7 @@ use crate::paths;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Which values a variable may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,6 +250,10 @@ impl<'a> Change<'a> {
         let temporary = ["/tmp", "/var/tmp"]
             .iter()
             .any(|folder| plain.starts_with(folder));
+        if seen {
+            // A link could stand there later.
+            self.site.leads_to(&plain);
+        }
         seen || temporary && !config::has_index(self.site)
     }
 }
@@ -285,6 +289,22 @@ fn path_of(url: &[u8]) -> Option<&Path> {
     let slash = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
     let is_host = path.len() == url.len() && path[..slash].contains(&b':');
     (!is_host).then(|| Path::new(OsStr::from_bytes(path)))
+}
+
+/// The folders that a configuration names as remotes, for a working tree.
+pub(super) fn remotes_at(tree: &Path, config: &Path) -> Vec<PathBuf> {
+    let text = super::followed::read(config).unwrap_or_default();
+    let all = super::config::variables(&text).unwrap_or_default();
+    let of_remote = |key: &Key| {
+        let address = matches!(key.name.as_str(), "url" | "pushurl");
+        key.section == "remote" && address
+    };
+    let values = all.iter().filter(|(key, _)| of_remote(key));
+    values
+        .flat_map(|(_, values)| values)
+        .filter_map(|value| path_of(value))
+        .map(|path| leads::plain(&tree.join(path)))
+        .collect()
 }
 
 /// Whether what is fetched is kept where only remotes' references are: else a fetch would overwrite branches.

@@ -135,7 +135,7 @@ fn is_folder_of_tree(below: &[&[u8]]) -> bool {
             | b"lfs"
             | b"rr-cache",
         ] => true,
-        [b"refs" | b"logs", rest @ ..] => !is_steered(rest),
+        [top @ (b"refs" | b"logs"), rest @ ..] => !is_steered(top, rest),
         [b"modules", rest @ ..] => folders_of_module(rest),
         _ => false,
     }
@@ -167,11 +167,15 @@ fn is_data(below: &[&[u8]]) -> bool {
     !below.iter().any(|part| STEERING.contains(part))
 }
 
-/// Whether below `refs` or `logs` something is made that a branch needs not have and a git folder does:
-/// `objects` and `refs` beside the `HEAD` of a remote.
-fn is_steered(below: &[&[u8]]) -> bool {
-    let below = below.strip_prefix(&[b"refs".as_slice()]).unwrap_or(below);
-    matches!(below, [b"remotes", _, b"objects" | b"refs", ..])
+/// Whether below `refs` or `logs` something is made that no reference needs and a git folder does: directly there,
+/// or beside the `HEAD` of a remote.
+fn is_steered(top: &[u8], below: &[&[u8]]) -> bool {
+    let below = match below {
+        [b"refs", below @ ..] if top == b"logs" => below,
+        _ => below,
+    };
+    let steers = |name: &&[u8]| *name == b"objects" || STEERING.contains(name);
+    below.first().is_some_and(steers) || matches!(below, [b"remotes", _, b"objects" | b"refs", ..])
 }
 
 /// A name that is written first, and what it becomes.
@@ -298,7 +302,7 @@ fn data(below: &[&[u8]]) -> Part {
 /// What each working tree has of its own.
 fn state(below: &[&[u8]]) -> Part {
     match below {
-        [b"HEAD"] => Part::Data,
+        [b"HEAD"] => Part::Obeyed(Content::Reference),
         [b"index"] => Part::Obeyed(Content::Index),
         [b"config.worktree"] => Part::Obeyed(Content::ConfigOfTree),
         [name] if name.starts_with(b"sharedindex.") && !name.ends_with(b".lock") => {
@@ -318,7 +322,10 @@ fn state(below: &[&[u8]]) -> Part {
         {
             Part::Draft
         }
-        [name] if is_pseudo_ref(name) || is_message(name) => Part::Data,
+        // A list, which nothing is written through.
+        [b"FETCH_HEAD"] => Part::Data,
+        [name] if is_pseudo_ref(name) => Part::Obeyed(Content::Reference),
+        [name] if is_message(name) => Part::Data,
         [b"BISECT_START"] => Part::Obeyed(Content::BisectStart),
         [b"MERGE_RR"] => Part::Obeyed(Content::MergeRr),
         [b"gc.log" | b"MERGE_MODE"] => Part::Data,
@@ -333,7 +340,13 @@ fn state(below: &[&[u8]]) -> Part {
         ] => Part::Data,
         [b"info", b"sparse-checkout"] => Part::Data,
         [b"logs", rest @ ..] if is_log(rest) => Part::Data,
-        [b"refs", rest @ ..] if !rest.is_empty() && !is_steered(rest) && is_ref(rest) => Part::Data,
+        [b"refs", rest @ ..] if !rest.is_empty() && !is_steered(b"refs", rest) && is_ref(rest) => {
+            // No reference has such a name; whatever else ends otherwise may be one.
+            match rest.last().is_some_and(|name| name.ends_with(b".lock")) {
+                true => Part::Draft,
+                false => Part::Obeyed(Content::Reference),
+            }
+        }
         [b"rr-cache", _, name] if is_image(name) => Part::Data,
         [b"NOTES_MERGE_WORKTREE", id] if is_hex(id) => Part::Data,
         [b"sequencer", b"todo"] => Part::Obeyed(Content::Todo),
@@ -360,7 +373,7 @@ fn of_module(below: &[&[u8]]) -> Part {
         .unwrap_or(Part::Unknown)
 }
 
-fn is_pseudo_ref(name: &[u8]) -> bool {
+pub(super) fn is_pseudo_ref(name: &[u8]) -> bool {
     matches!(
         name,
         b"ORIG_HEAD"
@@ -409,17 +422,16 @@ fn is_log(below: &[&[u8]]) -> bool {
     };
     match below {
         [name] => head(name),
-        [b"refs", rest @ ..] => !rest.is_empty() && !is_steered(rest) && is_ref(rest),
+        [b"refs", rest @ ..] => !rest.is_empty() && !is_steered(b"logs", below) && is_ref(rest),
         _ => false,
     }
 }
 
-/// Whether a path below `refs` or `logs` may be a reference's: a `HEAD` only where git has one.
+/// Whether a path below `refs` or `logs/refs` may be a reference's: a `HEAD` only where git has one.
 fn is_ref(below: &[&[u8]]) -> bool {
-    let below = below.strip_prefix(&[b"refs".as_slice()]).unwrap_or(below);
     let head = |part: &&[u8]| *part == b"HEAD";
     match below {
-        [b"HEAD"] | [b"remotes", _, b"HEAD"] => true,
+        [b"remotes", _, b"HEAD"] => true,
         _ => !below.iter().any(head) && below.last() != Some(&b"commondir".as_slice()),
     }
 }

@@ -11,14 +11,68 @@ fn folder(path: &str) -> bool {
 }
 
 #[test]
-fn what_git_keeps_is_known() {
+fn references_are_decided_by_where_they_lead() {
     for path in [
         "HEAD",
         "ORIG_HEAD",
+        "MERGE_HEAD",
+        "refs/heads/main",
+        "refs/heads/a/b",
+        "refs/heads/config",
+        "refs/stash",
+        "refs/remotes/origin/HEAD",
+        "refs/tags/v1",
+        "refs/jj/keep/x",
+        "worktrees/w/HEAD",
+        "worktrees/w/refs/bisect/bad",
+        "modules/a/HEAD",
+        "modules/src/modules/x/refs/heads/m",
+        "worktrees/w/modules/lib/HEAD",
+        "refs/heads/x.bak",
+    ] {
+        assert_eq!(of(path), Part::Obeyed(Content::Reference), "{path}");
+    }
+    // What would make a repository of them.
+    for path in [
+        "refs/HEAD",
+        "refs/config",
+        "refs/hooks/pre-push",
+        "refs/objects/x",
+        "refs/commondir",
+        "logs/config",
+        "logs/objects/x",
+        "logs/refs/HEAD",
+        "logs/refs/config",
+        "logs/refs/objects/x",
+        "logs/refs/refs/x",
+        "worktrees/w/refs/HEAD",
+        "worktrees/w/logs/refs/config",
+        "refs/remotes/origin/objects/x",
+    ] {
+        let of = of(path);
+        assert!(
+            matches!(of, Part::Unknown | Part::Refused(_)),
+            "{path}: {of:?}"
+        );
+    }
+    let folders: [&[&[u8]]; 6] = [
+        &[b"refs", b"objects"],
+        &[b"refs", b"refs"],
+        &[b"logs", b"objects"],
+        &[b"logs", b"refs", b"refs"],
+        &[b"logs", b"refs", b"hooks"],
+        &[b"worktrees", b"w", b"refs", b"objects"],
+    ];
+    assert!(folders.iter().all(|folder| !is_folder(folder)));
+    assert!(is_folder(&[b"logs", b"refs"]) && is_folder(&[b"refs", b"heads"]));
+}
+
+#[test]
+fn what_git_keeps_is_known() {
+    for path in [
         "FETCH_HEAD",
         "COMMIT_EDITMSG",
         "MERGE_MSG",
-        "MERGE_HEAD",
         "description",
         "packed-refs",
         "shallow",
@@ -33,18 +87,10 @@ fn what_git_keeps_is_known() {
         "objects/info/packs",
         "objects/info/commit-graphs/graph-1.graph",
         "objects/tmp_objdir-incoming-x/ab/0",
-        "refs/heads/main",
-        "refs/heads/a/b",
-        "refs/heads/config",
-        "refs/stash",
-        "refs/remotes/origin/HEAD",
-        "refs/tags/v1",
-        "refs/heads/main.lock",
         "logs/HEAD",
         "logs/refs/heads/a/b",
         "logs/refs/remotes/origin/HEAD",
         "logs/refs/heads/config",
-        "refs/jj/keep/x",
         "rr-cache/0/preimage",
         "rr-cache/0/postimage.1",
         "rebase-merge/message",
@@ -53,15 +99,10 @@ fn what_git_keeps_is_known() {
         "rebase-apply/next",
         "sequencer/head",
         "BISECT_LOG",
-        "worktrees/w/HEAD",
         "worktrees/w/locked",
         "worktrees/w/logs/HEAD",
-        "worktrees/w/refs/bisect/bad",
-        "modules/a/HEAD",
         "modules/a/b/objects/ab/01",
-        "modules/src/modules/x/refs/heads/m",
         "lfs/objects/a/b/c",
-        "worktrees/w/modules/lib/HEAD",
         "opencode",
     ] {
         assert_eq!(of(path), Part::Data, "{path}");
@@ -70,6 +111,7 @@ fn what_git_keeps_is_known() {
         "index.lock",
         "config.lock",
         "HEAD.lock",
+        "refs/heads/main.lock",
         "packed-refs.lock",
         "packed-refs.new",
         "index.stash.12",

@@ -59,11 +59,24 @@ const APPLY_TEXTS: [&[u8]; 4] = [
 ];
 const APPLY_NUMBERS: [&[u8]; 2] = [b"-C", b"-p"];
 
+/// Whether a reference holds an object's name, or leads to another reference: git writes to the file of the name that
+/// is given, whatever name that is.
+fn is_plain_reference(text: &[u8]) -> bool {
+    text.strip_prefix(b"ref:").is_none_or(|target| {
+        let target = target.trim_ascii();
+        target.starts_with(b"refs/") && is_reference(target)
+    })
+}
+
 /// Whether a file may say this.
 pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
     let text = text.strip_suffix(b"\n").unwrap_or(text);
     match content {
         Content::Todo => todo(text),
+        Content::Reference => one(
+            is_plain_reference(text),
+            "git would write where it leads, which is no reference",
+        ),
         Content::Strategy => one(
             STRATEGIES.contains(&text),
             "it names a program as a strategy",

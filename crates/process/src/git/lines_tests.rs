@@ -8,6 +8,34 @@ fn may_say(content: Content, text: &str) -> bool {
 }
 
 #[test]
+fn a_reference_leads_to_references_alone() {
+    for text in [
+        ID,
+        "",
+        "ref: refs/heads/main\n",
+        "ref:refs/heads/a/b",
+        "ref: \trefs/remotes/o/x \n",
+    ] {
+        assert!(may_say(Content::Reference, text), "{text:?}");
+    }
+    for text in [
+        "ref: refs/../../x",
+        "ref: refs/heads/../x",
+        "ref: refs//x",
+        "ref: refs/heads/.x",
+        "ref: refs/heads/x.lock",
+        "ref: config",
+        "ref: /x",
+        "ref: HEAD",
+        "ref: refs/heads/x\nref: y",
+        "ref: refs/heads/x\0y",
+        "ref:",
+    ] {
+        assert!(!may_say(Content::Reference, text), "{text:?}");
+    }
+}
+
+#[test]
 fn a_list_of_things_to_do_runs_nothing() {
     let picks = format!(
         "# a remark\npick {ID} one\nfixup -C {ID}\nlabel a\nreset onto\nmerge -C {ID} a\n\nupdate-ref refs/heads/x\nbreak\nnoop\n"

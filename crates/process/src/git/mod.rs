@@ -22,11 +22,11 @@ mod ways;
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
-pub(crate) use index::without_checkout;
+pub(crate) use index::{is_split, records, without_checkout};
 pub(crate) use leads::{below_git, leads_as_well, plain};
 pub(crate) use nested::{Nested, nested, nested_at};
 pub(crate) use repository::{
-    Meaning, finds_out_about_links, folder, holds_only_samples, is_hook, is_repository_at,
-    may_be_link, may_move, meaning, must_be_file, obeyed_in,
+    Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,
+    is_repository_at, may_be_link, may_move, meaning, must_be_file, obeyed_in,
 };
 pub(crate) use ways::Ways;

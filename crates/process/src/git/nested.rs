@@ -5,8 +5,8 @@ use super::followed::{Followed, followed_at};
 use super::ways::led_from;
 use crate::setup::{raw, raw_list};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 /// So many folders are looked through.
@@ -23,8 +23,12 @@ pub(crate) struct Nested {
     pub(crate) led: Vec<PathBuf>,
 }
 
-/// Those that lead somewhere, the folders themselves among them.
-pub(crate) fn nested(folders: &[PathBuf], home: &Path) -> Vec<Nested> {
+/// What is done with each entry of a walk: the folder, its name there, its type.
+pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
+
+/// Those that lead somewhere, the folders themselves among them. Each entry on the way is visited, of a git folder
+/// those that git obeys by their names.
+pub(crate) fn nested(folders: &[PathBuf], home: &Path, visit: Visit<'_>) -> Vec<Nested> {
     let mut found = Vec::new();
     let mut left = FOLDERS;
     for top in folders {
@@ -34,7 +38,7 @@ pub(crate) fn nested(folders: &[PathBuf], home: &Path) -> Vec<Nested> {
             if left == 0 {
                 return found;
             }
-            if looks_like_one(&folder, &mut open) {
+            if looks_like_one(&folder, &mut open, visit) {
                 found.extend(nested_at(&folder, folders, home));
             }
         }
@@ -55,13 +59,23 @@ pub(crate) fn nested_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Option
     })
 }
 
+/// The entries of a folder that can be read.
+fn entries(folder: &Path) -> impl Iterator<Item = (OsString, FileType)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?)))
+}
+
 /// Whether a folder is a repository, or a working tree. Adds the folders in it to those that are looked through.
-fn looks_like_one(folder: &Path, open: &mut Vec<PathBuf>) -> bool {
+fn looks_like_one(folder: &Path, open: &mut Vec<PathBuf>, visit: Visit<'_>) -> bool {
     let (mut is_tree, mut parts) = (false, 0);
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name();
+    for (name, kind) in entries(folder) {
+        visit(folder, &name, kind);
         if name.eq_ignore_ascii_case(".git") {
             is_tree = true;
+            let git = folder.join(name);
+            for inner in [git.clone(), git.join("info"), git.join("hooks")] {
+                entries(&inner).for_each(|(name, kind)| visit(&inner, &name, kind));
+            }
             continue;
         }
         parts += usize::from(
@@ -69,8 +83,8 @@ fn looks_like_one(folder: &Path, open: &mut Vec<PathBuf>) -> bool {
                 .iter()
                 .any(|part| name == OsStr::new(part)),
         );
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open.push(entry.path());
+        if kind.is_dir() {
+            open.push(folder.join(name));
         }
     }
     is_tree || parts == 3
@@ -96,7 +110,12 @@ mod tests {
         for part in ["HEAD", "config", "objects/x", "refs/x"] {
             put(&format!("bare/{part}"), "[core]\nhooksPath = hk\n");
         }
-        let mut found = nested(std::slice::from_ref(&top), Path::new("/nowhere"));
+        let mut seen = Vec::new();
+        let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
+        let mut found = nested(std::slice::from_ref(&top), Path::new("/nowhere"), visit);
+        for one in ["a", "a/b/.git", "plain/.git/config", "bare/objects"] {
+            assert!(seen.contains(&top.join(one)), "{one}");
+        }
         found.sort_by(|one, other| one.tree.cmp(&other.tree));
         let found: Vec<_> = found
             .into_iter()

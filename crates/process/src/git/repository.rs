@@ -91,6 +91,7 @@ fn may_steer(name: &[u8]) -> bool {
             | b"gitdir"
             | b"hooks"
             | b"info"
+            | b"refs"
             | b"objects"
             | b"branches"
             | b"remotes"
@@ -104,7 +105,8 @@ fn may_steer(name: &[u8]) -> bool {
             | b"MERGE_RR"
             | b"reftable"
             | b"fsmonitor--daemon.ipc"
-    ) || name.starts_with(b"sharedindex.")
+    ) || layout::is_pseudo_ref(name)
+        || name.starts_with(b"sharedindex.")
 }
 
 /// What a new folder at `path` means: none where it may not be made, for the reason that is given.
@@ -154,6 +156,21 @@ pub(crate) fn must_be_file(path: &Path, kind: FileType) -> bool {
     below_git(path).is_some() || kind != FileType::Symlink && (opened || is_in_repository(path))
 }
 
+/// Whether a file of this name is git's own: below `.git`, or one that git is known to keep in a folder that holds
+/// a repository without being called so. Working trees may lie in such a folder, and their files are not git's.
+pub(crate) fn is_of_git(path: &Path) -> bool {
+    const WHOLE: [&str; 3] = ["HEAD", "objects", "refs"];
+    let is_kept = |folder: &Path| {
+        let below: Vec<&[u8]> = match path.strip_prefix(folder) {
+            Ok(below) => below.iter().map(OsStrExt::as_bytes).collect(),
+            Err(_) => return false,
+        };
+        layout::file(&below) != Part::Unknown
+            && WHOLE.iter().all(|name| may_be_there(&folder.join(name)))
+    };
+    below_git(path).is_some() || path.ancestors().skip(1).any(is_kept)
+}
+
 /// Whether a path is one that git keeps, in a folder that is a repository without being called `.git`.
 fn is_in_repository(path: &Path) -> bool {
     let parts: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
@@ -189,6 +206,15 @@ fn completes(name: &[u8], path: &Path) -> bool {
     }
 }
 
+/// Whether a file of this name is the `HEAD` of a repository, in a folder that is not called `.git`.
+pub(crate) fn is_head(path: &Path) -> bool {
+    let beside = |name: &str| {
+        path.parent()
+            .is_some_and(|folder| may_be_there(&folder.join(name)))
+    };
+    path.file_name().is_some_and(|name| name == "HEAD") && (beside("objects") || beside("refs"))
+}
+
 /// Whether a folder may be moved to another name: what files in it say would lead elsewhere, and in a git
 /// folder every name has a meaning.
 pub(crate) fn may_move(from: &Path, to: &Path) -> bool {
@@ -206,9 +232,12 @@ pub(crate) fn may_move(from: &Path, to: &Path) -> bool {
         (Some(from), _) if from.is_empty() => is_git(to),
         // What is data there would have a meaning elsewhere.
         (Some(_), None) => false,
-        (_, Some(below)) if !below.is_empty() => {
-            of_data(from) && of_data(to) && layout::is_folder(&below)
+        (Some(old), Some(below)) if !below.is_empty() => {
+            // What is a line of a log could be a reference.
+            let same = old.first() == below.first();
+            of_data(from) && of_data(to) && same && layout::is_folder(&below)
         }
+        (None, Some(below)) if !below.is_empty() => false,
         (_, Some(_)) => true,
         // What it holds would have a meaning there, or has one where it is.
         (None, None) => !is_in_repository(to) && !is_in_repository(from),

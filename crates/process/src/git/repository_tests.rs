@@ -30,7 +30,7 @@ fn a_folder_git_is_judged_by_what_git_keeps_there() {
     let of = |path: &str| meaning(&tree.at(path));
     assert_eq!(of("a/.git"), Meaning::Obeyed(Content::GitFile));
     assert_eq!(of(".git/config"), Meaning::Obeyed(Content::Config));
-    assert_eq!(of(".git/HEAD"), Meaning::Plain);
+    assert_eq!(of(".git/HEAD"), Meaning::Obeyed(Content::Reference));
     assert_eq!(of(".git/evil"), Meaning::Never(UNKNOWN));
     assert_eq!(of(".gitmodules"), Meaning::Obeyed(Content::Modules));
     assert_eq!(of("sub/commondir"), Meaning::Never(ELSEWHERE));
@@ -41,6 +41,32 @@ fn a_folder_git_is_judged_by_what_git_keeps_there() {
         Meaning::Never(_)
     ));
     assert_eq!(folder(&tree.at("src/hooks")), Meaning::Plain);
+}
+
+#[test]
+fn files_of_working_trees_beside_a_repository_are_not_of_git() {
+    let tree = Tree::of(&[
+        "p/HEAD",
+        "p/objects/",
+        "p/refs/heads/",
+        "p/main/",
+        "half/HEAD",
+    ]);
+    let of_git = |path: &str| is_of_git(&tree.at(path));
+    let own = [
+        ".git/x.lock",
+        "p/HEAD.lock",
+        "p/packed-refs.lock",
+        "p/refs/heads/x.lock",
+    ];
+    assert!(own.into_iter().all(of_git));
+    let others = [
+        "p/main/Cargo.lock",
+        "p/Cargo.lock",
+        "half/HEAD.lock",
+        "x/Cargo.lock",
+    ];
+    assert!(!others.into_iter().any(of_git));
 }
 
 #[test]

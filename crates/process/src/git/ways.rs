@@ -68,6 +68,7 @@ pub(super) fn led_from(tree: &Path) -> Vec<PathBuf> {
     if let Some(tree) = super::leads::names_tree(&folder.join("config")) {
         led.push(plain(&folder.join(tree)));
     }
+    led.extend(super::keys::remotes_at(tree, &folder.join("config")));
     led
 }
 
@@ -104,10 +105,23 @@ mod tests {
         put("t/.git", "gitdir: ../s/real\n");
         put("s/real/commondir", "../common\n");
         put("s/real/objects/info/alternates", "../../x/objects\n");
-        put("s/real/config", "[core]\nworktree = ../../t\n");
+        let remotes =
+            "[remote \"o\"]\nurl = ../up\nurl = https://x.test/u\npushurl = file:///far/up\n";
+        put(
+            "s/real/config",
+            &format!("[core]\nworktree = ../../t\n{remotes}"),
+        );
         put("s/real/worktrees/w/gitdir", "/far/w/.git\n");
         let led = led_from(&dir.path().join("t"));
-        let expected = ["s/real", "s/common", "/far/w/.git", "s/x/objects", "t"];
+        let expected = [
+            "s/real",
+            "s/common",
+            "/far/w/.git",
+            "s/x/objects",
+            "t",
+            "/far/up",
+            "up",
+        ];
         assert_eq!(led, expected.map(|path| dir.path().join(path)));
     }
 }

@@ -119,9 +119,9 @@ fn a_workspace_that_is_read_only_by_its_mode_stays_so() {
 fn links_that_a_repository_has_planted_lead_nowhere() {
     for (name, rule) in [
         (".git", true),
-        (".vscode", true),
-        (".mcp.json", true),
-        (".claude", true),
+        (".vscode", false),
+        (".mcp.json", false),
+        (".claude", false),
         ("src", false),
         ("node_modules", false),
         (".cache", false),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 /// Writes an order into the list of a rebase and keeps it open; then does what its argument says.
 const HOLD: &str = "import os, sys, time
+locked = open('.git/index.lock', 'x')
 os.makedirs('.git/rebase-merge', exist_ok=True)
 held = os.open('.git/rebase-merge/git-rebase-todo', os.O_RDWR | os.O_CREAT)
 os.write(held, b'exec touch PWNED\\n')
@@ -42,6 +43,8 @@ fn list_of(sandbox: &Sandbox) -> PathBuf {
 fn was_decided(sandbox: &Sandbox) {
     let list = list_of(sandbox);
     assert!(!list.exists(), "{:?}", std::fs::read_to_string(list));
+    let lock = sandbox.workspace().join(".git/index.lock");
+    wait::until("git can work again", || !lock.exists());
     let done = sandbox.workspace().join(".git/rebase-merge/done");
     assert_eq!(std::fs::read_to_string(done).unwrap(), "noop\n");
 }

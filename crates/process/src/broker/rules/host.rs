@@ -3,7 +3,7 @@
 use super::asked::Asked;
 use super::{Name, Rules};
 use crate::paths::below;
-use bailiwick_event::{Act, Decision, RuleRef, Text};
+use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +16,10 @@ const FIRST: u32 = 1 << 24;
 const ENTRIES: usize = 100_000;
 /// A folder that was moved: what it holds got new names.
 const MOVED: u32 = u32::MAX;
+/// What has more files than are looked at, or the first of those that are not listed.
+const CUT: u32 = u32::MAX - 1;
+/// So many are listed in a run.
+const LISTED: usize = 4096;
 
 /// The table, as the policy has it; each part is made when it is asked for.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +38,46 @@ pub(crate) struct Left {
     pub(crate) row: u32,
 }
 
+/// Files at names that are reported, each once. Those that are gone by the time that there are too many count no
+/// more.
+#[derive(Debug, Default)]
+pub(crate) struct Lefts {
+    known: BTreeSet<Left>,
+    cut: bool,
+}
+
+impl Lefts {
+    /// Whether it was not known. Of those that are too many the first says so.
+    pub(crate) fn add(&mut self, mut left: Left) -> Option<Left> {
+        if self.known.contains(&left) {
+            return None;
+        }
+        if self.known.len() >= LISTED {
+            self.known
+                .retain(|left| left.path.symlink_metadata().is_ok());
+        }
+        if self.known.len() >= LISTED {
+            left.row = CUT;
+            if std::mem::replace(&mut self.cut, true) {
+                return None;
+            }
+        }
+        self.known.insert(left.clone());
+        Some(left)
+    }
+
+    /// It counts as not known.
+    pub(crate) fn forget(&mut self, left: &Left) {
+        self.known.remove(left);
+        self.cut &= left.row != CUT;
+    }
+
+    /// All of them.
+    pub(crate) fn take(&mut self) -> BTreeSet<Left> {
+        std::mem::take(&mut self.known)
+    }
+}
+
 /// The row of the table that a rule of this number is; none where it is an entry of the policy.
 pub(crate) fn host_program(rule: u32) -> Option<&'static HostProgram> {
     host_programs().get(rule.checked_sub(FIRST)? as usize)
@@ -44,7 +88,7 @@ fn number(row: usize) -> u32 {
 }
 
 impl Rules {
-    fn matcher(&self) -> &HostMatcher {
+    pub(super) fn matcher(&self) -> &HostMatcher {
         let made = || HostMatcher::new(&self.host_names);
         self.table.matcher.get_or_init(made)
     }
@@ -94,9 +138,20 @@ impl Rules {
         })
     }
 
+    /// The row by which the file or folder of this very name is reported.
+    pub(super) fn reported_as(&self, path: &Path) -> Option<u32> {
+        let (found, root) = self.host_file(path)?;
+        let below = path.strip_prefix(root).ok()?;
+        let whole = found.depth == below.components().count();
+        (whole && !found.protected).then(|| number(found.row))
+    }
+
     /// What is reported of a file that was made or changed.
     pub(crate) fn left(&self, path: &Path) -> Option<Left> {
-        let (found, root) = self.host_file(path).filter(|(found, _)| !found.protected)?;
+        let reported = self.host_file(path).filter(|(found, _)| !found.protected);
+        let Some((found, root)) = reported else {
+            return self.left_by_link(path);
+        };
         let below = path.strip_prefix(root).ok()?;
         let name: PathBuf = below.iter().take(found.depth).collect();
         Some(Left {
@@ -111,7 +166,11 @@ impl Rules {
         let mut entries = 0;
         for Left { path, row } in left {
             match row {
-                MOVED => self.look_below(path, &mut entries, &mut found),
+                MOVED => {
+                    if !self.look_below(&path, &mut entries, &mut found) {
+                        found.insert(path, CUT);
+                    }
+                }
                 _ if path.symlink_metadata().is_ok() => drop(found.insert(path, row)),
                 _ => {}
             }
@@ -122,14 +181,19 @@ impl Rules {
             .collect()
     }
 
-    /// Looks through a folder that got its name in the run.
-    fn look_below(&self, top: PathBuf, entries: &mut usize, found: &mut BTreeMap<PathBuf, u32>) {
-        let mut folders = vec![top];
+    /// Looks through a folder that got its name in the run. Whether that was all of it.
+    fn look_below(
+        &self,
+        top: &Path,
+        entries: &mut usize,
+        found: &mut BTreeMap<PathBuf, u32>,
+    ) -> bool {
+        let mut folders = vec![top.to_path_buf()];
         while let Some(folder) = folders.pop() {
             for entry in folder.read_dir().into_iter().flatten().flatten() {
                 *entries += 1;
                 if *entries > ENTRIES {
-                    return;
+                    return false;
                 }
                 let path = entry.path();
                 match self.left(&below(self.root(), &path)) {
@@ -139,11 +203,20 @@ impl Rules {
                 }
             }
         }
+        true
     }
 
     fn handed_over(&self, path: &Path, row: u32) -> Option<(Act, Decision)> {
         let path = Text::from(path.as_os_str());
         let (tool, when, rule) = match host_program(row) {
+            None if row == CUT => {
+                let rule = RuleRef {
+                    id: HostProgram::KEY.to_owned(),
+                    origin: Origin::built_in(),
+                };
+                let when = "more files than are listed";
+                ("several programs", when, rule)
+            }
             Some(program) => (program.tool, program.when, program.rule()),
             None => {
                 let own = row.checked_sub(FIRST)? as usize - host_programs().len();
@@ -157,5 +230,32 @@ impl Rules {
         };
         let (tool, when) = (tool.to_owned(), when.to_owned());
         Some((Act::Left { path, tool, when }, Decision::allow(rule)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_takes_no_place_and_what_is_too_much_is_said_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |number: usize| Left {
+            path: dir.path().join(number.to_string()),
+            row: FIRST,
+        };
+        let mut lefts = Lefts::default();
+        for number in 0..LISTED {
+            assert_eq!(lefts.add(at(number)), Some(at(number)));
+        }
+        assert_eq!(lefts.add(at(LISTED)), Some(at(LISTED)));
+        assert_eq!(lefts.take(), BTreeSet::from([at(LISTED)]));
+        for number in 0..LISTED {
+            std::fs::write(at(number).path, "").unwrap();
+            lefts.add(at(number));
+        }
+        let more = lefts.add(at(LISTED)).unwrap();
+        assert_eq!((more.path, more.row), (at(LISTED).path, CUT));
+        assert_eq!(lefts.add(at(LISTED + 1)), None);
     }
 }

@@ -2,6 +2,7 @@
 //! take long in a large one: the supervisor does before the first act that names a file is decided, and this looks
 //! again in each folder, for those that somebody makes meanwhile.
 
+use super::aliases::{Alias, Found};
 use super::{Name, Rules};
 use crate::git;
 use crate::paths::below;
@@ -23,6 +24,8 @@ pub(super) struct Known {
     trees: Vec<PathBuf>,
     /// Where files of git lead that were there before.
     led: Vec<PathBuf>,
+    /// Other names of protected files.
+    pub(super) aliases: Vec<Alias>,
     /// The folders on all such ways, as the policy writes paths.
     pub(super) ways: git::Ways,
 }
@@ -65,7 +68,7 @@ impl Rules {
     }
 
     /// Adds a name that may be known already: every act is asked about under all of them.
-    fn protect_once(&mut self, rule: u32, name: Name) {
+    pub(super) fn protect_once(&mut self, rule: u32, name: Name) {
         let entry = (rule, name);
         if !self.names.contains(&entry) {
             self.names.push(entry);
@@ -83,10 +86,10 @@ impl Rules {
 
     /// A working tree around `path` whose configuration was not known.
     pub(crate) fn unknown_around(&self, path: &Path) -> Option<Unknown> {
-        self.git?;
         if !self.nested.told && self.host.iter().any(|top| path.starts_with(top)) {
             return Some(Unknown::All);
         }
+        self.git?;
         let mut seen = self.nested.seen.borrow_mut();
         if seen.len() > MOST {
             seen.clear();
@@ -144,10 +147,13 @@ impl Rules {
     }
 
     /// The same of all that the supervisor has found; the paths are the policy's.
-    pub(crate) fn know_all(&mut self, found: Vec<git::Nested>) {
+    pub(crate) fn know_all(&mut self, found: Found) {
         self.nested.told = true;
         let root = self.root().to_path_buf();
-        for mut one in found {
+        for alias in found.aliases {
+            self.know_alias(alias.below(&root));
+        }
+        for mut one in found.repositories {
             one.tree = below(&root, &one.tree);
             for led in &mut one.followed {
                 led.path = below(&root, &led.path);
@@ -157,11 +163,6 @@ impl Rules {
             }
             self.know(one);
         }
-    }
-
-    /// The repositories of the user's below the folders of a policy.
-    pub(crate) fn find_nested(&self) -> Vec<git::Nested> {
-        git::nested(&self.kept, &self.home)
     }
 
     /// Folders have other names now: none counts as looked at.

@@ -1,0 +1,296 @@
+//! Other names of files that are protected or reported: symbolic links of the user's that lie at such names, and what
+//! they lead to; hard links. The supervisor finds them in the same walk as repositories, before the first act of a run that names
+//! a file is decided.
+
+use super::{Left, Name, Rules, Verdict};
+use crate::git;
+use crate::paths::below;
+use crate::setup::{raw, raw_list};
+use bailiwick_event::Text;
+use bailiwick_policy::{Way, name_hash, resolve_existing};
+use rustix::fs::Stat;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs::{self, FileType};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// So many are known.
+const MOST: usize = 10_000;
+
+/// What else leads to a name that is protected or reported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Alias {
+    /// The rule that protects the name, or the row by which it is reported.
+    rule: u32,
+    protects: bool,
+    #[serde(with = "raw")]
+    name: PathBuf,
+    leads: Leads,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Leads {
+    /// It is a link: the other links on the way, and its end.
+    To(#[serde(with = "raw_list")] Vec<PathBuf>),
+    /// It is a file with several names: device and number there.
+    File(u64, u64),
+}
+
+/// What the supervisor finds in the folders that may be written.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Found {
+    pub(super) repositories: Vec<git::Nested>,
+    pub(super) aliases: Vec<Alias>,
+}
+
+impl Rules {
+    /// What is there below the folders of a policy, by its paths.
+    pub(crate) fn find(&self) -> Found {
+        let mut names = Names::of(self);
+        let visit = &mut |folder: &Path, name: &OsStr, kind| names.entry(folder, name, kind);
+        let repositories = git::nested(&self.kept, &self.home, visit);
+        Found {
+            repositories: if self.git.is_some() {
+                repositories
+            } else {
+                Vec::new()
+            },
+            aliases: names.aliases,
+        }
+    }
+
+    /// Protects what leads to a protected name as well; paths are those inside.
+    pub(super) fn know_alias(&mut self, alias: Alias) {
+        if let (true, Leads::To(places)) = (alias.protects, &alias.leads) {
+            for place in places {
+                self.protect_once(alias.rule, Name::Whole(place.clone()));
+            }
+        }
+        self.nested.aliases.push(alias);
+    }
+
+    /// The rule by which a folder keeps its name, because a link at a protected name leads through it.
+    pub(crate) fn is_led_through_by_link(&self, folder: &Path) -> Option<u32> {
+        let through = |place: &PathBuf| place.starts_with(folder);
+        let mut aliases = self.protecting();
+        let found = aliases.find(|alias| match &alias.leads {
+            Leads::To(places) => through(&alias.name) || places.iter().any(through),
+            Leads::File(..) => false,
+        });
+        found.map(|alias| alias.rule)
+    }
+
+    /// Why a path is protected that has no protected name.
+    pub(crate) fn why_protected(&self, path: &Path) -> Option<String> {
+        let alias = self.protecting().find(|alias| alias.leads_to(path))?;
+        let name = Text::from(self.of_policy(&alias.name).into_os_string());
+        Some(format!("the link {name} leads here"))
+    }
+
+    fn protecting(&self) -> impl Iterator<Item = &Alias> {
+        self.nested.aliases.iter().filter(|alias| alias.protects)
+    }
+
+    /// What is reported of a path because a link at a reported name leads there.
+    pub(super) fn left_by_link(&self, path: &Path) -> Option<Left> {
+        let mut aliases = self.nested.aliases.iter();
+        let alias = aliases.find(|alias| !alias.protects && alias.leads_to(path))?;
+        Some(alias.left())
+    }
+
+    /// What is reported of a file because another of its names is.
+    pub(crate) fn left_by_name(&self, stat: &Stat) -> Option<Left> {
+        let found = self.named_twice(stat)?;
+        (!found.protects).then(|| found.left())
+    }
+
+    fn named_twice(&self, stat: &Stat) -> Option<&Alias> {
+        let own = (stat.st_nlink > 1).then_some(Leads::File(stat.st_dev, stat.st_ino))?;
+        let mut aliases = self.nested.aliases.iter();
+        aliases.find(|alias| alias.leads == own)
+    }
+
+    /// Whether anything has another name than its own.
+    pub(crate) fn has_aliases(&self) -> bool {
+        !self.nested.aliases.is_empty()
+    }
+
+    /// The rule that protects a file by another of its names, and that name.
+    pub(crate) fn protected_file(&self, stat: &Stat) -> Option<(u32, &Path)> {
+        let alias = self.named_twice(stat).filter(|alias| alias.protects)?;
+        Some((alias.rule, &alias.name))
+    }
+}
+
+impl Alias {
+    fn leads_to(&self, path: &Path) -> bool {
+        match &self.leads {
+            Leads::To(places) => places.iter().any(|place| path.starts_with(place)),
+            Leads::File(..) => false,
+        }
+    }
+
+    fn left(&self) -> Left {
+        Left {
+            path: self.name.clone(),
+            row: self.rule,
+        }
+    }
+
+    /// The same with paths as they are below a root.
+    pub(super) fn below(mut self, root: &Path) -> Self {
+        self.name = below(root, &self.name);
+        if let Leads::To(places) = &mut self.leads {
+            for place in places {
+                *place = below(root, place);
+            }
+        }
+        self
+    }
+}
+
+/// Looks at the names of a walk.
+struct Names<'a> {
+    rules: &'a Rules,
+    /// The parts of protected names, by their hashes; most names are none of these.
+    parts: HashSet<u64>,
+    /// The same where it has wildcards: the bytes that it begins and ends with, zero for any.
+    wild: HashSet<[u8; 2]>,
+    /// Folders that are protected as a whole, and the rule.
+    folders: HashMap<PathBuf, u32>,
+    aliases: Vec<Alias>,
+}
+
+impl<'a> Names<'a> {
+    fn of(rules: &'a Rules) -> Self {
+        let mut names = Self {
+            rules,
+            parts: HashSet::new(),
+            wild: HashSet::new(),
+            folders: HashMap::new(),
+            aliases: Vec::new(),
+        };
+        for (_, name) in &rules.names {
+            match name {
+                Name::Whole(path) => names.add(path.file_name().unwrap_or_default().as_bytes()),
+                Name::Anywhere { components, .. } => {
+                    components
+                        .iter()
+                        .for_each(|part| names.add(part.as_bytes()));
+                }
+                Name::Glob { glob, .. } => {
+                    names.add(glob.rsplit('/').next().unwrap_or_default().as_bytes());
+                }
+            }
+        }
+        for pattern in rules.matcher().patterns() {
+            let parts = pattern.split('/').map(str::as_bytes);
+            parts.for_each(|part| names.add(part));
+        }
+        names
+    }
+
+    fn add(&mut self, part: &[u8]) {
+        let wild = |byte: &u8| b"*?[]{}\\".contains(byte);
+        match part.iter().any(wild) {
+            false => drop(self.parts.insert(name_hash(part))),
+            true => {
+                let end = |byte: Option<&u8>| match byte {
+                    Some(byte) if !wild(byte) => byte.to_ascii_lowercase(),
+                    _ => 0,
+                };
+                self.wild.insert([end(part.first()), end(part.last())]);
+            }
+        }
+    }
+
+    fn may_be(&self, name: &[u8]) -> bool {
+        let end = |byte: Option<&u8>| byte.map_or(0, u8::to_ascii_lowercase);
+        let (first, last) = (end(name.first()), end(name.last()));
+        let mut wild = [[first, last], [first, 0], [0, last], [0, 0]].into_iter();
+        self.parts.contains(&name_hash(name)) || wild.any(|ends| self.wild.contains(&ends))
+    }
+
+    fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
+        let above = self.folders.get(folder).copied();
+        if above.is_none() && !self.may_be(name.as_bytes()) || self.aliases.len() >= MOST {
+            return;
+        }
+        let path = folder.join(name);
+        let inside = below(self.rules.root(), &path);
+        let rule = above.or_else(|| match self.rules.decide(&inside) {
+            Verdict::Refuse(rule) | Verdict::Git(rule) => Some(rule),
+            Verdict::Allow => None,
+        });
+        match rule {
+            Some(rule) if kind.is_dir() => drop(self.folders.insert(path, rule)),
+            Some(rule) => self.named(rule, true, path, kind),
+            // A folder that holds protected names, as far as these go on below it.
+            None if kind.is_symlink() => {
+                for (rule, tail) in self.rules.entering(Path::new(""), &inside) {
+                    let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
+                    let tail: PathBuf = tail.components().take_while(plain).collect();
+                    self.led_to(rule, true, path.clone(), &tail);
+                }
+                self.reported(&inside, path, kind);
+            }
+            None => self.reported(&inside, path, kind),
+        }
+    }
+
+    /// The same for a name that is reported. Of a folder all is meant, and there may be much in it.
+    fn reported(&mut self, inside: &Path, path: PathBuf, kind: FileType) {
+        if let Some(row) = self.rules.reported_as(inside).filter(|_| !kind.is_dir()) {
+            self.named(row, false, path, kind);
+        }
+    }
+
+    fn named(&mut self, rule: u32, protects: bool, path: PathBuf, kind: FileType) {
+        if kind.is_symlink() {
+            return self.led_to(rule, protects, path, Path::new(""));
+        }
+        let meta = path.symlink_metadata().ok();
+        let several = meta.filter(|meta| kind.is_file() && meta.nlink() > 1);
+        self.aliases.extend(several.map(|meta| Alias {
+            rule,
+            protects,
+            name: path,
+            leads: Leads::File(meta.dev(), meta.ino()),
+        }));
+    }
+
+    /// Notes where a link leads in the folders that may be written, and there to `tail`.
+    fn led_to(&mut self, rule: u32, protects: bool, link: PathBuf, tail: &Path) {
+        let (mut places, ends) = match Way::of(&link) {
+            Some(way) => {
+                let links = way.links.into_iter().map(|step| step.at);
+                (links.collect(), vec![way.real])
+            }
+            // What is not there could be made.
+            None => {
+                let target = fs::read_link(&link).unwrap_or_default();
+                let above = link.parent().unwrap_or(&link);
+                let plain = git::plain(&above.join(target));
+                (Vec::new(), vec![resolve_existing(&plain), plain])
+            }
+        };
+        places.extend(ends.iter().map(|end| match tail.as_os_str().is_empty() {
+            true => end.clone(),
+            false => end.join(tail),
+        }));
+        let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
+        places.retain(|place| *place != link && kept(place));
+        if !places.is_empty() {
+            let leads = Leads::To(places);
+            self.aliases.push(Alias {
+                rule,
+                protects,
+                name: link,
+                leads,
+            });
+        }
+    }
+}
