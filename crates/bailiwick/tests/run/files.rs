@@ -10,6 +10,7 @@ on_every_backend! {
     the_rest_of_the_home_directory_does_not_exist,
     existing_hooks_and_configuration_are_readable_and_cannot_be_changed,
     a_denied_file_cannot_be_read_under_any_name,
+    what_a_pattern_denies_stays_denied_for_the_next_run,
     what_is_denied_by_its_path_is_denied_when_it_appears_later,
     a_protected_link_is_kept_with_what_it_leads_to,
     a_private_path_is_empty_at_first_and_kept_per_workspace,
@@ -169,6 +170,37 @@ fn a_denied_file_cannot_be_read_under_any_name(on: Backend) {
     assert_eq!(
         std::fs::read_to_string(sandbox.workspace().join(".env")).unwrap(),
         "the key"
+    );
+}
+
+fn what_a_pattern_denies_stays_denied_for_the_next_run(on: Backend) {
+    let policy = format!(
+        "{DEFAULT}[filesystem]\ndeny = [\"**/.env\", \"**/config/secrets.yml\", \"workspace/config/*.key\"]\n"
+    );
+    let sandbox = Sandbox::on(on)
+        .policy(&policy)
+        .file("app/config/secrets.yml", "the key")
+        .file("config/a.key", "the key")
+        .file("cfg/prod.env", "the key")
+        .file("app/other/f", "");
+    sandbox.host("ln -s cfg/prod.env .env; ln -s ../cfg/prod.env app/.env");
+    sandbox
+        .run(
+            "mv app/config app/z; mv app a2; mv config c2; mv app/config c3; rm .env; mv .env e; ln -sfn x .env; \
+             mv cfg c4; mv app/.env e2; rm app/.env; touch keep; ln keep sub.env; mkdir s; ln keep s/.env; \
+             python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"app/config\", -100, b\"s\", 2)'; \
+             mv app/other app/o2; touch s/.x",
+        )
+        .success()
+        .refused_by("filesystem.deny");
+    sandbox.host("test -e s/.env || true; echo the key > s/new; mv s/new s/.env");
+    sandbox
+        .run("cat $(find . -type f) $(find . -type l); true")
+        .success()
+        .stdout_lacks("the key");
+    assert_eq!(
+        sandbox.host("ls app/o2; ls -A s; stat -c %h keep"),
+        "f\n.env\n.x\n2\n"
     );
 }
 

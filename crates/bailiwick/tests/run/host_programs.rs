@@ -146,6 +146,39 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
 }
 
 #[test]
+fn links_that_lead_out_are_told_and_those_to_what_is_denied_refused() {
+    let policy =
+        "extends = [\"default\"]\n[filesystem]\nwrite = [\"other\"]\ndeny = [\"secret\"]\n";
+    let sandbox = Sandbox::new().policy(policy).file("../other/f", "");
+    let outcome = sandbox.run(
+        "ln -s ../home/.bashrc package-lock.json; ln -s f inside; ln -s /usr/bin/env e; ln -s ../elsewhere out; ln -s $PWD/../other/f o
+        mkdir d; ln -s /nowhere/x d/y; mv d d2; ln -s /nowhere gone; rm gone; ln -s /nowhere moved; mv moved m2",
+    );
+    outcome.success().nothing_refused();
+    let told = outcome.stderr();
+    assert!(
+        told.contains("d2/y (whoever follows the link to /nowhere/x)"),
+        "{told}"
+    );
+    let led = [
+        ("d2/y", "/nowhere/x"),
+        ("m2", "/nowhere"),
+        ("out", "../elsewhere"),
+        ("package-lock.json", "../home/.bashrc"),
+    ];
+    let led = led.map(|(name, to)| format!("{name} whoever follows the link to {to}"));
+    assert_eq!(left(&outcome), led);
+    for (link, rule) in [
+        ("../home/.bashrc ../other/x", "filesystem.protect"),
+        ("../secret s", "filesystem.deny"),
+        ("../config/bailiwick/policy.toml p", "filesystem.deny"),
+    ] {
+        let outcome = sandbox.run(&format!("ln -s {link}"));
+        outcome.failure().refused_by(rule);
+    }
+}
+
+#[test]
 fn what_a_run_has_written_is_told_however_it_ends() {
     let policy = "extends = [\"default\"]\n[limits]\noutput = \"10kB\"\n";
     let sandbox = Sandbox::new().policy(policy);

@@ -409,15 +409,28 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a link may lead where it says: what lies in the product's own folder nobody looks after.
+    /// Whether a link may lead where it says: not to what is denied, nor to the product's own folder, where nobody
+    /// looks after what lies there; and beside the workspace not to where the sandbox sees nothing.
     pub(super) fn decide_target(&self, path: &Path, target: &OsStr) -> Result<(), Refused> {
-        match self.rules.git(path) {
-            Some(rule) if self.rules.leads_to_own(path, target) => {
-                let reason = "the link would lead to folders of the product's own";
-                Err(Refused::by(rule, path, reason))
-            }
-            _ => Ok(()),
+        if let Some(rule) = self.rules.denies_target(path, target) {
+            let reason = "the link would lead to what is denied";
+            return Err(Refused::by(rule, path, reason));
         }
+        self.left
+            .borrow_mut()
+            .extend(self.rules.left_link(path, target));
+        let Some(rule) = self.rules.git(path) else {
+            return Ok(());
+        };
+        if self.rules.leads_to_own(path, target) {
+            let reason = "the link would lead to folders of the product's own";
+            return Err(Refused::by(rule, path, reason));
+        }
+        if self.rules.is_beside_workspace(path) && self.rules.leads_out(path, target) {
+            let reason = "the link would lead out of what the sandbox sees";
+            return Err(Refused::by(rule, path, reason));
+        }
+        Ok(())
     }
 
     /// Whether a special file may have this name: git waits for a pipe that it takes for a file, and believes
@@ -548,6 +561,10 @@ impl Context<'_> {
         self.must_be_free(&source)?;
         let new = self.free(to)?;
         self.must_be_free(&new.path)?;
+        if let Some(rule) = self.rules.denied_by_pattern(&new.path) {
+            let reason = "what is written there later could be read by its other name";
+            return Err(Refused::by(rule, &new.path, reason));
+        }
         if kind_of(&object)? == FileType::Symlink {
             self.decide_link(&new.path)?;
             self.decide_target(&new.path, &target_of(&object)?)?;

@@ -294,6 +294,12 @@ fn patterns(
         if context.rules.decide(&old) == Verdict::Allow {
             context.decide(&new)?;
         }
+        if let Some(rule) = context.rules.denied_by_pattern(&old)
+            && context.rules.denied_by_pattern(&new).is_none()
+        {
+            let reason = "what is denied in it would get a name that is not";
+            return Err(Refused::by(rule, &from.path, reason));
+        }
         match context.gate(&old)? {
             _ if kind.is_dir() => {}
             Gate::Free => context.must_be_free(&new)?,

@@ -3,6 +3,7 @@
 
 mod aliases;
 mod asked;
+mod denied;
 mod host;
 mod links;
 mod moves;
@@ -11,6 +12,7 @@ mod shared;
 
 pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
+use self::denied::Denied;
 use self::host::Table;
 pub(crate) use self::host::{Left, Lefts, host_program};
 use self::nested::Known;
@@ -52,11 +54,16 @@ pub(crate) enum Name {
 pub(crate) struct Rules {
     /// With the number under which the supervisor knows the rule.
     names: Vec<(u32, Name)>,
+    /// The number of the first rule that denies.
+    denied_from: u32,
     /// The rule that protects git's configuration; none where the policy leaves git alone.
     git: Option<u32>,
     /// The folders of the host that may be written: elsewhere git's files are nobody's concern.
     #[serde(with = "raw_list")]
     host: Vec<PathBuf>,
+    /// The workspace, which is one of them.
+    #[serde(with = "raw")]
+    workspace: PathBuf,
     /// Folders of the product that this sandbox uses.
     #[serde(with = "raw_list")]
     exempt: Vec<PathBuf>,
@@ -73,6 +80,10 @@ pub(crate) struct Rules {
     baselines: Vec<(PathBuf, Vec<u8>)>,
     #[serde(skip)]
     globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
+    /// Patterns that deny, and the same in the form that decides.
+    denied: Vec<Denied>,
+    #[serde(skip)]
+    denied_globs: Vec<Option<PathGlob>>,
     /// Where all of these paths stand, where a monitor shows them.
     shared: Option<Shared>,
     /// What git's configuration led to at the start, for a person.
@@ -161,6 +172,9 @@ impl Rules {
         let configuration = policy.workspace.join(".git/config");
         let mut rules = Self {
             names,
+            denied: Denied::of(policy),
+            denied_from: first_denied(policy),
+            workspace: policy.workspace.clone(),
             host: host.to_vec(),
             host_names: HostNames::of(files),
             ..Self::default()
@@ -328,6 +342,7 @@ impl Rules {
             .iter()
             .map(|folder| self.of_policy(folder))
             .collect();
+        self.compile_denied();
         self.globs = self
             .names
             .iter()

@@ -65,7 +65,8 @@ impl Rules {
     /// Protects what leads to a protected name as well; paths are those inside.
     pub(super) fn know_alias(&mut self, alias: Alias) {
         if let (true, Leads::To(places)) = (alias.protects, &alias.leads) {
-            for place in places {
+            // A link at a denied name is protected by nothing else.
+            for place in places.iter().chain([&alias.name]) {
                 self.protect_once(alias.rule, Name::Whole(place.clone()));
             }
         }
@@ -181,10 +182,11 @@ impl<'a> Names<'a> {
                         .iter()
                         .for_each(|part| names.add(part.as_bytes()));
                 }
-                Name::Glob { glob, .. } => {
-                    names.add(glob.rsplit('/').next().unwrap_or_default().as_bytes());
-                }
+                Name::Glob { glob, .. } => names.add_last(glob),
             }
+        }
+        for denied in &rules.denied {
+            names.add_last(&denied.glob);
         }
         for pattern in rules.matcher().patterns() {
             let parts = pattern.split('/').map(str::as_bytes);
@@ -193,8 +195,12 @@ impl<'a> Names<'a> {
         names
     }
 
+    fn add_last(&mut self, glob: &str) {
+        self.add(glob.rsplit('/').next().unwrap_or_default().as_bytes());
+    }
+
     fn add(&mut self, part: &[u8]) {
-        let wild = |byte: &u8| b"*?[]{}\\".contains(byte);
+        let wild = |byte: &u8| b"*?[]{}\\!(|)".contains(byte);
         match part.iter().any(wild) {
             false => drop(self.parts.insert(name_hash(part))),
             true => {
@@ -221,9 +227,13 @@ impl<'a> Names<'a> {
         }
         let path = folder.join(name);
         let inside = below(self.rules.root(), &path);
+        let denied = || {
+            let link = kind.is_symlink();
+            link.then(|| self.rules.denied_by_pattern(&inside))?
+        };
         let rule = above.or_else(|| match self.rules.decide(&inside) {
             Verdict::Refuse(rule) | Verdict::Git(rule) => Some(rule),
-            Verdict::Allow => None,
+            Verdict::Allow => denied(),
         });
         match rule {
             Some(rule) if kind.is_dir() => drop(self.folders.insert(path, rule)),

@@ -7,6 +7,8 @@ use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The number of the table's first row: those below are entries of the policy.
@@ -18,6 +20,8 @@ const ENTRIES: usize = 100_000;
 const MOVED: u32 = u32::MAX;
 /// What has more files than are looked at, or the first of those that are not listed.
 const CUT: u32 = u32::MAX - 1;
+/// A link that leads to where the sandbox sees nothing.
+const LINK: u32 = u32::MAX - 2;
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -81,6 +85,14 @@ impl Lefts {
 /// The row of the table that a rule of this number is; none where it is an entry of the policy.
 pub(crate) fn host_program(rule: u32) -> Option<&'static HostProgram> {
     host_programs().get(rule.checked_sub(FIRST)? as usize)
+}
+
+/// The rule of what no row of the table names.
+fn of_table() -> RuleRef {
+    RuleRef {
+        id: HostProgram::KEY.to_owned(),
+        origin: Origin::built_in(),
+    }
 }
 
 fn number(row: usize) -> u32 {
@@ -160,6 +172,14 @@ impl Rules {
         })
     }
 
+    /// What is reported of a link that is made.
+    pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Option<Left> {
+        (!self.matcher().is_empty() && self.leads_out(link, target)).then(|| Left {
+            path: link.to_path_buf(),
+            row: LINK,
+        })
+    }
+
     /// What of that is there, by name: the row of each, and the rule by which it is told.
     pub(crate) fn still_left(&self, left: BTreeSet<Left>) -> Vec<(Act, Decision)> {
         let mut found = BTreeMap::new();
@@ -171,6 +191,7 @@ impl Rules {
                         found.insert(path, CUT);
                     }
                 }
+                LINK if path.read_link().is_err() => {}
                 _ if path.symlink_metadata().is_ok() => drop(found.insert(path, row)),
                 _ => {}
             }
@@ -196,7 +217,10 @@ impl Rules {
                     return false;
                 }
                 let path = entry.path();
-                match self.left(&below(self.root(), &path)) {
+                let inside = below(self.root(), &path);
+                let link = path.read_link().ok();
+                let led = link.and_then(|to| self.left_link(&inside, to.as_os_str()));
+                match self.left(&inside).or(led) {
                     Some(left) => drop(found.insert(self.of_policy(&left.path), left.row)),
                     None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => folders.push(path),
                     None => {}
@@ -209,13 +233,17 @@ impl Rules {
     fn handed_over(&self, path: &Path, row: u32) -> Option<(Act, Decision)> {
         let path = Text::from(path.as_os_str());
         let (tool, when, rule) = match host_program(row) {
+            None if row == LINK => {
+                let to = Path::new(OsStr::from_bytes(path.as_bytes())).read_link();
+                let to = Text::from(to.ok()?.into_os_string());
+                let tool = format!("whoever follows the link to {to}");
+                let when = "read or write".to_owned();
+                let act = Act::Left { path, tool, when };
+                return Some((act, Decision::allow(of_table())));
+            }
             None if row == CUT => {
-                let rule = RuleRef {
-                    id: HostProgram::KEY.to_owned(),
-                    origin: Origin::built_in(),
-                };
                 let when = "more files than are listed";
-                ("several programs", when, rule)
+                ("several programs", when, of_table())
             }
             Some(program) => (program.tool, program.when, program.rule()),
             None => {

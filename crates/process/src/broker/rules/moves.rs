@@ -85,6 +85,9 @@ impl Rules {
     /// new place, it comes from where its names were not protected, or git reads other files
     /// there.
     pub(crate) fn must_look_through(&self, from: &Path, to: &Path) -> bool {
+        if self.may_lose_pattern(from, to) {
+            return true;
+        }
         let of_git = git::below_git(from).is_some() || git::below_git(to).is_some();
         if of_git && self.git(to).is_some() {
             return true;

@@ -52,5 +52,7 @@ impl Rules {
             .chain(&mut self.host)
             .chain(&mut self.exempt)
             .chain(&mut self.pinned)
+            .chain([&mut self.workspace])
+            .chain(self.denied.iter_mut().map(|denied| &mut denied.root))
     }
 }
