@@ -7,9 +7,11 @@ use crate::PathPattern;
 use crate::keys::KeyId;
 use crate::merge::Merge;
 use crate::request::Request;
-use crate::stack::Unit;
-use bailiwick_event::Origin;
-use std::path::Path;
+use crate::stack::{Layer, Unit};
+use crate::written::Written;
+use bailiwick_event::{Origin, Text};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The folders of the product's own files. One that holds the home directory is not the product's
 /// alone; then it is the file.
@@ -29,17 +31,48 @@ pub(crate) fn own_places(request: &Request) -> impl Iterator<Item = &Path> {
     places.chain([request.cache.as_path()]).chain(bare)
 }
 
-/// Denies the product's own files and protects every policy file that was read.
-pub(crate) fn guard_own_files(request: &Request, units: &[Unit], merge: &mut Merge) {
+/// Denies the product's own files and protects every policy file that was read, by this run or by an earlier one.
+/// Returns what the user should know.
+///
+/// # Errors
+/// The lists of folders and files cannot be read.
+pub(crate) fn guard_own_files(
+    request: &Request,
+    units: &[Unit],
+    merge: &mut Merge,
+) -> Result<Vec<String>, String> {
     let origin = Origin::built_in();
     for path in own_places(request) {
         merge.insert_path(KeyId::Deny, PathPattern::Path(path.to_path_buf()), &origin);
     }
-    for path in units.iter().filter_map(|u| u.document.source.path.clone()) {
+    let named = |unit: &&Unit| unit.layer == Layer::Base;
+    let given = units.iter().filter(named);
+    let given: Vec<PathBuf> = given
+        .filter_map(|u| u.document.source.path.clone())
+        .collect();
+    let used = Written::read(&Written::used_beside(&request.written_file))?;
+    let mut notices = Vec::new();
+    if !given.is_empty() {
+        let written = Written::read(&request.written_file)?;
+        let reached = |path: &PathBuf| writable(merge, path) || written.line_over(path).is_some();
+        let reached: Vec<PathBuf> = given.into_iter().filter(reached).collect();
+        let is_new =
+            |path: &&PathBuf| written.line_over(path).is_some() && used.line_over(path).is_none();
+        notices.extend(reached.iter().filter(is_new).map(|path| {
+            format!(
+                "{} lies where an earlier sandbox could write, and was not used before: `bailiwick policy show --policy FILE` says what it grants; from now on no sandbox changes it",
+                Text::from(request.shown(path))
+            )
+        }));
+        merge.effective.used = reached;
+    }
+    let read = units.iter().filter_map(|u| u.document.source.path.clone());
+    for path in read.chain(used.paths()).collect::<BTreeSet<_>>() {
         if writable(merge, &path) {
             merge.insert_path(KeyId::Protect, PathPattern::Path(path), &origin);
         }
     }
+    Ok(notices)
 }
 
 fn writable(merge: &Merge, path: &Path) -> bool {

@@ -58,6 +58,8 @@ pub struct Effective {
     /// judges, and whose folders it gets. None: nothing is known of other runs.
     #[serde(skip)]
     pub written: Option<PathBuf>,
+    /// Files that this policy was read from and that lie where a sandbox could write: no later one may.
+    pub used: Vec<PathBuf>,
 }
 
 /// `[ask]`: what happens where a rule asks a person.
@@ -121,6 +123,7 @@ impl Effective {
             rules: Vec::new(),
             rule_locks: RuleLocks::default(),
             written: None,
+            used: Vec::new(),
         }
     }
 

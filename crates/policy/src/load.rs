@@ -156,7 +156,8 @@ pub(crate) fn assemble(
         notices.extend(set.notices.iter().cloned());
     }
     notices.extend(told);
-    built_in::guard_own_files(request, &stack.units, &mut merge);
+    let told = built_in::guard_own_files(request, &stack.units, &mut merge);
+    notices.extend(told.map_err(PolicyError::Machine)?);
     let project = stack.units.iter().find(|u| u.layer == Layer::Project);
     let shown = project.map_or("", |u| &u.document.source.shown);
     let (effective, told) = merge.finish(shown);

@@ -107,6 +107,7 @@ fn the_lock_text_reads_back_and_the_hash_follows_every_change() {
     let text = loaded.effective.to_lock();
     let recorded = Effective {
         written: None,
+        used: Vec::new(),
         ..loaded.effective.clone()
     };
     assert_eq!(Effective::from_lock(&text), Ok(recorded));

@@ -5,18 +5,25 @@
 //! The list is a file beside the trust store: one canonical folder a line, its bytes escaped as Rust
 //! escapes them. A line stands before the command starts that may write the folder; a start whose folders
 //! are all covered by lines only reads the file.
+//!
+//! A second list of the same kind holds the files that policies were read from, so that no later run changes one
+//! in its workspace.
 
 use crate::source_text::{ReadError, read_regular};
 use bailiwick_event::Text;
 use rustix::fs::{FlockOperation, flock};
+use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 /// The name of the file.
 pub(crate) const NAME: &str = "written";
+
+/// The name of the list of policy files.
+const USED: &str = "policies";
 
 /// The most folders that are remembered; the oldest are forgotten first.
 const MOST: usize = 4096;
@@ -107,6 +114,18 @@ impl Written {
         Some(String::from_utf8_lossy(over).into_owned())
     }
 
+    /// The list of policy files that stands beside the list of folders in `file`.
+    #[must_use]
+    pub fn used_beside(file: &Path) -> PathBuf {
+        file.with_file_name(USED)
+    }
+
+    /// All that the list holds.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.lines()
+            .map(|line| PathBuf::from(OsString::from_vec(unescaped(line))))
+    }
+
     /// Where the list is.
     #[must_use]
     pub fn file(&self) -> &Path {
@@ -168,6 +187,31 @@ fn escaped(path: &Path) -> Vec<u8> {
     bytes.escape_ascii().collect()
 }
 
+/// The bytes that were escaped (`u8::escape_ascii`).
+fn unescaped(line: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(line.len());
+    let mut rest = line;
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first != b'\\' {
+            bytes.push(*first);
+            continue;
+        }
+        let digits = |hex: &[u8]| u8::from_str_radix(std::str::from_utf8(hex).ok()?, 16).ok();
+        let (byte, length) = match rest {
+            [b'x', one, two, ..] => (digits(&[*one, *two]).unwrap_or_default(), 3),
+            [b't', ..] => (b'\t', 1),
+            [b'r', ..] => (b'\r', 1),
+            [b'n', ..] => (b'\n', 1),
+            [other, ..] => (*other, 1),
+            [] => break,
+        };
+        bytes.push(byte);
+        rest = &rest[length..];
+    }
+    bytes
+}
+
 /// Whether a folder of the list is a line's folder or lies in it.
 fn is_in(folder: &[u8], line: &[u8]) -> bool {
     let top = line.strip_suffix(b"/").unwrap_or(line);
@@ -176,6 +220,13 @@ fn is_in(folder: &[u8], line: &[u8]) -> bool {
 }
 
 fn unusable(shown: &Text, why: &str) -> String {
+    if Path::new(&*shown.to_string()).ends_with(USED) {
+        return format!(
+            "the list of policy files that were used, {shown}, {why}\n  remedy: mend it, or remove it when you \
+             have read your policies that lie in workspaces: sandboxes may write them from then on, until they \
+             are used again"
+        );
+    }
     format!(
         "the list of folders that sandboxes could write, {shown}, {why}\n  remedy: mend it, or remove it \
          when you have looked at the symbolic links in the folders in which you ran sandboxes: they are \
@@ -191,7 +242,7 @@ fn unwritable(shown: &Text, error: &io::Error) -> String {
         _ => "set XDG_STATE_HOME to a folder of yours that can be written",
     };
     format!(
-        "the list of folders that sandboxes could write, {shown}, cannot be written: {error}\n  remedy: \
+        "the list {shown} cannot be written: {error}\n  remedy: \
          {remedy}"
     )
 }

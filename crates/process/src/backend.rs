@@ -233,7 +233,9 @@ impl Prepared for Waiting {
         let folders: Vec<PathBuf> = set_up.plan.written_folders().collect();
         if let Some(list) = &policy.written {
             let kept = Written::remember(list, &folders);
-            kept.map_err(|why| Failure::fault(format!("not started: {why}")))?;
+            let used = || Written::remember(&Written::used_beside(list), &policy.used);
+            kept.and_then(|()| used())
+                .map_err(|why| Failure::fault(format!("not started: {why}")))?;
         }
         notices.append(&mut set_up.plan.notices);
         let idmaps = match running.isolated {
