@@ -75,6 +75,8 @@ impl SetUp {
         let root = identity.is_by_root() && !without(Layer::Identity);
         let mut plan = Plan::new(policy, launch.private, root, rules.as_ref())?;
         plan.notices.extend(rules.as_ref().and_then(Rules::told));
+        plan.notices
+            .extend(rules.as_ref().and_then(Rules::told_of_place));
         if let Some(rules) = rules.as_mut().filter(|_| plan.may_be_replaced(policy)) {
             rules.keep_from_reading(policy);
         }

@@ -137,7 +137,13 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
         echo x >> make; git status --porcelain > n/x; mv n m; mv docs d";
     let outcome = sandbox.run(others);
     outcome.success().nothing_refused();
-    assert_eq!(left(&outcome), ["CLAUDE.md Claude Code", "Makefile make"]);
+    // One that is protected has moved with its folder.
+    let told = [
+        "CLAUDE.md Claude Code",
+        "Makefile make",
+        "m/.mcp.json all agents",
+    ];
+    assert_eq!(left(&outcome), told);
     let refused = sandbox.run("echo x > app/scripts/env.sh");
     refused
         .failure()
@@ -176,6 +182,26 @@ fn links_that_lead_out_are_told_and_those_to_what_is_denied_refused() {
         let outcome = sandbox.run(&format!("ln -s {link}"));
         outcome.failure().refused_by(rule);
     }
+}
+
+#[test]
+fn protected_names_that_move_with_their_folder_are_told() {
+    let sandbox = Sandbox::new().file("a/.vscode/tasks.json", "mine");
+    let outcome = sandbox.run("mv a b");
+    outcome.success();
+    assert_eq!(left(&outcome), ["b/.vscode VS Code"]);
+}
+
+#[test]
+fn a_workspace_in_a_folder_that_is_obeyed_is_told() {
+    let sandbox = Sandbox::new().file("sub/.vscode/f", "");
+    let mut command = sandbox.command();
+    command
+        .current_dir(sandbox.workspace().join("sub/.vscode"))
+        .args(["run", "--", "true"]);
+    let output = command.output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("VS Code obeys it (open an editor)"), "{told}");
 }
 
 #[test]

@@ -156,6 +156,12 @@ impl Context<'_> {
             if !self.rules.may_change(&absolute) {
                 return Err(Errno::ACCESS.into());
             }
+            // A device of the machine's is everybody's, and its mount shows the host's own file.
+            let kind = kind_of(&file)?;
+            let device = matches!(kind, FileType::CharacterDevice | FileType::BlockDevice);
+            if device && !absolute.starts_with("/dev/pts") {
+                return Err(Errno::PERM.into());
+            }
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
         let rule = self

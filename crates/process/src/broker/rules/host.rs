@@ -161,14 +161,42 @@ impl Rules {
     /// What is reported of a file that was made or changed.
     pub(crate) fn left(&self, path: &Path) -> Option<Left> {
         let reported = self.host_file(path).filter(|(found, _)| !found.protected);
-        let Some((found, root)) = reported else {
-            return self.left_by_link(path);
-        };
+        match reported {
+            Some(_) => self.left_at(path),
+            None => self.left_by_link(path),
+        }
+    }
+
+    /// The name in the table, or in the policy's additions, that a path has or lies below.
+    fn left_at(&self, path: &Path) -> Option<Left> {
+        let (found, root) = self.host_file(path)?;
         let below = path.strip_prefix(root).ok()?;
         let name: PathBuf = below.iter().take(found.depth).collect();
         Some(Left {
             path: root.join(name),
             row: number(found.row),
+        })
+    }
+
+    /// What programs of the host obey that a folder which may be written lies in, for a person: what is written there
+    /// is theirs, and no name below says so.
+    pub(crate) fn told_of_place(&self) -> Option<String> {
+        let of_control = |folder: &&PathBuf| {
+            let mut parts = folder.iter().map(OsStrExt::as_bytes);
+            parts.any(|part| part.starts_with(b"."))
+        };
+        let mut folders = self.host.iter().filter(of_control);
+        folders.find_map(|folder| {
+            let below = folder.strip_prefix("/").ok()?;
+            let found = self.matcher().find(below).filter(|found| found.protected)?;
+            let obeyed: PathBuf = below.iter().take(found.depth).collect();
+            let program = host_programs().get(found.row)?;
+            Some(format!(
+                "{} may be written and belongs to /{}: {}, whatever its names are",
+                Text::from(folder.as_os_str()),
+                Text::from(obeyed.as_os_str()),
+                program.said(),
+            ))
         })
     }
 
@@ -220,7 +248,9 @@ impl Rules {
                 let inside = below(self.root(), &path);
                 let link = path.read_link().ok();
                 let led = link.and_then(|to| self.left_link(&inside, to.as_os_str()));
-                match self.left(&inside).or(led) {
+                // A protected name that was there has moved with its folder.
+                let named = self.left_at(&inside).or_else(|| self.left_by_link(&inside));
+                match named.or(led) {
                     Some(left) => drop(found.insert(self.of_policy(&left.path), left.row)),
                     None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => folders.push(path),
                     None => {}
