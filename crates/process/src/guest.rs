@@ -173,7 +173,7 @@ pub struct Granted {
 /// # Errors
 /// A [`Failure`] where the policy cannot be enforced here.
 pub fn granted(policy: &Effective, private: &Path) -> Result<Granted, Failure> {
-    let plan = Plan::new(policy, private, false, None)?;
+    let plan = Plan::granted(policy, private)?;
     let paths = plan.binds.into_iter().map(|bind| (bind.at, bind.folder));
     let links = plan.links.into_iter().map(|link| (link.at, link.target));
     Ok(Granted {

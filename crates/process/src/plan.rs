@@ -77,6 +77,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What a policy grants, before anything of it is protected or hidden.
+    pub(crate) fn granted(policy: &Effective, private: &Path) -> Result<Self, Failure> {
+        let mut plan = Self::default();
+        plan.plan_binds(policy, private, false)?;
+        Ok(plan)
+    }
+
     /// Plans the root for a policy. `root` says whether the host's root starts the sandbox, and
     /// `rules` what the write broker keeps.
     pub(crate) fn new(

@@ -66,6 +66,11 @@ def configuration():
     return "".join(dice.sample(SETTINGS, dice.choice([1, 1, 2, 3])))
 
 
+# References, and where a symbolic one leads git when it writes.
+REFERENCES = ["HEAD", "ORIG_HEAD", "refs/stash", "refs/heads/main", "refs/heads/x.bak", "refs/remotes/origin/HEAD", "AUTO_MERGE"]
+LED = ["refs/../../../foreign/led", "refs/heads/../../../../foreign/led", "refs/../hooks/post-commit", "config", f"{OUTSIDE}/foreign/led"]
+
+
 def file_of(where):
     """A file below a git folder, and what it says."""
     if dice.random() < 0.4:
@@ -85,6 +90,7 @@ def file_of(where):
         (f"{where}/worktrees/x/HEAD", "ref: refs/heads/main\n"), (f"{where}/worktrees/x/commondir", "../../../evil\n"),
         (f"{where}/worktrees/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/config", configuration()),
         (f"{where}/modules/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/HEAD", "ref: refs/heads/main\n"),
+        (f"{where}/{dice.choice(REFERENCES)}", f"ref: {dice.choice(LED)}\n"), (f"{where}/{dice.choice(REFERENCES)}", f"ref: {dice.choice(LED)}\n"),
         (f"{where}/svn/.metadata", configuration()), (f"{where}/unknown", configuration()),
     ])
 
@@ -262,7 +268,8 @@ def act():
     if kind < 0.38:
         place(*file_of(where))
     elif kind < 0.49:
-        repository(dice.choice(["evil", "src", "new/.git", "late", ".git/worktrees/x", ".git/modules/x", ".git/modules/lib/x"]))
+        repository(dice.choice(["evil", "src", "new/.git", "late", ".git/worktrees/x", ".git/modules/x", ".git/modules/lib/x",
+                                ".git/refs", ".git/logs", ".git/logs/refs"]))
     elif kind < 0.55:
         # What git writes to, and where it would then write.
         name = dice.choice(["COMMIT_EDITMSG", "MERGE_MSG", "FETCH_HEAD", "ORIG_HEAD", "packed-refs", "info/exclude", "logs/HEAD", "index",

@@ -214,11 +214,8 @@ impl Rules {
         let mut entries = 0;
         for Left { path, row } in left {
             match row {
-                MOVED => {
-                    if !self.look_below(&path, &mut entries, &mut found) {
-                        found.insert(path, CUT);
-                    }
-                }
+                MOVED if self.look_below(&path, &mut entries, &mut found) => {}
+                MOVED => drop(found.insert(path, CUT)),
                 LINK if path.read_link().is_err() => {}
                 _ if path.symlink_metadata().is_ok() => drop(found.insert(path, row)),
                 _ => {}
