@@ -6,7 +6,7 @@ use crate::support::{Background, Sandbox, children};
 const UP: &str = "git init -q -b main up; cd up; git config user.name t; git config user.email t@t.test
     mkdir -p .vscode .github sub/.idea/deep; echo 1 > .vscode/tasks.json; echo 1 > .envrc; echo 1 > sub/.idea/deep/w.xml
     mkdir .cursor; ln -s ../sub/b .cursor/rules; ln -s sub/b .mcp.json; for i in .github/ci a sub/b zebra; do echo 1 > $i; done; git add .; git commit -qm one; cd ..; git clone -q up before
-    cd up; for i in .vscode/tasks.json .envrc .github/ci a zebra; do echo 2 > $i; done; git commit -qam two";
+    find before -name .git -prune -o -type f -exec touch -d '1 hour ago' {} +; cd up; for i in .vscode/tasks.json .envrc .github/ci a zebra; do echo 2 > $i; done; git commit -qam two";
 
 /// Every file below a folder that is none of git's, and what it says.
 const FILES: &str = "find . -path ./.git -prune -o -type f -print | sort | while read f; do echo $f $(cat $f); done";
@@ -58,15 +58,27 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
         .success()
         .stdout_is(&format!("0\ntwo\none\n{kept}"))
         .refused_by("filesystem.protect");
-    // What differs from the commit is in the way of the next change of it: git applies none of that.
+    // It is withheld again as long as nobody has touched it, and in the way of git afterwards.
     sandbox.host(
         "cd up; for i in .envrc .github/ci a zebra; do echo 3 > $i; done; git commit -qam three",
     );
+    let kept = kept.replace("ci 2", "ci 3").replace("a 2", "a 3");
+    let kept = kept.replace("zebra 2", "zebra 3");
+    sandbox
+        .run(&pull)
+        .success()
+        .stdout_is(&format!("0\nthree\ntwo\none\n{kept}"));
+    let there_and_back = "cd before; git checkout -q HEAD~1 && git checkout -q HEAD~1 && git checkout -q main && git status --porcelain";
+    sandbox.run(there_and_back).success().stdout_is("");
+    sandbox.host("cd up; echo 4 > .envrc; echo 4 > a; git commit -qam more; touch -d '2 hours ago' ../before/.envrc");
     let refused = sandbox.run(&pull);
     let begin = "error: Your local changes to the following files would be overwritten by merge:\n\t.envrc\n";
     let said = refused.stdout();
     assert!(said.starts_with(begin), "{said}");
-    assert!(said.ends_with(&format!("\ntwo\none\n{kept}")), "{said}");
+    assert!(
+        said.ends_with(&format!("\nthree\ntwo\none\n{kept}")),
+        "{said}"
+    );
     // What a commit removes stays as well.
     sandbox.host("cd before; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
                   cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
@@ -74,7 +86,7 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
     let now = sandbox.host(&format!("cd before; git status --porcelain; {FILES}"));
     assert_eq!(
         now,
-        "?? .envrc\n?? .vscode/\n./.envrc 2\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 3\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
+        "?? .envrc\n?? .vscode/\n./.envrc 3\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
     );
 }
 

@@ -153,6 +153,7 @@ impl Context<'_> {
         let own = !absolute.is_absolute() || fstat(&file)?.st_nlink == 0;
         if !own {
             self.decide_existing(&absolute, kind_of(&file)?)?;
+            self.decide_names(&absolute, &file)?;
             if !self.rules.may_change(&absolute) {
                 return Err(Errno::ACCESS.into());
             }

@@ -12,6 +12,7 @@ use rustix::fs::{
     renameat_with, unlinkat,
 };
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -421,12 +422,13 @@ fn checked(
     let path = context.rules.of_policy(&to.path);
     let site = context.rules.site(&path);
     let mut instead = git::check(content, &old, &new, &site).map_err(refused)?;
-    if let Some(names) = context.withheld.below(&from.path)
-        && content == Content::Index
-        && !names.is_empty()
-    {
+    let names = match content {
+        Content::Index => context.withheld.below(&from.path),
+        _ => BTreeMap::new(),
+    };
+    if !names.is_empty() {
         let published = instead.as_ref().unwrap_or(&new);
-        let marked = git::without_checkout(published, names, &site).map_err(refused)?;
+        let marked = git::without_checkout(published, &names, &site).map_err(refused)?;
         instead = marked.or(instead);
     }
     replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;

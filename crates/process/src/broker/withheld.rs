@@ -13,7 +13,7 @@ use crate::kernel::ACCESS;
 use crate::notify::Call;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, fstat, mkdirat, openat, readlink, statat, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlink, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +37,8 @@ pub(super) struct Withheld {
 #[derive(Debug, Default)]
 struct Checkout {
     files: BTreeSet<Vec<u8>>,
+    /// Its top.
+    tree: Option<OwnedFd>,
     /// Folders that git believes to have made, and the rule that refused each.
     folders: BTreeMap<PathBuf, u32>,
 }
@@ -61,9 +63,18 @@ enum Step {
 }
 
 impl Withheld {
-    /// Files that were withheld under a lock.
-    pub(super) fn below(&self, lock: &Path) -> Option<&BTreeSet<Vec<u8>>> {
-        self.checkouts.get(lock).map(|checkout| &checkout.files)
+    /// Files that were withheld under a lock, and what is there of each.
+    pub(super) fn below(&self, lock: &Path) -> BTreeMap<Vec<u8>, Option<git::Seen>> {
+        let Some(checkout) = self.checkouts.get(lock) else {
+            return BTreeMap::new();
+        };
+        let seen = |name: &[u8]| {
+            let tree = checkout.tree.as_ref()?;
+            let stat = statat(tree, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
+            Some(git::Seen::from(&stat.ok()?))
+        };
+        let files = checkout.files.iter();
+        files.map(|name| (name.clone(), seen(name))).collect()
     }
 
     /// What is done instead of an act that was refused; none where it stays refused.
@@ -97,7 +108,7 @@ impl Withheld {
         let goes_on = match (&step, there) {
             (Step::Removal, Some(stat)) => {
                 let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-                folder || index.records(&here().ok()?, &path)
+                folder || index.records(&here().ok()?, &path, &stat)
             }
             (Step::File(_) | Step::Link, Some(_)) => begun,
             _ => true,
@@ -122,6 +133,9 @@ impl Withheld {
             self.stand_ins.push((lock.to_path_buf(), stand_in));
         }
         let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
+        if checkout.tree.is_none() {
+            checkout.tree = here().ok();
+        }
         let (noted, new) = match step {
             Step::Folder => (checkout.folders.insert(path.clone(), rule).is_none(), false),
             _ => {
@@ -139,10 +153,12 @@ impl Withheld {
         Some(Instead { file, made, news })
     }
 
-    /// Takes away what stood for links, where git does not hold the lock any more.
+    /// Takes away what stood for links, and forgets what was withheld, where git does not hold the lock any more: the
+    /// index has the marks by then, and the user may take them away.
     pub(super) fn tidy(&mut self, locks: &Locks) {
-        if !self.stand_ins.is_empty() {
+        if !self.stand_ins.is_empty() || !self.checkouts.is_empty() {
             self.stand_ins.retain(|(lock, _)| locks.has(lock));
+            self.checkouts.retain(|lock, _| locks.has(lock));
         }
     }
 }
@@ -299,7 +315,7 @@ impl IndexOf<'_> {
     }
 
     /// Whether a file of the working tree says what the index has of it: then nothing is lost where it goes.
-    fn records(&self, tree: &OwnedFd, path: &Path) -> bool {
+    fn records(&self, tree: &OwnedFd, path: &Path, stat: &Stat) -> bool {
         let at = format!("/proc/self/fd/{}", tree.as_raw_fd());
         let file = Path::new(&at).join(path);
         let content = match readlink(&file, Vec::new()) {
@@ -308,7 +324,14 @@ impl IndexOf<'_> {
         };
         let name = path.as_os_str().as_bytes();
         let index = self.read();
-        index.is_some_and(|(own, text)| git::records(&text, name, &content, &self.rules.site(&own)))
+        index.is_some_and(|(own, text)| {
+            git::records(
+                &text,
+                name,
+                (&content, git::Seen::from(stat)),
+                &self.rules.site(&own),
+            )
+        })
     }
 }
 

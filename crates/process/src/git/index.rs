@@ -11,10 +11,11 @@ use super::content::{Content, Site};
 use super::ewah::Bits;
 use super::names::is_path_of_tree;
 use super::trees;
+use rustix::fs::Stat;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use std::cmp::Ordering;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
@@ -123,8 +124,38 @@ pub(crate) fn is_split(bytes: &[u8], site: &Site<'_>) -> bool {
     index.map_or(true, |index| index.is_change())
 }
 
-/// Whether the index has a file with this content at a path: git keeps what it says.
-pub(crate) fn records(bytes: &[u8], path: &[u8], content: &[u8], site: &Site<'_>) -> bool {
+/// What lstat says of a file, as an index has it: times of change, device and number; owner, group and length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen([[u8; 4]; 6], [[u8; 4]; 3]);
+
+impl From<&Stat> for Seen {
+    fn from(stat: &Stat) -> Self {
+        // An index has the lower half of each.
+        let word = |value: u64| (value as u32).to_be_bytes();
+        let times = [
+            stat.st_ctime.cast_unsigned(),
+            stat.st_ctime_nsec,
+            stat.st_mtime.cast_unsigned(),
+            stat.st_mtime_nsec,
+        ];
+        let [c, cn, m, mn] = times.map(word);
+        let owner = [u64::from(stat.st_uid), u64::from(stat.st_gid)].map(word);
+        let length = word(stat.st_size.cast_unsigned());
+        Self(
+            [c, cn, m, mn, word(stat.st_dev), word(stat.st_ino)],
+            [owner[0], owner[1], length],
+        )
+    }
+}
+
+/// Whether nothing is lost where the file at a path goes: the index has one with this content there, or the file was
+/// withheld before and nobody has touched it since.
+pub(crate) fn records(
+    bytes: &[u8],
+    path: &[u8],
+    (content, seen): (&[u8], Seen),
+    site: &Site<'_>,
+) -> bool {
     let Ok(width) = width(bytes, site) else {
         return false;
     };
@@ -133,18 +164,22 @@ pub(crate) fn records(bytes: &[u8], path: &[u8], content: &[u8], site: &Site<'_>
     let id = digest(&blob, width);
     read(bytes, width).is_ok_and(|index| {
         let mut entries = index.entries.iter();
-        entries.any(|entry| entry.path == path && entry.stage == 0 && entry.id == id)
+        entries.any(|entry| {
+            let known = entry.id == id || entry.skipped && entry.seen() == Some(seen);
+            entry.path == path && entry.stage == 0 && known
+        })
     })
 }
 
 /// The same index with these files marked as not checked out (git-update-index(1), *Skip-worktree bit*), so that
-/// nobody takes them for removed or changed; none where it has no such entry.
+/// nobody takes them for removed or changed; none where it has no such entry. Of a file that is there the index gets
+/// what lstat says of it, so that git takes it for the one that it has checked out, until somebody changes it.
 ///
 /// # Errors
 /// Why they cannot be marked.
 pub(crate) fn without_checkout(
     bytes: &[u8],
-    names: &BTreeSet<Vec<u8>>,
+    names: &BTreeMap<Vec<u8>, Option<Seen>>,
     site: &Site<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
     let width = width(bytes, site)?;
@@ -152,7 +187,11 @@ pub(crate) fn without_checkout(
     if index.is_change() {
         return Err("it is split, and cannot say which files were not checked out".to_owned());
     }
-    let is_meant = |entry: &Entry<'_>| !entry.skipped && names.contains(&entry.path);
+    // Git keeps a mark, and then has what lstat said of what it was given instead.
+    let is_meant = |entry: &Entry<'_>| {
+        let seen = names.get(&entry.path);
+        seen.is_some_and(|seen| !entry.skipped || seen.is_some() && *seen != entry.seen())
+    };
     if !index.entries.iter().any(is_meant) {
         return Ok(None);
     }
@@ -161,7 +200,15 @@ pub(crate) fn without_checkout(
     written[7] = version;
     for entry in &index.entries {
         match is_meant(entry) {
-            true => entry.skip(width, version, &mut written),
+            true => {
+                let begin = written.len();
+                entry.skip(width, version, &mut written);
+                if let Some(Some(Seen(file, owner))) = names.get(&entry.path) {
+                    // The mode, which is git's own, stands between.
+                    written[begin..begin + 24].copy_from_slice(file.as_flattened());
+                    written[begin + 28..begin + 40].copy_from_slice(owner.as_flattened());
+                }
+            }
             false => written.extend_from_slice(entry.raw),
         }
     }
@@ -179,6 +226,14 @@ impl Index<'_> {
 }
 
 impl Entry<'_> {
+    /// What lstat said of the file.
+    fn seen(&self) -> Option<Seen> {
+        let words = |bytes: &[u8]| bytes.as_chunks::<4>().0.to_vec();
+        let file = words(self.raw.get(..24)?).try_into().ok()?;
+        let owner = words(self.raw.get(28..40)?).try_into().ok()?;
+        Some(Seen(file, owner))
+    }
+
     /// Writes the entry marked as not checked out.
     fn skip(&self, width: usize, version: u8, into: &mut Vec<u8>) {
         // Where its flags are, after what lstat said and its id.

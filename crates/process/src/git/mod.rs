@@ -22,7 +22,7 @@ mod ways;
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
-pub(crate) use index::{is_split, records, without_checkout};
+pub(crate) use index::{Seen, is_split, records, without_checkout};
 pub(crate) use leads::{below_git, leads_as_well, plain};
 pub(crate) use nested::{Nested, nested, nested_at};
 pub(crate) use repository::{
