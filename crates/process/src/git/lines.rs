@@ -59,12 +59,15 @@ const APPLY_TEXTS: [&[u8]; 4] = [
 ];
 const APPLY_NUMBERS: [&[u8]; 2] = [b"-C", b"-p"];
 
+/// Where `HEAD` leads while `git clone` (2.44 and newer) does not know the branch yet.
+const DUMMY: &[u8] = b"refs/heads/.invalid";
+
 /// Whether a reference holds an object's name, or leads to another reference: git writes to the file of the name that
 /// is given, whatever name that is.
 fn is_plain_reference(text: &[u8]) -> bool {
     text.strip_prefix(b"ref:").is_none_or(|target| {
         let target = target.trim_ascii();
-        target.starts_with(b"refs/") && is_reference(target)
+        target.starts_with(b"refs/") && (is_reference(target) || target == DUMMY)
     })
 }
 

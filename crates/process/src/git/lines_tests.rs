@@ -14,6 +14,7 @@ fn a_reference_leads_to_references_alone() {
         "",
         "ref: refs/heads/main\n",
         "ref:refs/heads/a/b",
+        "ref: refs/heads/.invalid",
         "ref: \trefs/remotes/o/x \n",
     ] {
         assert!(may_say(Content::Reference, text), "{text:?}");
