@@ -113,11 +113,16 @@ fn checkout_of(path: &Path, below: &Path) -> String {
         let text = path.to_str()?;
         (!text.chars().any(char::is_control)).then(|| shell_word(text))
     };
-    let how = tree.and_then(word).zip(word(below)).map(|(tree, file)| {
+    let words = tree.and_then(word).zip(word(below)).zip(word(path));
+    let how = words.map(|((tree, file), whole)| {
         let git = format!("git -C {tree}");
         // What git would take for a pattern is the name of a file.
         let checkout = format!("{git} --literal-pathspecs checkout");
-        format!(": `{git} update-index --no-skip-worktree -- {file} && {checkout} -- {file}`")
+        // A file that is there counts as checked out until it is touched.
+        let touch = format!("touch -ch {whole}");
+        format!(
+            ": `{touch} && {git} update-index --no-skip-worktree -- {file} && {checkout} -- {file}`"
+        )
     });
     let how = how.unwrap_or_default();
     format!("check it out outside of the sandbox, once you have read it{how}")

@@ -37,7 +37,7 @@ fn a_clone_is_complete_but_for_what_is_withheld() {
             assert!(told.contains(&remedy), "{file} in {told}");
         }
         let restored = format!(
-            "cd new; git update-index --no-skip-worktree -- {withheld} && git checkout -q -- {withheld}; \
+            "cd new; touch -ch {withheld}; git update-index --no-skip-worktree -- {withheld} && git checkout -q -- {withheld}; \
              git status --porcelain; git ls-files -v | grep -c '^S'; {FILES}"
         );
         let all = "0\n./.envrc 2\n./.github/ci 2\n./.vscode/tasks.json 2\n./a 2\n./c 3\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 2\n";
@@ -80,7 +80,7 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
         "{said}"
     );
     // What a commit removes stays as well.
-    sandbox.host("cd before; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
+    sandbox.host("cd before; touch -ch .envrc .vscode/tasks.json; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
                   cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
     sandbox.run(&pull).success();
     let now = sandbox.host(&format!("cd before; git status --porcelain; {FILES}"));
@@ -88,6 +88,26 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
         now,
         "?? .envrc\n?? .vscode/\n./.envrc 3\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
     );
+}
+
+#[test]
+fn the_command_that_is_told_brings_the_file() {
+    let sandbox = Sandbox::repository();
+    sandbox.host(UP);
+    let outcome = sandbox.run("git clone -q up new && git -C before pull -q");
+    let mut brought = 0;
+    for event in outcome.denied() {
+        let remedy = event.decision.remedy.to_string();
+        let command = remedy.split('`').nth(1).expect("a command is told");
+        sandbox.host(command);
+        brought += 1;
+    }
+    assert_eq!(brought, 7);
+    let all = format!(
+        "for in in before new; do cd $in; git status --porcelain; git ls-files -v | grep -c ^S; {FILES}; cd ..; done"
+    );
+    let files = "0\n./.envrc 2\n./.github/ci 2\n./.vscode/tasks.json 2\n./a 2\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 2\n";
+    assert_eq!(sandbox.host(&all), files.repeat(2));
 }
 
 #[test]
