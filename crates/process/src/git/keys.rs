@@ -171,7 +171,7 @@ impl<'a> Change<'a> {
         let is = |word: &str| value.eq_ignore_ascii_case(word.as_bytes());
         let plain = is_shown_safely(value);
         match values {
-            Values::Any if key.name == "description" => {
+            Values::Any if key.section == "branch" && key.name == "description" => {
                 value.split(|&b| b == b'\n').all(is_shown_safely)
             }
             Values::Any => plain,

@@ -210,6 +210,7 @@ fn what_would_hide_or_forget_is_refused() {
     assert!(!may_add("[core]\nlogAllRefUpdates = false"));
     assert!(may_add("[core]\nlogAllRefUpdates = always"));
     assert!(!may_add("[branch \"b\"]\ndescription = \"a\u{1b}[2Jb\""));
+    assert!(!may_add("[completion]\ndescription = \"two\\nlines\""));
 }
 
 #[test]
