@@ -312,8 +312,7 @@ impl Broker {
         };
         if given.is_ok() {
             self.reports.left(left.into_inner());
-            let moved = [libc::SYS_renameat, libc::SYS_renameat2, libc::SYS_unlinkat];
-            if moved.contains(&call.number) && self.locks.pass() {
+            if matches!(call.operation(), "rename" | "unlink") && self.locks.pass() {
                 self.may_die();
             }
         }
