@@ -97,18 +97,18 @@ impl Withheld {
         }
         let status = tracee.status().ok()?;
         let lock = locks.of_index(&[status.process, status.parent])?;
-        let here = || tracee.folder(libc::AT_FDCWD);
         if is_stash(status.process) || is_stash(status.parent) {
             return None;
         }
+        let tree = tracee.folder(libc::AT_FDCWD).ok()?;
         let index = IndexOf { lock, rules };
-        let there = statat(here().ok()?, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
+        let there = statat(&tree, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
         let known = self.checkouts.get(lock);
         let begun = known.is_some_and(|c| c.files.contains(path.as_os_str().as_bytes()));
         let goes_on = match (&step, there) {
             (Step::Removal, Some(stat)) => {
                 let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-                folder || index.records(&here().ok()?, &path, &stat)
+                folder || index.records(&tree, &path, &stat)
             }
             (Step::File(_) | Step::Link, Some(_)) => begun,
             _ => true,
@@ -123,19 +123,17 @@ impl Withheld {
                 let folders = &self.checkouts.get(lock)?.folders;
                 let mut above = path.ancestors().skip(1);
                 let rule = above.find_map(|above| folders.get(above))?;
-                (*rule, shown(here().ok()?.as_fd()).ok()?.join(&path))
+                (*rule, shown(tree.as_fd()).ok()?.join(&path))
             }
         };
         let mut made = None;
         if matches!(step, Step::Link) && there.is_none() {
-            let stand_in = StandIn::new(here().ok()?, &path, rules).ok()?;
+            let stand_in = StandIn::new(tree.try_clone().ok()?, &path, rules).ok()?;
             made = stand_in.file().map(|file| (whole.clone(), file));
             self.stand_ins.push((lock.to_path_buf(), stand_in));
         }
         let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
-        if checkout.tree.is_none() {
-            checkout.tree = here().ok();
-        }
+        checkout.tree.get_or_insert(tree);
         let (noted, new) = match step {
             Step::Folder => (checkout.folders.insert(path.clone(), rule).is_none(), false),
             _ => {

@@ -62,8 +62,8 @@ pub(super) fn check(
     bytes: &[u8],
     site: &Site<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
-    let width = width(bytes, site)?;
-    let index = read(bytes, width)?;
+    let index = parsed(bytes, site)?;
+    let width = index.width;
     let mut changes = index.extensions.iter().filter(|(name, _)| name == b"link");
     let change = changes.next();
     if changes.next().is_some() {
@@ -118,10 +118,13 @@ fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
     }
 }
 
+fn parsed<'a>(bytes: &'a [u8], site: &Site<'_>) -> Result<Index<'a>, String> {
+    read(bytes, width(bytes, site)?)
+}
+
 /// Whether entries of the index may stand in another file: then nothing can be marked in it.
 pub(crate) fn is_split(bytes: &[u8], site: &Site<'_>) -> bool {
-    let index = width(bytes, site).and_then(|width| read(bytes, width));
-    index.map_or(true, |index| index.is_change())
+    parsed(bytes, site).map_or(true, |index| index.is_change())
 }
 
 /// What lstat says of a file, as an index has it: times of change, device and number; owner, group and length.
@@ -156,13 +159,10 @@ pub(crate) fn records(
     (content, seen): (&[u8], Seen),
     site: &Site<'_>,
 ) -> bool {
-    let Ok(width) = width(bytes, site) else {
-        return false;
-    };
     let mut blob = format!("blob {}\0", content.len()).into_bytes();
     blob.extend_from_slice(content);
-    let id = digest(&blob, width);
-    read(bytes, width).is_ok_and(|index| {
+    parsed(bytes, site).is_ok_and(|index| {
+        let id = digest(&blob, index.width);
         let mut entries = index.entries.iter();
         entries.any(|entry| {
             let known = entry.id == id || entry.skipped && entry.seen() == Some(seen);
@@ -182,8 +182,8 @@ pub(crate) fn without_checkout(
     names: &BTreeMap<Vec<u8>, Option<Seen>>,
     site: &Site<'_>,
 ) -> Result<Option<Vec<u8>>, String> {
-    let width = width(bytes, site)?;
-    let index = read(bytes, width)?;
+    let index = parsed(bytes, site)?;
+    let width = index.width;
     if index.is_change() {
         return Err("it is split, and cannot say which files were not checked out".to_owned());
     }

@@ -152,30 +152,29 @@ impl Rules {
 
     /// The row by which the file or folder of this very name is reported.
     pub(super) fn reported_as(&self, path: &Path) -> Option<u32> {
-        let (found, root) = self.host_file(path)?;
-        let below = path.strip_prefix(root).ok()?;
-        let whole = found.depth == below.components().count();
-        (whole && !found.protected).then(|| number(found.row))
+        let (found, left) = self.named_at(path)?;
+        (left.path == path && !found.protected).then_some(left.row)
     }
 
     /// What is reported of a file that was made or changed.
     pub(crate) fn left(&self, path: &Path) -> Option<Left> {
-        let reported = self.host_file(path).filter(|(found, _)| !found.protected);
-        match reported {
-            Some(_) => self.left_at(path),
+        let named = self.named_at(path).filter(|(found, _)| !found.protected);
+        match named {
+            Some((_, left)) => Some(left),
             None => self.left_by_link(path),
         }
     }
 
     /// The name in the table, or in the policy's additions, that a path has or lies below.
-    fn left_at(&self, path: &Path) -> Option<Left> {
+    fn named_at(&self, path: &Path) -> Option<(HostFile, Left)> {
         let (found, root) = self.host_file(path)?;
         let below = path.strip_prefix(root).ok()?;
         let name: PathBuf = below.iter().take(found.depth).collect();
-        Some(Left {
+        let left = Left {
             path: root.join(name),
             row: number(found.row),
-        })
+        };
+        Some((found, left))
     }
 
     /// What programs of the host obey that a folder which may be written lies in, for a person: what is written there
@@ -246,8 +245,8 @@ impl Rules {
                 let link = path.read_link().ok();
                 let led = link.and_then(|to| self.left_link(&inside, to.as_os_str()));
                 // A protected name that was there has moved with its folder.
-                let named = self.left_at(&inside).or_else(|| self.left_by_link(&inside));
-                match named.or(led) {
+                let named = self.named_at(&inside).map(|(_, left)| left);
+                match named.or_else(|| self.left_by_link(&inside)).or(led) {
                     Some(left) => drop(found.insert(self.of_policy(&left.path), left.row)),
                     None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => folders.push(path),
                     None => {}
