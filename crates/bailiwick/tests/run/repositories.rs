@@ -8,6 +8,7 @@ on_every_backend! {
     no_folder_becomes_a_repository_with_a_harmful_configuration,
     hooks_are_kept_out_of_every_repository,
     a_submodule_is_added_as_outside,
+    linked_trees_of_bare_repositories_have_submodules_as_outside,
     everyday_commands_work_as_outside,
     harmless_settings_are_taken,
     a_repository_is_copied_and_a_harmful_one_is_told,
@@ -117,18 +118,41 @@ fn hooks_are_kept_out_of_every_repository(on: Backend) {
 
 fn a_submodule_is_added_as_outside(on: Backend) {
     let script = "set -e; git init -q -b main lib; git -C lib config user.name t; git -C lib config user.email t@t.test
-        echo l > lib/l; git -C lib add l; git -C lib commit -qm lib; mv lib /tmp/lib.$$
+        echo l > lib/l; git -C lib add l; git -C lib commit -qm lib
+        git -c protocol.file.allow=always submodule --quiet add $PWD/lib gone; rm -rf gone .git/modules/gone; git reset -q --hard; mv lib /tmp/lib.$$
         git -c protocol.file.allow=always submodule --quiet add /tmp/lib.$$ vendor/lib; git commit -qm sub
         git -C vendor/lib status --porcelain; cat vendor/lib/.git; cat .git/modules/vendor/lib/config | grep worktree
         git submodule status | cut -c 2- | wc -l; git worktree add -q tree -b side; cat tree/.git | sed \"s#$PWD##\"
         git -C tree log --oneline | wc -l; git worktree list | wc -l; git worktree remove --force tree
         git clone -q . copy; git -C copy log --oneline | wc -l; git init -q --bare -b main b.git; git push -q ./b.git main
-        git -C b.git log --oneline | wc -l; git fsck";
+        git -C b.git log --oneline | wc -l; git fsck --no-dangling";
     let inside = Sandbox::repository_on(on).run(script);
     inside.success();
     let outside = Sandbox::repository_on(on).host(script);
     assert_eq!(inside.stdout(), outside);
     assert_eq!(inside.stderr(), "");
+}
+
+fn linked_trees_of_bare_repositories_have_submodules_as_outside(on: Backend) {
+    let script = "set -e; export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=protocol.file.allow GIT_CONFIG_VALUE_0=always
+        export GIT_AUTHOR_DATE='2026-01-01T00:00:00Z' GIT_COMMITTER_DATE='2026-01-01T00:00:00Z'
+        git init -q -b main lib; echo l > lib/l; git -C lib add l; git -C lib commit -qm lib; lib=$PWD/lib
+        git submodule --quiet add $lib vendor/lib; git commit -qm sub; git worktree add -q tree -b side
+        git -C tree submodule --quiet update --init; cat tree/vendor/lib/l; git -C tree/vendor/lib status
+        mkdir project; git clone -q --bare . project/.bare; git clone -q --bare . b.git
+        for place in project/.bare b.git; do (
+            cd $place; git=$PWD; git worktree add -q ../one side; cd ../one; git submodule --quiet update --init
+            git -C vendor/lib status; cat vendor/lib/l; echo one > one; git add one; git commit -qm one; git log --format=%s -1
+            git worktree add -q ../two main; git worktree move ../two ../three; git -C ../three status
+            git worktree remove ../three; git worktree repair; git worktree list | wc -l; rm -rf ../one; git -C $git worktree prune
+        ) done";
+    let settings = "git config --global user.name t; git config --global user.email t@t.test";
+    let inside = Sandbox::repository_on(on).run(&format!("{settings}; {script}"));
+    inside.success();
+    let outside =
+        Sandbox::repository_on(on).host(&format!("export HOME=$PWD/..; {settings}; {script}"));
+    assert_eq!(inside.stderr(), "");
+    assert_eq!(inside.stdout(), outside);
 }
 
 /// What people and agents do with git in a day, in a repository with two branches that conflict.

@@ -4,7 +4,7 @@
 
 use super::content::{Content, Site};
 use super::keys::{self, Values};
-use super::{followed, parser};
+use super::{followed, leads, parser};
 use crate::paths;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -70,11 +70,19 @@ pub(crate) fn accept(
 ) -> Result<(), Objection> {
     let new = variables(new)?;
     // Git may read what is not read here (a NUL): nobody knows what would be taken away.
-    let old = variables(old)?;
+    accept_variables(content, &variables(old)?, &new, site)
+}
+
+fn accept_variables(
+    content: Content,
+    old: &Variables,
+    new: &Variables,
+    site: &Site<'_>,
+) -> Result<(), Objection> {
     // What is there says what the index was decided for; it may be this very text.
     if content == Content::Config
         && has_index(site)
-        && have_long_ids(&new) != has_long_ids(site).unwrap_or_default()
+        && have_long_ids(new) != has_long_ids(site).unwrap_or_default()
     {
         let key = "extensions.objectformat".to_owned();
         return Err(Objection::Value(
@@ -83,7 +91,7 @@ pub(crate) fn accept(
         ));
     }
     let none = Vec::new();
-    let change = keys::Change::new(content, &old, &new, site);
+    let change = keys::Change::new(content, old, new, site);
     for key in old.keys().chain(new.keys()) {
         let (before, after) = (old.get(key).unwrap_or(&none), new.get(key).unwrap_or(&none));
         if before == after {
@@ -157,12 +165,21 @@ pub(crate) fn check_removal(
     content: Content,
     text: &[u8],
     site: &Site<'_>,
-) -> Result<(), &'static str> {
-    if accept(content, b"", text, site).is_err() {
-        return Err("it holds what the program may not set");
+) -> Result<(), String> {
+    let accepted = variables(text).and_then(|mut all| {
+        // The working tree may be gone already, and with it the file `.git` that leads back.
+        let is_tree = |key: &Key| key.section == "core" && key.name == "worktree";
+        let may_be_tree = |value: &Vec<u8>| leads::may_be_place_of_module(value, site);
+        all.retain(|key, values| !is_tree(key) || !values.iter().all(may_be_tree));
+        accept_variables(content, &Variables::new(), &all, site)
+    });
+    if let Err(objection) = accepted {
+        return Err(format!("it holds what the program may not set: {objection}"));
     }
     match says_long_ids(text) == Ok(true) && has_index(site) {
-        true => Err("without it git reads the index beside it as another; remove that first"),
+        true => Err(String::from(
+            "without it git reads the index beside it as another; remove that first",
+        )),
         false => Ok(()),
     }
 }

@@ -5,6 +5,7 @@
 use super::content::{Content, Site};
 use super::followed;
 use super::layout::is_name_of_module;
+use super::repository::below_worktrees;
 use crate::paths;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -39,10 +40,11 @@ fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
     let Some(real) = real_path(&target, site.root).filter(|real| is_kept(real, site)) else {
         return false;
     };
-    let named = match below_git(&real).as_deref() {
+    let named = match below_repository(&real, site).as_deref() {
         Some([b"worktrees", name]) => is_name_of_module(name),
-        Some([b"modules", names @ ..]) if !names.is_empty() => {
-            is_name_of_module(&names.join(&b'/')) || is_worktree_of_module(names)
+        Some([b"modules", names @ ..]) => is_folder_of_module(names),
+        Some([b"worktrees", name, b"modules", names @ ..]) => {
+            is_name_of_module(name) && is_folder_of_module(names)
         }
         _ => false,
     };
@@ -95,6 +97,18 @@ pub(crate) fn plain(path: &Path) -> PathBuf {
         }
     }
     plain
+}
+
+/// The components below the folder of the repository that keeps `path`: a `.git`, or any that has linked working
+/// trees.
+fn below_repository<'a>(path: &'a Path, site: &Site<'_>) -> Option<Vec<&'a [u8]>> {
+    below_git(path).or_else(|| below_worktrees(path, site.root))
+}
+
+/// Whether these names, below `modules`, are those of a submodule's folder, or of one of its linked working trees.
+fn is_folder_of_module(names: &[&[u8]]) -> bool {
+    let is_module = |names: &[&[u8]]| !names.is_empty() && is_name_of_module(&names.join(&b'/'));
+    is_module(names) || is_worktree_of_module(names)
 }
 
 /// `modules/NAME/worktrees/TREE`.
@@ -159,17 +173,18 @@ pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Resu
 }
 
 /// Whether a configuration may name this working tree: that of a submodule lies in the repository that the
-/// submodule is of and leads back to it; any other is a whole folder that the sandbox may write, of a git folder
-/// that lies elsewhere.
+/// submodule is of, or in a linked one of it, and leads back to it; any other is a whole folder that the sandbox may
+/// write, of a git folder that lies elsewhere.
 pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
     // Git writes none that it would have to quote.
     if value.iter().any(|b| b.is_ascii_control() || *b == b'\\') {
         return false;
     }
     let value = Path::new(OsStr::from_bytes(value));
-    match below_git(site.path).as_deref() {
-        Some([b"modules", ..]) => is_tree_of_module(value, site),
-        Some(_) => false,
+    match below_repository(site.path, site) {
+        Some(_) => {
+            place_of_module(value, site).is_some_and(|tree| leads_back_to_module(&tree, site))
+        }
         None => {
             // Any other folder could be taken away for a link afterwards.
             let tree = plain(&site.folder().join(value));
@@ -181,25 +196,53 @@ pub(super) fn is_tree(value: &[u8], site: &Site<'_>) -> bool {
     }
 }
 
-/// Whether a folder is the one in which a file `.git` leads back to this submodule.
-fn is_tree_of_module(value: &Path, site: &Site<'_>) -> bool {
-    let folder = site.folder();
-    let above = |path: &Path| path.file_name().is_some_and(|name| name == ".git");
-    let top = folder.ancestors().filter(|path| above(path)).last();
-    let Some(top) = top.and_then(Path::parent) else {
-        return false;
+/// Whether a configuration, which is a submodule's, could name this working tree once the file `.git` were made that
+/// leads back, and `gitdir` for a linked one.
+pub(super) fn may_be_place_of_module(value: &[u8], site: &Site<'_>) -> bool {
+    let value = Path::new(OsStr::from_bytes(value));
+    let of_linked = |below: Vec<&[u8]>| matches!(below[..], [b"worktrees", _, b"modules", ..]);
+    let linked = below_repository(site.path, site).is_some_and(of_linked);
+    linked && !value.is_absolute() || place_of_module(value, site).is_some()
+}
+
+/// The folder that a submodule's configuration names, in the working tree of the repository that the submodule is
+/// of, or in a linked one.
+fn place_of_module(value: &Path, site: &Site<'_>) -> Option<PathBuf> {
+    let top = match below_repository(site.path, site)?.as_slice() {
+        [b"modules", ..] => {
+            let git = |path: &&Path| path.file_name().is_some_and(|name| name == ".git");
+            let git = site.folder().ancestors().filter(git).last();
+            git?.parent()?.to_path_buf()
+        }
+        [b"worktrees", _, b"modules", below @ ..] => {
+            tree_of_linked(site.path.ancestors().nth(below.len() + 1)?, site)?
+        }
+        _ => return None,
     };
-    let tree = plain(&folder.join(value));
+    let tree = plain(&site.folder().join(value));
     let inside = !value.is_absolute() && tree != top && tree.starts_with(top);
-    if !inside || tree.components().any(|part| part.as_os_str() == ".git") {
-        return false;
-    }
+    let of_git = tree.components().any(|part| part.as_os_str() == ".git");
+    (inside && !of_git).then_some(tree)
+}
+
+/// The working tree of a folder `worktrees/ID`, where the sandbox may write it.
+fn tree_of_linked(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
+    let file = paths::below(site.root, &folder.join("gitdir"));
+    let text = followed::read(&file)?;
+    let line = text.strip_suffix(b"\n").unwrap_or(&text);
+    let tree = plain(&folder.join(OsStr::from_bytes(line.strip_suffix(b"/.git")?)));
+    is_kept(&tree, site).then_some(tree)
+}
+
+/// Whether the file `.git` of a folder leads back to the submodule that `site` is of.
+fn leads_back_to_module(tree: &Path, site: &Site<'_>) -> bool {
     let text = std::fs::read(paths::below(site.root, &tree.join(".git"))).unwrap_or_default();
     let line = text.strip_suffix(b"\n").unwrap_or(&text);
     let back = line.strip_prefix(b"gitdir: ");
-    let leads_back = back.is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == folder);
+    let leads_back =
+        back.is_some_and(|back| plain(&tree.join(OsStr::from_bytes(back))) == site.folder());
     if leads_back {
-        site.leads_to(&tree);
+        site.leads_to(tree);
     }
     leads_back
 }

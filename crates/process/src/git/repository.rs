@@ -6,7 +6,7 @@
 use super::content::Content;
 use super::layout::{self, Part};
 use super::leads::below_git;
-use crate::paths::is_absent;
+use crate::paths::{below, is_absent};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::fs;
@@ -38,6 +38,9 @@ pub(crate) fn meaning(path: &Path) -> Meaning {
             false => in_git(&below),
         };
     }
+    if let Some(meaning) = of_linked_tree(path) {
+        return meaning;
+    }
     let name = path.file_name().unwrap_or_default().as_bytes();
     if name.eq_ignore_ascii_case(b"commondir") {
         return Meaning::Never(ELSEWHERE);
@@ -49,6 +52,30 @@ pub(crate) fn meaning(path: &Path) -> Meaning {
         return Meaning::Completes;
     }
     elsewhere(path)
+}
+
+/// What git obeys of a file that a repository which is not called `.git` keeps of a linked working tree, in
+/// `worktrees/ID`. Such a folder is no repository of its own.
+fn of_linked_tree(path: &Path) -> Option<Meaning> {
+    let below = below_worktrees(path, Path::new("/"))?;
+    let file = (below.len() == 3).then(|| layout::file(&below))?;
+    match file {
+        Part::Obeyed(content) => Some(Meaning::Obeyed(content)),
+        Part::Refused(reason) => Some(Meaning::Never(reason)),
+        _ => None,
+    }
+}
+
+/// The components of a path from the `worktrees` of a repository on which is not called `.git`; paths begin at
+/// `root`.
+pub(super) fn below_worktrees<'a>(path: &'a Path, root: &Path) -> Option<Vec<&'a [u8]>> {
+    let parts: Vec<&[u8]> = path.iter().map(OsStrExt::as_bytes).collect();
+    let keeps = |at: &usize| {
+        let top = path.ancestors().nth(parts.len() - at);
+        parts[*at] == b"worktrees" && top.is_some_and(|top| is_repository_at(&below(root, top)))
+    };
+    let at = (1..parts.len()).find(keeps)?;
+    Some(parts[at..].to_vec())
 }
 
 /// What `below` means in a folder `.git`.

@@ -231,3 +231,69 @@ fn a_file_that_leads_elsewhere_leads_to_what_is_looked_after() {
             && !alternates("../../evil\n")
     );
 }
+
+#[test]
+fn a_repository_of_any_name_keeps_folders_of_linked_trees() {
+    let tree = Tree::of(&[
+        "ws/bare/HEAD",
+        "ws/bare/worktrees/x/",
+        "ws/plain/worktrees/x/",
+        "ws/x/sub/",
+        "ws/evil/",
+    ]);
+    let of = |path: &str| meaning(&tree.at(path));
+    let kept = "ws/bare/worktrees/x";
+    for (name, content) in [
+        ("commondir", Content::CommonDir),
+        ("gitdir", Content::GitDir),
+        ("HEAD", Content::Reference),
+        ("index", Content::Index),
+    ] {
+        assert_eq!(of(&format!("{kept}/{name}")), Meaning::Obeyed(content));
+    }
+    assert!(matches!(of(&format!("{kept}/config")), Meaning::Never(_)));
+    assert!(matches!(
+        of("ws/plain/worktrees/x/commondir"),
+        Meaning::Never(_)
+    ));
+    assert_eq!(of("ws/plain/worktrees/x/HEAD"), Meaning::Completes);
+
+    let folders = [tree.at("ws")];
+    let says = |content: Content, at: &str, text: &str| {
+        let path = tree.at(at);
+        let site = Site::of_test(&path, Path::new("/"), &folders);
+        check(content, b"", text.as_bytes(), &site).is_ok()
+    };
+    let leads = |text: &str| says(Content::GitFile, "ws/x/.git", text);
+    assert!(leads("gitdir: ../bare/worktrees/x\n"));
+    assert!(leads("gitdir: ../bare/worktrees/x/modules/sub\n"));
+    for bad in [
+        "plain/worktrees/x",
+        "bare",
+        "bare/worktrees/x/refs",
+        "bare/modules/x",
+    ] {
+        assert!(!leads(&format!("gitdir: ../{bad}\n")), "{bad}");
+    }
+
+    let module = "ws/bare/worktrees/x/modules/sub/config";
+    let named = |at: &str| {
+        says(
+            Content::Config,
+            module,
+            &format!("[core]\nworktree = {at}\n"),
+        )
+    };
+    let way = "../../../../../x/sub";
+    assert!(!named(way));
+    fs::write(tree.at(&format!("{kept}/gitdir")), "../../../x/.git\n").unwrap();
+    fs::write(
+        tree.at("ws/x/sub/.git"),
+        "gitdir: ../../bare/worktrees/x/modules/sub\n",
+    )
+    .unwrap();
+    assert!(named(way));
+    assert!(!named("../../../../../x") && !named("../../../../../evil"));
+    fs::write(tree.at(&format!("{kept}/gitdir")), "../../../evil/.git\n").unwrap();
+    assert!(!named(way));
+}
