@@ -152,13 +152,13 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
 }
 
 #[test]
-fn links_that_lead_out_are_told_and_those_to_what_is_denied_refused() {
+fn links_that_lead_out_are_told_and_those_to_the_users_files_refused() {
     let policy =
         "extends = [\"default\"]\n[filesystem]\nwrite = [\"other\"]\ndeny = [\"secret\"]\n";
     let sandbox = Sandbox::new().policy(policy).file("../other/f", "");
     let outcome = sandbox.run(
-        "ln -s ../home/.bashrc package-lock.json; ln -s f inside; ln -s /usr/bin/env e; ln -s ../elsewhere out; ln -s $PWD/../other/f o
-        mkdir d; ln -s /nowhere/x d/y; mv d d2; ln -s /nowhere gone; rm gone; ln -s /nowhere moved; mv moved m2",
+        "ln -s f inside; ln -s /usr/bin/env e; ln -s $PWD/../other/f o; mkdir -p d/e; ln -s ../../f d/e/up
+        ln -s /nowhere/x d/y; mv d d2; ln -s /nowhere gone; rm gone; ln -s /nowhere moved; mv moved m2; ln -s ~/.cache/c cache",
     );
     outcome.success().nothing_refused();
     let told = outcome.stderr();
@@ -166,22 +166,35 @@ fn links_that_lead_out_are_told_and_those_to_what_is_denied_refused() {
         told.contains("d2/y (whoever follows the link to /nowhere/x)"),
         "{told}"
     );
+    let cache = sandbox.run("echo ~/.cache/c").stdout();
     let led = [
+        ("cache", cache.trim_end()),
         ("d2/y", "/nowhere/x"),
         ("m2", "/nowhere"),
-        ("out", "../elsewhere"),
-        ("package-lock.json", "../home/.bashrc"),
     ];
     let led = led.map(|(name, to)| format!("{name} whoever follows the link to {to}"));
     assert_eq!(left(&outcome), led);
-    for (link, rule) in [
-        ("../home/.bashrc ../other/x", "filesystem.protect"),
-        ("../secret s", "filesystem.deny"),
-        ("../config/bailiwick/policy.toml p", "filesystem.deny"),
+    for (act, rule) in [
+        (
+            "ln -s ../home/.bashrc package-lock.json",
+            "filesystem.protect",
+        ),
+        ("ln -s ../elsewhere out", "filesystem.protect"),
+        ("ln -s d2/../../home/.bashrc out", "filesystem.protect"),
+        ("mv d2/e .", "filesystem.protect"),
+        ("ln -s .git g", "filesystem.protect"),
+        ("ln -s .vscode/tasks.json t", "filesystem.protect"),
+        ("ln -s $PWD/f ../other/x", "filesystem.protect"),
+        ("ln -s ../home/.bashrc ../other/x", "filesystem.protect"),
+        ("ln -s ../secret s", "filesystem.deny"),
+        ("ln -s ../config/bailiwick/policy.toml p", "filesystem.deny"),
     ] {
-        let outcome = sandbox.run(&format!("ln -s {link}"));
+        let outcome = sandbox.run(act);
         outcome.failure().refused_by(rule);
     }
+    sandbox
+        .run("ln -s f ../other/y; ln -s /usr/bin/env ../other/z")
+        .success();
 }
 
 #[test]

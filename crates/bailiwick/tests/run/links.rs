@@ -36,12 +36,11 @@ impl Home {
         run_in(&self.sandbox, &self.path("mono"), script)
     }
 
-    /// Has an earlier run put a link there that leads to the folder of the key.
+    /// Puts a link where an earlier run could write that leads to the folder of the key.
     #[track_caller]
     fn with_a_planted_link(self, at: &str) -> Self {
-        let key = self.path(".ssh").display().to_string();
-        self.in_mono(&format!("ln -s {key} {at}")).success();
-        assert!(self.path("mono").join(at).is_symlink());
+        self.in_mono("true").success();
+        symlink(self.path(".ssh"), self.path("mono").join(at)).unwrap();
         self
     }
 }
@@ -157,8 +156,8 @@ fn a_tool_on_the_path_that_a_sandbox_made_a_link_shows_nothing() {
     let sandbox = tools();
     let keyrings = sandbox.scratch().home().join(".local/share/keyrings");
     let keyrings = keyrings.display().to_string();
-    let plant = format!("mkdir bin && ln -s {keyrings}/login bin/tool");
-    sandbox.run(&plant).success();
+    sandbox.run("mkdir bin").success();
+    sandbox.host(&format!("ln -s {keyrings}/login bin/tool"));
     let other = sandbox.scratch().write("other/x", "");
     let other = other.parent().unwrap();
     for outcome in [
@@ -186,9 +185,8 @@ fn a_virtual_environment_of_a_sandbox_brings_no_folder_along() {
     let sandbox = tools();
     let home = sandbox.scratch().home();
     std::fs::create_dir_all(home.join("venv/bin")).unwrap();
-    let private = home.join("private").display().to_string();
-    let plant = format!("touch pyvenv.cfg && ln -s {private}/bin/notes bin/python");
-    run_in(&sandbox, &home.join("venv"), &plant).success();
+    run_in(&sandbox, &home.join("venv"), "touch pyvenv.cfg").success();
+    symlink(home.join("private/bin/notes"), home.join("venv/bin/python")).unwrap();
     sandbox
         .run("cat ~/private/lib/notes")
         .failure()
@@ -203,8 +201,8 @@ fn a_policy_file_that_a_sandbox_made_a_link_is_not_obeyed() {
     let sandbox = Sandbox::new().file("p.toml", DEFAULT);
     let open = format!("{DEFAULT}[network]\nallow = [\"a.test\"]\n");
     let other = sandbox.scratch().write("other.toml", open);
-    let plant = format!("rm p.toml; ln -s {} p.toml", other.display());
-    sandbox.run(&plant).success();
+    sandbox.run("rm p.toml").success();
+    sandbox.host(&format!("ln -s {} p.toml", other.display()));
     let sandbox = sandbox.option("--policy").option("./p.toml");
     sandbox
         .run("true")
@@ -266,8 +264,8 @@ fn without_namespaces_a_link_of_an_earlier_run_shows_nothing_either() {
         home.sandbox
             .bailiwick(words.iter().map(OsStr::new).chain([mono.as_os_str()]))
     };
-    let key = home.path(".ssh").display().to_string();
-    words(&home, &format!("ln -s {key} pkg")).success();
+    words(&home, "true").success();
+    symlink(home.path(".ssh"), home.path("mono/pkg")).unwrap();
     let policy = format!("{DEFAULT}[filesystem]\nread = [\"~/mono/pkg\"]\n");
     home.sandbox = home.sandbox.policy(&policy);
     home.sandbox

@@ -409,27 +409,20 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a link may lead where it says: not to what is denied, nor to the product's own folder, where nobody
-    /// looks after what lies there; and beside the workspace not to where the sandbox sees nothing.
+    /// Whether a link may lead where it says: neither to what is denied or protected, nor to files of the user's that
+    /// the sandbox does not see.
     pub(super) fn decide_target(&self, path: &Path, target: &OsStr) -> Result<(), Refused> {
         if let Some(rule) = self.rules.denies_target(path, target) {
             let reason = "the link would lead to what is denied";
             return Err(Refused::by(rule, path, reason));
         }
+        let objection = self.rules.objects_to_link(path, target);
+        if let (Some(rule), Some(reason)) = (self.rules.git(path), objection) {
+            return Err(Refused::by(rule, path, reason));
+        }
         self.left
             .borrow_mut()
             .extend(self.rules.left_link(path, target));
-        let Some(rule) = self.rules.git(path) else {
-            return Ok(());
-        };
-        if self.rules.leads_to_own(path, target) {
-            let reason = "the link would lead to folders of the product's own";
-            return Err(Refused::by(rule, path, reason));
-        }
-        if self.rules.is_beside_workspace(path) && self.rules.leads_out(path, target) {
-            let reason = "the link would lead out of what the sandbox sees";
-            return Err(Refused::by(rule, path, reason));
-        }
         Ok(())
     }
 
@@ -522,10 +515,10 @@ impl Context<'_> {
         let target = self.tracee.text(target)?;
         let new = self.free((folder, path))?;
         self.must_be_free(&new.path)?;
-        self.decide_target(&new.path, &target)?;
         if self.rules.is_on_a_way(&new.path)
             || !git::finds_out_about_links(&new.path, target.as_encoded_bytes())
         {
+            self.decide_target(&new.path, &target)?;
             self.decide_link(&new.path)?;
         }
         if new.slash {

@@ -308,7 +308,10 @@ impl Broker {
                 self.pending.push((number, call));
                 return;
             }
-            Err(refused) => Err(refused),
+            Err(refused) => {
+                tidy(&refused);
+                Err(refused)
+            }
         };
         if given.is_ok() {
             self.reports.left(left.into_inner());
@@ -326,6 +329,19 @@ impl Broker {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
         }
+    }
+}
+
+/// Takes the folder away that git has made for a file which was refused, where there is nothing else in it: as long
+/// as it is there git believes to be in the middle of a rebase.
+fn tidy(refused: &Refused) {
+    let Refused::Rule { path, .. } = refused else {
+        return;
+    };
+    let begun = ["rebase-merge/autostash", "rebase-apply/autostash"];
+    let begun = begun.iter().any(|end| path.ends_with(end));
+    if let Some(folder) = path.parent().filter(|_| begun) {
+        let _ = std::fs::remove_dir(folder);
     }
 }
 

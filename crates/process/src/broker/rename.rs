@@ -315,14 +315,25 @@ fn patterns(
             if context.rules.above(&old).is_none() {
                 context.decide_link(&new)?;
             }
-            let target = fs::read_link(folder.join(&name)).map_err(|error| errno(&error))?;
-            context.decide_target(&new, target.as_os_str())?;
+            link_moves(context, &folder.join(&name), &old, &new)?;
         }
         if kind.is_dir() {
             patterns(context, &folder.join(&name), &inner, from, to, seen)?;
         }
     }
     Ok(())
+}
+
+/// Whether a link in a folder that is moved may lead where it does from its new place; what it did before is
+/// nothing new, where such links are not made.
+fn link_moves(context: &Context<'_>, link: &Path, old: &Path, new: &Path) -> Result<(), Refused> {
+    let target = fs::read_link(link).map_err(|error| errno(&error))?;
+    let target = target.as_os_str();
+    let was_there = context.rules.git(old).is_some();
+    if was_there && context.rules.objects_to_link(old, target).is_some() {
+        return Ok(());
+    }
+    context.decide_target(new, target)
 }
 
 /// Whether what leads git elsewhere in a folder may lead there from its new place. Only names are read, because
@@ -347,17 +358,20 @@ fn leads(context: &Context<'_>, top: &Path, from: &Side, to: &Side) -> Result<()
                 folders.push(below.join(&name));
                 continue;
             }
-            if !matches!(
+            let of_git = matches!(
                 name.as_encoded_bytes(),
                 b".git" | b"config" | b"config.worktree" | b"alternates" | b"gitdir"
-            ) {
+            );
+            if !of_git && !kind.is_symlink() {
                 continue;
             }
             let (old, new) = (
                 from.path.join(&below).join(&name),
                 to.path.join(&below).join(&name),
             );
-            if let Gate::Obeyed(content, rule) = context.gate(&old)? {
+            if kind.is_symlink() {
+                link_moves(context, &entry.path(), &old, &new)?;
+            } else if let Gate::Obeyed(content, rule) = context.gate(&old)? {
                 must_lead_as_well(context, (content, rule), &entry.path(), &new)?;
             }
         }

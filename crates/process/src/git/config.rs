@@ -161,11 +161,7 @@ pub(super) fn has_index(site: &Site<'_>) -> bool {
 ///
 /// # Errors
 /// Why it may not, for a person.
-pub(crate) fn check_removal(
-    content: Content,
-    text: &[u8],
-    site: &Site<'_>,
-) -> Result<(), String> {
+pub(crate) fn check_removal(content: Content, text: &[u8], site: &Site<'_>) -> Result<(), String> {
     let accepted = variables(text).and_then(|mut all| {
         // The working tree may be gone already, and with it the file `.git` that leads back.
         let is_tree = |key: &Key| key.section == "core" && key.name == "worktree";
@@ -174,7 +170,9 @@ pub(crate) fn check_removal(
         accept_variables(content, &Variables::new(), &all, site)
     });
     if let Err(objection) = accepted {
-        return Err(format!("it holds what the program may not set: {objection}"));
+        return Err(format!(
+            "it holds what the program may not set: {objection}"
+        ));
     }
     match says_long_ids(text) == Ok(true) && has_index(site) {
         true => Err(String::from(

@@ -6,12 +6,9 @@ use super::config::{self, Key, Variables};
 use super::content::{Content, Site};
 use super::layout::is_name_of_module;
 use super::leads;
+use super::remotes;
 use super::variables::{Row, Sub, TABLE};
-use crate::paths;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
 
 /// Which values a variable may get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -190,8 +187,8 @@ impl<'a> Change<'a> {
             Values::Url => {
                 let name = key.subsection.as_deref().unwrap_or_default();
                 let promised = key.section == "remote" && self.promised.contains(name);
-                let apart = key.section == "remote" && !self.may_be_fetched(value);
-                is_harmless_url(value) && !promised && !apart
+                let apart = key.section == "remote" && !remotes::may_be_fetched(value, self.site);
+                remotes::is_harmless(value) && !promised && !apart
             }
             Values::Remote => value == b"." || self.remotes.contains(value),
             Values::Reference => value.starts_with(b"refs/") && plain && !value.contains(&b' '),
@@ -221,41 +218,6 @@ impl<'a> Change<'a> {
         };
         self.old.iter().any(made)
     }
-
-    /// Whether an address that is a path leads to a folder that the sandbox sees itself: what the user fetches from
-    /// anywhere else it could read afterwards, and what he pushes there it could have chosen. Where there is no
-    /// index yet git is making the repository, maybe from a temporary one, which is the sandbox's own.
-    fn may_be_fetched(&self, url: &[u8]) -> bool {
-        let Some(path) = path_of(url) else {
-            return true;
-        };
-        // The home directory, of whoever runs git.
-        if path.as_os_str().as_bytes().starts_with(b"~") {
-            return false;
-        }
-        let tree = leads::tree_around(self.site);
-        let plain = leads::plain(&tree.join(path));
-        let below = paths::below(self.site.root, &plain);
-        let real = bailiwick_policy::resolve_existing(&below);
-        let own = self.site.own;
-        if !own.as_os_str().is_empty() && (plain.starts_with(own) || real.starts_with(own)) {
-            return false;
-        }
-        let seen = real == below
-            && self
-                .site
-                .seen
-                .iter()
-                .any(|folder| plain.starts_with(folder));
-        let temporary = ["/tmp", "/var/tmp"]
-            .iter()
-            .any(|folder| plain.starts_with(folder));
-        if seen {
-            // A link could stand there later.
-            self.site.leads_to(&plain);
-        }
-        seen || temporary && !config::has_index(self.site)
-    }
 }
 
 fn is_shown_safely(text: &[u8]) -> bool {
@@ -264,47 +226,6 @@ fn is_shown_safely(text: &[u8]) -> bool {
 
 fn has_parent(path: &[u8]) -> bool {
     path.split(|&b| b == b'/').any(|part| part == b"..")
-}
-
-/// A transport `name::` runs a program `git-remote-name`; a leading dash is an option to whoever is given
-/// the address.
-fn is_harmless_url(url: &[u8]) -> bool {
-    let host = url
-        .windows(3)
-        .position(|w| w == b"://")
-        .map_or(url, |at| &url[at + 3..]);
-    !url.starts_with(b"-")
-        && !host.starts_with(b"-")
-        && !url.windows(2).any(|w| w == b"::")
-        && !url.iter().any(|b| b.is_ascii_control())
-}
-
-/// The path that git takes an address for: it has no scheme but `file`, and no host before its first slash.
-fn path_of(url: &[u8]) -> Option<&Path> {
-    let path = match url.windows(3).position(|w| w == b"://") {
-        Some(at) if url[..at].eq_ignore_ascii_case(b"file") => &url[at + 3..],
-        Some(_) => return None,
-        None => url,
-    };
-    let slash = path.iter().position(|&b| b == b'/').unwrap_or(path.len());
-    let is_host = path.len() == url.len() && path[..slash].contains(&b':');
-    (!is_host).then(|| Path::new(OsStr::from_bytes(path)))
-}
-
-/// The folders that a configuration names as remotes, for a working tree.
-pub(super) fn remotes_at(tree: &Path, config: &Path) -> Vec<PathBuf> {
-    let text = super::followed::read(config).unwrap_or_default();
-    let all = super::config::variables(&text).unwrap_or_default();
-    let of_remote = |key: &Key| {
-        let address = matches!(key.name.as_str(), "url" | "pushurl");
-        key.section == "remote" && address
-    };
-    let values = all.iter().filter(|(key, _)| of_remote(key));
-    values
-        .flat_map(|(_, values)| values)
-        .filter_map(|value| path_of(value))
-        .map(|path| leads::plain(&tree.join(path)))
-        .collect()
 }
 
 /// Whether what is fetched is kept where only remotes' references are: else a fetch would overwrite branches.

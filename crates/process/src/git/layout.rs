@@ -322,6 +322,7 @@ fn state(below: &[&[u8]]) -> Part {
         {
             Part::Draft
         }
+        [b"MERGE_AUTOSTASH"] => Part::Refused(APPLIED),
         // A list, which nothing is written through.
         [b"FETCH_HEAD"] => Part::Data,
         [name] if is_pseudo_ref(name) => Part::Obeyed(Content::Reference),
@@ -385,7 +386,6 @@ pub(super) fn is_pseudo_ref(name: &[u8]) -> bool {
             | b"BISECT_HEAD"
             | b"BISECT_EXPECTED_REV"
             | b"AUTO_MERGE"
-            | b"MERGE_AUTOSTASH"
             | b"NOTES_MERGE_PARTIAL"
             | b"NOTES_MERGE_REF"
     )
@@ -486,12 +486,17 @@ fn of_rebase(name: &[u8]) -> Part {
         | b"squash-onto"
         | b"current-fixups"
         | b"dropped"
-        | b"autostash"
         | b"allow_rerere_autoupdate"
         | b"trailer" => Part::Data,
+        b"autostash" => Part::Refused(APPLIED),
         _ => Part::Unknown,
     }
 }
+
+/// What git puts aside before a merge or a rebase it applies at the user's next `git commit`, `pull` or
+/// `rebase --abort`, whoever has written the name of it there.
+const APPLIED: &str = "git would write what it names over your files when it next commits: put changes aside with \
+    git stash, and go on without --autostash";
 
 /// What a file of patches that are being applied is.
 fn of_apply(name: &[u8]) -> Part {
@@ -525,8 +530,8 @@ fn of_apply(name: &[u8]) -> Part {
         | b"no_inbody_headers"
         | b"rewritten"
         | b"dirtyindex"
-        | b"allow_rerere_autoupdate"
-        | b"autostash" => Part::Data,
+        | b"allow_rerere_autoupdate" => Part::Data,
+        b"autostash" => Part::Refused(APPLIED),
         _ if name.len() >= 4 && name.iter().all(u8::is_ascii_digit) => Part::Data,
         _ => Part::Unknown,
     }

@@ -36,8 +36,8 @@ pub(super) fn check(content: Content, text: &[u8], site: &Site<'_>) -> Result<()
 /// Whether a file `.git` leads to the folder of a linked working tree or of a submodule, in a folder that the
 /// sandbox may write, and that has no other working tree.
 fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
-    let target = site.folder().join(OsStr::from_bytes(target));
-    let Some(real) = real_path(&target, site.root).filter(|real| is_kept(real, site)) else {
+    let Some(real) = straight_path(target, site.folder(), site).filter(|real| is_kept(real, site))
+    else {
         return false;
     };
     let named = match below_repository(&real, site).as_deref() {
@@ -52,7 +52,6 @@ fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
         && tree_of(&real, site).is_none_or(|tree| tree == site.folder())
         && !holds_what_is_followed(&real, site);
     if well {
-        site.leads_to(&target);
         site.leads_to(&real);
     }
     well
@@ -128,11 +127,9 @@ fn is_git_file_of_tree(line: &[u8], site: &Site<'_>) -> bool {
     let Some(tree) = line.strip_suffix(b"/.git") else {
         return false;
     };
-    let tree = site.folder().join(OsStr::from_bytes(tree));
-    let real =
-        real_path(&tree, site.root).filter(|tree| is_kept(tree, site) && below_git(tree).is_none());
+    let real = straight_path(tree, site.folder(), site);
+    let real = real.filter(|tree| is_kept(tree, site) && below_git(tree).is_none());
     if let Some(real) = &real {
-        site.leads_to(&tree);
         site.leads_to(real);
     }
     real.is_some()
@@ -152,13 +149,12 @@ pub(super) fn check_alternates(old: &[u8], text: &[u8], site: &Site<'_>) -> Resu
     let objects = site.folder().parent().unwrap_or(site.folder());
     let leads_well = |line: &&[u8]| {
         let plain = !line.starts_with(b"\"") && !line.iter().any(u8::is_ascii_control);
-        let real = real_path(&objects.join(OsStr::from_bytes(line)), site.root);
-        let well =
-            plain && real.is_some_and(|real| real.ends_with("objects") && is_kept(&real, site));
-        if well {
-            site.leads_to(&objects.join(OsStr::from_bytes(line)));
+        let real = straight_path(line, objects, site)
+            .filter(|real| plain && real.ends_with("objects") && is_kept(real, site));
+        if let Some(real) = &real {
+            site.leads_to(real);
         }
-        well
+        real.is_some()
     };
     let lines = text
         .split(|&b| b == b'\n')
@@ -236,6 +232,11 @@ fn tree_of_linked(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
 
 /// Whether the file `.git` of a folder leads back to the submodule that `site` is of.
 fn leads_back_to_module(tree: &Path, site: &Site<'_>) -> bool {
+    // Through a link it would be another folder as soon as the link is another.
+    let real = paths::resolve_in(site.root, tree).map(|found| found.real);
+    if real.as_deref() != Some(tree) {
+        return false;
+    }
     let text = std::fs::read(paths::below(site.root, &tree.join(".git"))).unwrap_or_default();
     let line = text.strip_suffix(b"\n").unwrap_or(&text);
     let back = line.strip_prefix(b"gitdir: ");
@@ -288,6 +289,20 @@ pub(crate) fn below_git(path: &Path) -> Option<Vec<&[u8]>> {
         .map(|part| part.as_os_str().as_bytes());
     parts.find(|part| part.eq_ignore_ascii_case(b".git"))?;
     Some(parts.collect())
+}
+
+/// The folder to which a path leads from `folder`, through no link and back over no name: both could lead somewhere
+/// else later.
+fn straight_path(text: &[u8], folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
+    let text = Path::new(OsStr::from_bytes(text));
+    let mut up = text
+        .components()
+        .skip_while(|part| !matches!(part, Component::Normal(_)));
+    if up.any(|part| part == Component::ParentDir) {
+        return None;
+    }
+    let path = folder.join(text);
+    real_path(&path, site.root).filter(|real| *real == plain(&path))
 }
 
 /// A path has at most so many bytes, as for the kernel, and so many parts of it need not exist.

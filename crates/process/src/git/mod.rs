@@ -14,6 +14,7 @@ mod lines;
 mod names;
 mod nested;
 mod parser;
+mod remotes;
 mod repository;
 mod trees;
 mod variables;

@@ -55,7 +55,8 @@ pub(super) fn led_from(tree: &Path) -> Vec<PathBuf> {
         None if git.is_dir() => git,
         None => tree.to_path_buf(),
     };
-    led.extend(line(&folder.join("commondir"), ""));
+    let common = line(&folder.join("commondir"), "");
+    let shared = common.as_ref().unwrap_or(&folder).join("config");
     let trees = fs::read_dir(folder.join("worktrees"));
     let trees = trees.into_iter().flatten().flatten();
     led.extend(trees.filter_map(|tree| line(&tree.path().join("gitdir"), "")));
@@ -68,7 +69,8 @@ pub(super) fn led_from(tree: &Path) -> Vec<PathBuf> {
     if let Some(tree) = super::leads::names_tree(&folder.join("config")) {
         led.push(plain(&folder.join(tree)));
     }
-    led.extend(super::keys::remotes_at(tree, &folder.join("config")));
+    led.extend(super::remotes::at(tree, &shared));
+    led.extend(common);
     led
 }
 
@@ -107,20 +109,20 @@ mod tests {
         put("s/real/objects/info/alternates", "../../x/objects\n");
         let remotes =
             "[remote \"o\"]\nurl = ../up\nurl = https://x.test/u\npushurl = file:///far/up\n";
-        put(
-            "s/real/config",
-            &format!("[core]\nworktree = ../../t\n{remotes}"),
-        );
+        put("s/real/config", "[core]\nworktree = ../../t\n");
+        put("s/common/config", remotes);
         put("s/real/worktrees/w/gitdir", "/far/w/.git\n");
         let led = led_from(&dir.path().join("t"));
         let expected = [
             "s/real",
-            "s/common",
             "/far/w/.git",
             "s/x/objects",
             "t",
             "/far/up",
+            "/far/up.git",
             "up",
+            "up.git",
+            "s/common",
         ];
         assert_eq!(led, expected.map(|path| dir.path().join(path)));
     }

@@ -1,10 +1,32 @@
 //! Where a link may be, and where it may lead.
 
-use super::{Name, Rules};
-use crate::git;
+use super::{Name, Rules, Verdict};
+use crate::{git, paths};
 use bailiwick_policy::resolve_existing;
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+
+/// What the kernel shows, in every sandbox its own.
+const OF_SYSTEM: [&str; 3] = ["/proc", "/dev", "/sys"];
+/// Where files of users lie.
+const OF_USERS: [&str; 7] = ["/home", "/root", "/mnt", "/media", "/srv", "/run", "/var"];
+/// Where programs keep in the home directory what they have fetched; they link to it, and each sandbox has its own.
+const CACHES: [&str; 14] = [
+    ".cache",
+    ".cargo",
+    ".rustup",
+    ".npm",
+    ".nvm",
+    ".pyenv",
+    ".bun",
+    ".deno",
+    ".gradle",
+    ".m2",
+    "go/pkg",
+    ".local/share/uv",
+    ".local/share/pnpm",
+    ".local/share/mise",
+];
 
 impl Rules {
     /// With the product's own folder, where nobody looks after what a sandbox keeps in private.
@@ -45,16 +67,81 @@ impl Rules {
         found.map(|(number, _)| *number)
     }
 
-    /// Whether a link would lead to where the sandbox sees nothing: who follows it outside reads or writes there.
-    pub(crate) fn leads_out(&self, link: &Path, target: &OsStr) -> bool {
+    /// The places to which a link would lead and where the sandbox sees nothing: who follows it outside reads or
+    /// writes there.
+    fn outside(&self, link: &Path, target: &OsStr) -> Vec<PathBuf> {
+        if !self.host.iter().any(|folder| link.starts_with(folder)) {
+            return Vec::new();
+        }
         let seen = |at: &PathBuf| {
-            let of_system = ["/proc", "/dev", "/sys"];
             let mut folders = self.kept.iter().chain(&self.seen);
-            of_system.iter().any(|folder| at.starts_with(folder))
+            OF_SYSTEM.iter().any(|folder| at.starts_with(folder))
                 || folders.any(|folder| at.starts_with(folder))
         };
-        let kept = self.host.iter().any(|folder| link.starts_with(folder));
-        kept && !self.targets(link, target).iter().all(seen)
+        // A name before a `..` may become a link to the top of a folder.
+        let rest = behind_a_name(Path::new(target));
+        let worst = rest.iter().flat_map(|rest| {
+            let from = self.kept.iter().map(|top| git::plain(&top.join(rest)));
+            from.collect::<Vec<_>>()
+        });
+        let all = self.targets(link, target).into_iter().chain(worst);
+        all.filter(|at| !seen(at)).collect()
+    }
+
+    /// Whether a link would lead to where the sandbox sees nothing.
+    pub(crate) fn leads_out(&self, link: &Path, target: &OsStr) -> bool {
+        !self.outside(link, target).is_empty()
+    }
+
+    /// Why a link may not lead where it says.
+    pub(crate) fn objects_to_link(&self, link: &Path, target: &OsStr) -> Option<&'static str> {
+        if self.leads_to_own(link, target) {
+            return Some("the link would lead to folders of the product's own");
+        }
+        let outside = self.outside(link, target);
+        if self.is_beside_workspace(link) {
+            let top = self.host.iter().filter(|top| link.starts_with(top));
+            let top = top.max_by_key(|top| top.as_os_str().len())?;
+            let mut targets = self.targets(link, target).into_iter();
+            let elsewhere = targets.any(|at| {
+                let kept = self.kept.iter().any(|top| at.starts_with(top));
+                kept && !at.starts_with(self.of_policy(top))
+            });
+            if elsewhere {
+                return Some("what the link would lead to can be replaced by another link");
+            }
+            if !outside.is_empty() {
+                return Some("the link would lead out of what the sandbox sees");
+            }
+        }
+        if outside.iter().any(|at| self.is_users(at)) {
+            return Some("the link would lead to files of yours that the sandbox does not see");
+        }
+        let guarded = self.targets(link, target).into_iter().any(|at| {
+            let inside = paths::below(self.root(), &at);
+            let kept = self.kept.iter().any(|top| at.starts_with(top));
+            kept && (git::below_git(&at).is_some() || self.is_refused(&inside))
+        });
+        guarded.then_some("the link would lead to what is protected by its name")
+    }
+
+    fn is_refused(&self, path: &Path) -> bool {
+        matches!(self.decide(path), Verdict::Refuse(_))
+    }
+
+    /// Whether a place where the sandbox sees nothing is likely to hold files of the user's: it is in a folder of
+    /// users', or lies at the top where a folder that may be written or the home directory does. What lies there is
+    /// not looked at, because the answer would tell a program of it.
+    fn is_users(&self, place: &Path) -> bool {
+        let caches = CACHES
+            .iter()
+            .any(|cache| place.starts_with(self.home.join(cache)));
+        let depth = if is_temporary(place) { 3 } else { 2 };
+        let top: PathBuf = place.components().take(depth).collect();
+        let near = self.kept.iter().chain([&self.home, &self.own]);
+        let mut near = near.filter(|folder| !folder.as_os_str().is_empty());
+        let of_users = !is_temporary(place) && OF_USERS.iter().any(|name| place.starts_with(name));
+        !caches && (of_users || near.any(|folder| folder.starts_with(&top)))
     }
 
     /// Whether a link lies in a folder that may be written and is not the workspace: other programs keep there what
@@ -72,4 +159,19 @@ impl Rules {
     pub(crate) fn ways_below(&self, folder: &Path) -> Vec<PathBuf> {
         self.nested.ways.below(&self.of_policy(folder))
     }
+}
+
+fn is_temporary(place: &Path) -> bool {
+    place.starts_with("/tmp") || place.starts_with("/var/tmp")
+}
+
+/// What of a link's text follows the names before a `..`: where those lead may change.
+fn behind_a_name(target: &Path) -> Option<PathBuf> {
+    let parts: Vec<Component<'_>> = target.components().collect();
+    let named = |part: &Component<'_>| matches!(part, Component::Normal(_));
+    let first = parts.iter().position(named)?;
+    let up = parts[first..]
+        .iter()
+        .position(|part| *part == Component::ParentDir)?;
+    Some(parts[first + up..].iter().collect())
 }

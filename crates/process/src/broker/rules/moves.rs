@@ -77,7 +77,11 @@ impl Rules {
     /// Whether relative paths of git's files in a folder that is moved could lead out of what may be written: it
     /// comes nearer to the top.
     pub(crate) fn may_lead_out(&self, from: &Path, to: &Path) -> bool {
-        let depth = |path: &Path| path.components().count();
+        let depth = |path: &Path| {
+            let above = self.host.iter().filter(|top| path.starts_with(top));
+            let top = above.map(|top| top.components().count()).max();
+            path.components().count() - top.unwrap_or(0)
+        };
         self.git(to).is_some() && depth(to) < depth(from)
     }
 
