@@ -5,6 +5,7 @@
 mod ended;
 mod oracle;
 mod random;
+mod ways;
 
 use crate::support::Sandbox;
 
@@ -320,54 +321,6 @@ const CASES: &[Case] = &[
         after: "true",
         holds: "test ! -e n/.git/index",
     },
-    // A remote is no way to read a repository that the sandbox does not see, or to overwrite one.
-    Case {
-        name: "a remote that is a folder",
-        before: "git init -q ../private; (cd ../private && echo secret > s && git add s && git -c user.name=u -c user.email=u commit -qm s && git branch victim)",
-        inside: "git init -q mine; p=$(dirname \"$PWD\")/private; for u in $p file://$p ../private mine/../../private; do git remote remove origin; \
-            git remote add origin $u; git config remote.origin.url $u; git config remote.origin.fetch '+refs/heads/*:refs/remotes/origin/*'; \
-            git config remote.origin.pushurl $u; done; ln -s ../private link; git remote add linked link; git remote add good ./mine; \
-            git remote add far https://127.0.0.1:9/x; \
-            P=$(awk -v h=\"$HOME/.cache\" '$5 == h {print $4}' /proc/self/mountinfo); c=${XDG_CACHE_HOME:-$HOME/.cache}; P=${P:-$c}; \
-            git init -q --bare \"$c/evil.git\"; printf '#!/bin/sh\\ntouch PWNED\\n' > \"$c/evil.git/hooks/pre-receive\"; chmod +x \"$c/evil.git/hooks/pre-receive\"; \
-            git -C mine remote add origin \"$P/evil.git\"; git -C mine config user.name u; git -C mine config user.email u@t.test",
-        after: "git fetch origin; git fetch linked; git fetch --multiple origin linked; git push -f origin main:victim; cd mine; git fetch --all; git commit -q --allow-empty -m x; \
-            git push -f origin HEAD:x",
-        holds: "! git cat-file -p $(git -C ../private rev-parse HEAD) && test -z \"$(find . ../state -name PWNED)\" && test \"$(git config remote.good.url)\" = ./mine && \
-            test \"$(git config remote.far.url)\" = https://127.0.0.1:9/x && git -C ../private show victim:s | grep -q secret",
-    },
-    // A reference that leads out of the folder of references: git writes where it leads.
-    Case {
-        name: "references that lead out",
-        before: "git init -q b; git init -q --bare bare.git; echo '# mine' > ../rc",
-        inside: "for d in .git b/.git bare.git; do for r in ORIG_HEAD refs/stash refs/heads/x HEAD; do \
-                for t in refs/../../../rc refs/../../rc refs/heads/../../../../rc config hooks/pre-commit /rc; do \
-                    echo \"ref: $t\" > $d/$r; printf \"ref:\\t$t\\n\\n\" > $d/x.lock; echo \"ref: $t\" > t; mv t $d/$r; mkdir -p $d/logs/z; echo \"ref: $t\" > $d/logs/z/y; mv $d/logs/z $d/refs/z; \
-            done; done; done; git config core.logAllRefUpdates always; sleep 0.2",
-        after: "grep -rl 'ref:.*rc\\|ref:.*config\\|ref:.*hooks' .git/HEAD .git/ORIG_HEAD .git/refs b/.git/HEAD b/.git/refs b/.git/ORIG_HEAD bare.git/HEAD bare.git/refs bare.git/ORIG_HEAD > ../bad; \
-            git symbolic-ref HEAD > /dev/null || git symbolic-ref HEAD refs/heads/main; echo 2 > f; git stash -q; git reset -q --hard; git fetch -q . HEAD:x",
-        holds: "test ! -s ../bad -a \"$(cat ../rc)\" = '# mine' && test ! -e .git/hooks/pre-commit",
-    },
-    // Folders of references that would be repositories themselves.
-    Case {
-        name: "repositories among references",
-        before: "git init -q --bare ../up.git; git remote add origin ../up.git; git worktree add -q w; git push -q -u origin main",
-        inside: "for d in .git/refs .git/logs/refs .git/logs .git/worktrees/w/refs .git/worktrees/w/logs .git/worktrees/w/logs/refs .git/refs/heads .git/refs/remotes/origin; do \
-            mkdir -p $d/objects $d/refs $d/hooks; printf '#!/bin/sh\\ntouch PWNED\\n' > $d/hooks/pre-receive; chmod +x $d/hooks/pre-receive; \
-            printf '[core]\\nbare = true\\nfsmonitor = \"touch PWNED; false\"\\n' > $d/config; echo 'ref: refs/heads/x' > $d/HEAD; done; \
-            git config remote.origin.pushurl \"$PWD/.git/logs/refs\"; git config remote.x.url \"$PWD/.git/refs\"",
-        after: "echo 2 > f; git commit -qam b; git push -q; git push -q x main; for d in .git/refs .git/logs/refs .git/logs .git/worktrees/w/refs; do git -C $d rev-parse --is-bare-repository; git -C $d status; done",
-        holds: "test -z \"$(find . ../up.git -name PWNED)\" && ! find .git/refs .git/logs .git/worktrees/w \\( -name config -o -name objects -o -name hooks \\) | grep -v '/refs/heads/\\|/refs/remotes/' | grep .",
-    },
-    // An address that is a path, and a link there afterwards.
-    Case {
-        name: "links at the addresses of remotes",
-        before: "git init -q ../private; cd ../private; echo secret > s; git add s; git -c user.name=t -c user.email=t@t.test commit -qm s; cd -; git init -q mine; git remote add good ./mine",
-        inside: "git remote add origin $PWD/lnk; ln -s ../private lnk; git remote add o2 ./d/lnk; mkdir d; ln -s ../../private d/lnk; mkdir e; ln -s ../../private e/lnk; rmdir d; mv e d; \
-            mv mine m2; ln -s ../private mine",
-        after: "git fetch -q origin; git fetch -q o2; git fetch -q good",
-        holds: "! git cat-file -e $(git -C ../private rev-parse HEAD)",
-    },
     // Locks that nobody holds any more. A working tree beside its repository has files of this name as well.
     Case {
         name: "locks",
@@ -396,7 +349,7 @@ const CASES: &[Case] = &[
 /// Runs each case on a machine with or without namespaces, and tells all that do not hold.
 fn nothing_acts(sandbox: impl Fn() -> Sandbox) {
     let mut acted = String::new();
-    for case in CASES {
+    for case in CASES.iter().chain(ways::CASES) {
         let sandbox = sandbox();
         sandbox.host(&format!("true; {}", case.before));
         let outcome = sandbox.run(&format!("{INDEX}{}", case.inside));
