@@ -54,6 +54,9 @@ use withheld::Withheld;
 
 /// How long to wait before something is tried again.
 const PATIENCE: Duration = Duration::from_millis(5);
+/// After so many files that said what they may not, and that a program kept open, a run writes no more such files in
+/// place: the user's git could read each of them for a moment.
+const OBSTINATE: u32 = 3;
 /// `ERESTARTSYS`: the kernel runs the handler of the signal that is pending, and makes the call again
 /// or fails it with EINTR, as the program has asked for.
 const RESTART: Errno = Errno::from_raw_os_error(512);
@@ -80,6 +83,8 @@ pub(crate) struct Broker {
     watched: Vec<Watched>,
     /// All that were ever among them, which the supervisor was told.
     told: BTreeSet<PathBuf>,
+    /// How many of them said what they may not while a program kept them open.
+    obstinate: u32,
     reports: Reports,
     /// Locks of git that its programs have made.
     locks: Locks,
@@ -111,6 +116,7 @@ impl Broker {
             deferred: Vec::new(),
             watched: Vec::new(),
             told: BTreeSet::new(),
+            obstinate: 0,
             locks: Locks::default(),
             withheld: Withheld::default(),
             outward: None,
@@ -173,6 +179,10 @@ impl Broker {
                 Seen::Refused(refused) => {
                     self.reports.tell(&refused, "write");
                 }
+                Seen::Obstinate(refused) => {
+                    self.obstinate += 1;
+                    self.reports.tell(&refused, "write");
+                }
             }
         }
         self.may_die();
@@ -206,6 +216,10 @@ impl Broker {
     /// other one does it then.
     fn watch(&mut self, watched: Watched) -> Result<(), Refused> {
         let path = watched.path();
+        if self.obstinate >= OBSTINATE {
+            let reason = "such files were kept open here that said what they may not";
+            return Err(watched.refused(reason));
+        }
         if !self.told.contains(path) {
             if self.told.len() >= undecided::MOST {
                 return Err(watched.refused("a run may write no more such files"));

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// A file that a program may be writing.
 #[derive(Debug)]
@@ -24,13 +25,20 @@ pub(super) struct Watched {
     before: Option<Vec<u8>>,
     /// The file, opened for reading once it was there.
     file: OwnedFd,
+    /// Since when it says what it may not, while it is being written.
+    objected: Option<Instant>,
 }
+
+/// So long a file may say what it may not while somebody has it open for writing: it may be a part of what is meant.
+const UNFINISHED: Duration = Duration::from_secs(1);
 
 /// What became of it.
 pub(super) enum Seen {
     StillWritten(Watched),
     Done,
     Refused(Refused),
+    /// The same of one that a program has open still: it might never close it.
+    Obstinate(Refused),
 }
 
 impl Watched {
@@ -68,6 +76,7 @@ impl Watched {
             rule,
             before,
             file,
+            objected: None,
         })
     }
 
@@ -81,11 +90,10 @@ impl Watched {
         Refused::by(self.rule, &self.path, reason)
     }
 
-    /// Decides it where nobody writes it any more, or nobody can (`over`).
-    pub(super) fn look(self, rules: &Rules, over: bool) -> Seen {
-        if !over && self.is_open_for_writing() {
-            return Seen::StillWritten(self);
-        }
+    /// Decides it where nobody writes it any more, or nobody can (`over`); and where it says for long, or in a way
+    /// that no more text can mend, what it may not.
+    pub(super) fn look(mut self, rules: &Rules, over: bool) -> Seen {
+        let open = !over && self.is_open_for_writing();
         let (Ok(own), Ok(named)) = (
             fstat(&self.file),
             statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW),
@@ -93,21 +101,37 @@ impl Watched {
             return Seen::Done;
         };
         if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) {
-            return Seen::Done;
+            return match open {
+                true => Seen::StillWritten(self),
+                false => Seen::Done,
+            };
         }
         let path = rules.of_policy(&self.path);
         let checked = checked(&self.file, self.content, rules, &path);
+        if open && !self.is_objected_for_long(&checked) {
+            return Seen::StillWritten(self);
+        }
         let mode = Mode::from_raw_mode(named.st_mode & 0o777);
-        match settle(
-            &self.folder,
-            &self.name,
-            checked,
-            self.before.as_deref(),
-            mode,
-        ) {
+        let before = self.before.as_deref();
+        match settle(&self.folder, &self.name, checked, before, mode) {
             Ok(()) => Seen::Done,
+            Err(reason) if open => Seen::Obstinate(self.refused(&reason)),
             Err(reason) => Seen::Refused(self.refused(&reason)),
         }
+    }
+
+    /// Whether a file that is being written says what it may not, and more text would not mend it.
+    fn is_objected_for_long(&mut self, checked: &Result<Vec<u8>, String>) -> bool {
+        if checked.is_ok() {
+            self.objected = None;
+            return false;
+        }
+        let since = *self.objected.get_or_insert_with(Instant::now);
+        let text = || Some(read(&self.file, self.content.limit()).ok()??.0);
+        let hopeless = |text: Vec<u8>| git::is_hopeless(self.content, &text);
+        text()
+            .and_then(hopeless)
+            .unwrap_or(since.elapsed() > UNFINISHED)
     }
 
     /// Whether anybody has the file open for writing: then the kernel gives no lease for reading (fcntl(2)).

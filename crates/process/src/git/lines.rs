@@ -124,6 +124,26 @@ pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
     }
 }
 
+/// Whether a file that is being written says what it may not, whatever follows; none where only its whole text can
+/// tell.
+pub(crate) fn is_hopeless(content: Content, text: &[u8]) -> Option<bool> {
+    let hopeless = match content {
+        Content::Reference => text.strip_prefix(b"ref:").is_some_and(|target| {
+            let target = target.trim_ascii_start();
+            let begins = target.starts_with(b"refs/") || b"refs/".starts_with(target);
+            !begins || target.windows(2).any(|two| two == b"..")
+        }),
+        Content::Todo => text.split(|&b| b == b'\n').any(|line| {
+            let line = line.trim_ascii_start();
+            let verb = line.split(u8::is_ascii_whitespace).next();
+            let whole = verb.filter(|verb| verb.len() < line.len());
+            whole.is_some_and(|verb| !line.starts_with(b"#") && !VERBS.contains(&verb))
+        }),
+        _ => return None,
+    };
+    Some(hopeless)
+}
+
 fn one(holds: bool, reason: &str) -> Result<(), String> {
     match holds {
         true => Ok(()),

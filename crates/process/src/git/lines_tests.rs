@@ -202,3 +202,38 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_no_more_text_mends_is_known_before_its_end() {
+    let hopeless = |content, text: &str| is_hopeless(content, text.as_bytes()).unwrap();
+    for text in [
+        "",
+        "re",
+        "ref:",
+        "ref: re",
+        "ref: refs/heads/x",
+        "1234",
+        "ref: refs/heads/.",
+    ] {
+        assert!(!hopeless(Content::Reference, text), "{text}");
+    }
+    for text in [
+        "ref: /",
+        "ref:x",
+        "ref: refs/../",
+        "ref: refs/heads/a..",
+        "ref: config",
+    ] {
+        assert!(hopeless(Content::Reference, text), "{text}");
+    }
+    for text in ["pi", "pick 1", "# exec x", "pick 1\nex"] {
+        assert!(!hopeless(Content::Todo, text), "{text}");
+    }
+    for text in ["exec ", "pick 1\n  x y", "exec\nbreak"] {
+        assert_eq!(
+            hopeless(Content::Todo, text),
+            text != "exec\nbreak",
+            "{text}"
+        );
+    }
+}

@@ -25,6 +25,7 @@ pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, followed};
 pub(crate) use index::{Seen, is_split, records, without_checkout};
 pub(crate) use leads::{below_git, leads_as_well, plain};
+pub(crate) use lines::is_hopeless;
 pub(crate) use nested::{Nested, nested, nested_at};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,

@@ -4,12 +4,13 @@
 use crate::support::{Background, Outcome, Sandbox, children, wait};
 use std::path::PathBuf;
 
-/// Writes an order into the list of a rebase and keeps it open; then does what its argument says.
+/// Begins an order in the list of a rebase, which cannot be decided yet, and keeps it open; then does what its argument
+/// says.
 const HOLD: &str = "import os, sys, time
 locked = open('.git/index.lock', 'x')
 os.makedirs('.git/rebase-merge', exist_ok=True)
 held = os.open('.git/rebase-merge/git-rebase-todo', os.O_RDWR | os.O_CREAT)
-os.write(held, b'exec touch PWNED\\n')
+os.write(held, b'exec')
 harmless = os.open('.git/rebase-merge/done', os.O_RDWR | os.O_CREAT)
 os.write(harmless, b'noop\\n')
 print('held', flush=True)
@@ -133,5 +134,31 @@ fn a_stopped_supervisor_leaves_nothing_undecided() {
         let supervisor = rustix::process::Pid::from_raw(run.pid().cast_signed()).unwrap();
         rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
         wait::until("it was decided", || !list.exists());
+    }
+}
+
+#[test]
+fn what_is_kept_open_is_decided_while_it_is() {
+    const KEEP: &str = "import os, time
+kept = [os.open('.git/' + name, os.O_RDWR | os.O_CREAT) for name in ['ORIG_HEAD', 'refs/heads/x', 'refs/heads/y']]
+os.makedirs('.git/rebase-merge')
+for number, text in [(0, b'ref: refs/../../rc'), (1, b'1234'), (2, b'ref: refs/heads/main')]:
+    os.write(kept[number], text)
+while os.path.exists('.git/ORIG_HEAD'): time.sleep(0.001)
+os.write(kept[1], b'5678')
+for name, text in [('git-rebase-todo', b'pick 1\\nexec touch PWNED'), ('strategy', b'evil')]:
+    path = '.git/rebase-merge/' + name
+    kept.append(os.open(path, os.O_RDWR | os.O_CREAT))
+    os.write(kept[-1], text)
+    while os.path.exists(path): time.sleep(0.001)
+try: os.open('.git/refs/heads/z', os.O_RDWR | os.O_CREAT)
+except PermissionError: print('enough')
+";
+    for sandbox in sandboxes("wall = \"100s\"") {
+        let outcome = sandbox.file("hold.py", KEEP).exec(["python3", "hold.py"]);
+        outcome
+            .success()
+            .stdout_is("enough\n")
+            .refused_by("filesystem.protect");
     }
 }
