@@ -19,6 +19,7 @@ use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::VecDeque;
+use std::fs::Metadata;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -106,7 +107,8 @@ impl ProcessSandbox {
     }
 }
 
-/// How a person gets the file of a working tree that git went on without.
+/// How a person gets the file of a working tree that git went on without. One that is there may have been changed by
+/// then, and is not replaced.
 fn checkout_of(path: &Path, below: &Path) -> String {
     let tree = path.ancestors().nth(below.components().count());
     let word = |path: &Path| {
@@ -114,18 +116,27 @@ fn checkout_of(path: &Path, below: &Path) -> String {
         (!text.chars().any(char::is_control)).then(|| shell_word(text))
     };
     let words = tree.and_then(word).zip(word(below)).zip(word(path));
+    // An empty file may stand for a link, for a moment.
+    let is_kept = |meta: Metadata| !meta.is_file() || meta.len() > 0;
+    let kept = path.symlink_metadata().is_ok_and(is_kept);
     let how = words.map(|((tree, file), whole)| {
         let git = format!("git -C {tree}");
+        let unmarked = format!("{git} update-index --no-skip-worktree -- {file}");
         // What git would take for a pattern is the name of a file.
-        let checkout = format!("{git} --literal-pathspecs checkout");
-        // A file that is there counts as checked out until it is touched.
-        let touch = format!("touch -ch {whole}");
-        format!(
-            ": `{touch} && {git} update-index --no-skip-worktree -- {file} && {checkout} -- {file}`"
-        )
+        let plain = format!("{git} --literal-pathspecs");
+        match kept {
+            // A file that is there counts as checked out until it is touched.
+            true => format!(": `touch -ch {whole} && {unmarked} && {plain} diff -- {file}`"),
+            false => format!(": `test ! -e {whole} && {unmarked} && {plain} checkout -- {file}`"),
+        }
     });
-    let how = how.unwrap_or_default();
-    format!("check it out outside of the sandbox, once you have read it{how}")
+    let what = match kept {
+        true => {
+            "the file that is there was kept: outside of the sandbox, look at how it differs from the commit's"
+        }
+        false => "check it out outside of the sandbox, once you have read it",
+    };
+    what.to_owned() + &how.unwrap_or_default()
 }
 
 impl ProcessSandbox {

@@ -101,8 +101,15 @@ fn the_command_that_is_told_brings_the_file() {
         let command = remedy.split('`').nth(1).expect("a command is told");
         sandbox.host(command);
         brought += 1;
+        // What the user writes there meanwhile stays.
+        let mine = sandbox.host(&format!(
+            "mkdir ../kept; cp -a new before ../kept; for f in */.envrc; do test ! -e $f || echo mine >> $f; done; ({command}) > ../said 2>&1; \
+             grep -L mine */.envrc; rm -rf new before; mv ../kept/* .; rmdir ../kept"
+        ));
+        assert_eq!(mine, "");
     }
     assert_eq!(brought, 7);
+    sandbox.host("git -C before checkout -q .");
     let all = format!(
         "for in in before new; do cd $in; git status --porcelain; git ls-files -v | grep -c ^S; {FILES}; cd ..; done"
     );

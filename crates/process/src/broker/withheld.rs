@@ -16,7 +16,7 @@ use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlink, statat, unlinkat,
 };
 use rustix::io::Errno;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
@@ -36,9 +36,8 @@ pub(super) struct Withheld {
 /// What was withheld in one working tree; paths are the index's.
 #[derive(Debug, Default)]
 struct Checkout {
-    files: BTreeSet<Vec<u8>>,
-    /// Its top.
-    tree: Option<OwnedFd>,
+    /// With what was there when it was compared with the index: what the user writes afterwards is his change.
+    files: BTreeMap<Vec<u8>, Option<git::Seen>>,
     /// Folders that git believes to have made, and the rule that refused each.
     folders: BTreeMap<PathBuf, u32>,
 }
@@ -65,16 +64,8 @@ enum Step {
 impl Withheld {
     /// Files that were withheld under a lock, and what is there of each.
     pub(super) fn below(&self, lock: &Path) -> BTreeMap<Vec<u8>, Option<git::Seen>> {
-        let Some(checkout) = self.checkouts.get(lock) else {
-            return BTreeMap::new();
-        };
-        let seen = |name: &[u8]| {
-            let tree = checkout.tree.as_ref()?;
-            let stat = statat(tree, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW);
-            Some(git::Seen::from(&stat.ok()?))
-        };
-        let files = checkout.files.iter();
-        files.map(|name| (name.clone(), seen(name))).collect()
+        let checkout = self.checkouts.get(lock);
+        checkout.map_or_else(BTreeMap::new, |checkout| checkout.files.clone())
     }
 
     /// What is done instead of an act that was refused; none where it stays refused.
@@ -104,7 +95,7 @@ impl Withheld {
         let index = IndexOf { lock, rules };
         let there = statat(&tree, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
         let known = self.checkouts.get(lock);
-        let begun = known.is_some_and(|c| c.files.contains(path.as_os_str().as_bytes()));
+        let begun = known.is_some_and(|c| c.files.contains_key(path.as_os_str().as_bytes()));
         let goes_on = match (&step, there) {
             (Step::Removal, Some(stat)) => {
                 let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
@@ -133,11 +124,13 @@ impl Withheld {
             self.stand_ins.push((lock.to_path_buf(), stand_in));
         }
         let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
-        checkout.tree.get_or_insert(tree);
         let (noted, new) = match step {
             Step::Folder => (checkout.folders.insert(path.clone(), rule).is_none(), false),
             _ => {
-                let new = checkout.files.insert(path.as_os_str().as_bytes().to_vec());
+                let name = path.as_os_str().as_bytes().to_vec();
+                let new = !checkout.files.contains_key(&name);
+                let seen = there.as_ref().map(git::Seen::from);
+                checkout.files.entry(name).or_insert(seen);
                 (new, new)
             }
         };
