@@ -35,6 +35,8 @@ const OBEYED: &[&str] = &[
     ".codex/automations/a",
     ".codex/.tmp/plugins/a",
     ".gemini/tmp/bin/rg",
+    ".gemini/tmp/some/memory/MEMORY.md",
+    ".gemini/history/some/git/config",
     ".gemini/trusted_hooks.json",
     ".codex/.env",
     ".codex/config.toml",

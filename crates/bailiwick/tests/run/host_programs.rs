@@ -198,6 +198,24 @@ fn links_that_lead_out_are_told_and_those_to_the_users_files_refused() {
 }
 
 #[test]
+fn a_remote_or_an_upstream_that_is_another_is_told() {
+    for act in [
+        "git config remote.up.url https://other.test/x",
+        "git branch x && git config branch.main.remote . && git config branch.main.merge refs/heads/x",
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host("git branch -M main; git remote add up https://up.test/x; git config branch.main.remote up; git config branch.main.merge refs/heads/main");
+        let outcome =
+            sandbox.run("git remote add new https://new.test/x && git config branch.y.remote new");
+        assert_eq!(left(&outcome), [""; 0]);
+        let outcome = sandbox.run(act);
+        outcome
+            .success()
+            .stderr_has(".git/config (git, whose remotes or branches lead elsewhere now)");
+    }
+}
+
+#[test]
 fn protected_names_that_move_with_their_folder_are_told() {
     let sandbox = Sandbox::new().file("a/.vscode/tasks.json", "mine");
     let outcome = sandbox.run("mv a b");

@@ -274,6 +274,13 @@ impl Context<'_> {
         self.left.borrow_mut().extend(self.rules.left(path));
     }
 
+    /// Notes a configuration of git whose remotes or branches lead elsewhere now.
+    pub(super) fn note_addresses(&self, path: &Path) {
+        self.left
+            .borrow_mut()
+            .extend(self.rules.left_addresses(path));
+    }
+
     /// Notes a folder that gets this name, with what it holds.
     pub(super) fn note_folder(&self, path: &Path) {
         self.left.borrow_mut().extend(self.rules.left_below(path));

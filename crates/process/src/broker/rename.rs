@@ -426,7 +426,7 @@ fn checked(
     let (new, mode) = read(found, content.limit())?.ok_or_else(too_long)?;
     let old = match &to.found {
         None => context.rules.baseline(&to.path),
-        Some(_) if !(content.is_configuration() || content == Content::Alternates) => Vec::new(),
+        Some(_) if !content.is_compared() => Vec::new(),
         Some(found) => {
             read(found, content.limit())?
                 .ok_or_else(|| refused("what it replaces is not a file of text".into()))?
@@ -436,6 +436,14 @@ fn checked(
     let path = context.rules.of_policy(&to.path);
     let site = context.rules.site(&path);
     let mut instead = git::check(content, &old, &new, &site).map_err(refused)?;
+    if content == Content::Config {
+        // What a run has made itself it may change.
+        let begun = context.rules.baseline(&to.path);
+        let before = if begun.is_empty() { &old } else { &begun };
+        if git::turns_elsewhere(before, &new) {
+            context.note_addresses(&to.path);
+        }
+    }
     let names = match content {
         Content::Index => context.withheld.below(&from.path),
         _ => BTreeMap::new(),

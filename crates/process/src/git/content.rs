@@ -43,6 +43,8 @@ pub(crate) enum Content {
     RefsToMove,
     /// A reference: `HEAD`, `ORIG_HEAD` and their like, and each below `refs`.
     Reference,
+    /// All references in one file.
+    PackedRefs,
     /// The branch that is rebased.
     HeadName,
     /// What `git bisect reset` checks out.
@@ -68,7 +70,7 @@ impl Content {
     pub(crate) fn limit(self) -> usize {
         match self {
             // A million entries take about 100 MB.
-            Self::Index | Self::SharedIndex => 256 << 20,
+            Self::Index | Self::SharedIndex | Self::PackedRefs => 256 << 20,
             Self::Todo | Self::RefsToMove | Self::MergeRr => 16 << 20,
             _ => 1 << 20,
         }
@@ -84,9 +86,15 @@ impl Content {
             | Self::GitFile
             | Self::CommonDir
             | Self::GitDir
+            | Self::PackedRefs
             | Self::Alternates => InPlace::Later,
             _ => InPlace::Watched,
         }
+    }
+
+    /// Whether what a file of this kind said before counts.
+    pub(crate) fn is_compared(self) -> bool {
+        self.is_configuration() || matches!(self, Self::Alternates | Self::PackedRefs)
     }
 
     /// Whether a file of this kind is one of variables, which can change one by one.
@@ -165,6 +173,7 @@ pub(crate) fn check(
             as_it_is(leads::check(content, new, site))
         }
         Content::Alternates => as_it_is(leads::check_alternates(old, new, site)),
+        Content::PackedRefs => as_it_is(lines::check_packed(old, new)),
         // Git copies each file of the list when the user commits, and a link in the place of one could lead to
         // any: what it has learned of a conflict ends with the run.
         Content::MergeRr => {

@@ -218,10 +218,8 @@ fn is_of_editor(name: &[u8]) -> bool {
 fn main(below: &[&[u8]]) -> Part {
     match below {
         [b"config"] => Part::Obeyed(Content::Config),
-        [
-            b"packed-refs" | b"rebased-patches" | b"shallow" | b"description" | b"gc.pid"
-            | b"opencode",
-        ] => Part::Data,
+        [b"packed-refs"] => Part::Obeyed(Content::PackedRefs),
+        [b"rebased-patches" | b"shallow" | b"description" | b"gc.pid" | b"opencode"] => Part::Data,
         [name] if name.starts_with(b"shallow_") || name.starts_with(b"fast_import_crash_") => {
             Part::Data
         }
@@ -341,6 +339,7 @@ fn state(below: &[&[u8]]) -> Part {
         ] => Part::Data,
         [b"info", b"sparse-checkout"] => Part::Data,
         [b"logs", rest @ ..] if is_log(rest) => Part::Data,
+        [b"refs", b"replace", _, ..] => Part::Refused("git would show another object in its place"),
         [b"refs", rest @ ..] if !rest.is_empty() && !is_steered(b"refs", rest) && is_ref(rest) => {
             // No reference has such a name; whatever else ends otherwise may be one.
             match rest.last().is_some_and(|name| name.ends_with(b".lock")) {

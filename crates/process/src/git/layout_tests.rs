@@ -74,7 +74,6 @@ fn what_git_keeps_is_known() {
         "COMMIT_EDITMSG",
         "MERGE_MSG",
         "description",
-        "packed-refs",
         "shallow",
         "gc.log",
         "gc.pid",
@@ -173,6 +172,9 @@ fn what_git_obeys_is_decided_by_what_it_says() {
 #[test]
 fn what_git_does_not_keep_is_not_made() {
     for path in [
+        "refs/replace/0123",
+        "MERGE_AUTOSTASH",
+        "rebase-merge/autostash",
         "hooks/post-checkout",
         "hooks/a/b.sample",
         "worktrees/w/hooks/post-index-change",

@@ -3,6 +3,7 @@
 use super::config;
 use super::content::Content;
 use super::names::{is_path_of_tree, is_reference};
+use std::collections::BTreeSet;
 
 /// Strategies of a merge that git itself has; any other name is that of a program.
 const STRATEGIES: [&[u8]; 6] = [
@@ -142,6 +143,33 @@ pub(crate) fn is_hopeless(content: Content, text: &[u8]) -> Option<bool> {
         _ => return None,
     };
     Some(hopeless)
+}
+
+/// Whether a file of references can be read by git, and has no more of those that show one object in the place of
+/// another than it had.
+pub(super) fn check_packed(old: &[u8], new: &[u8]) -> Result<(), String> {
+    let replaces = |line: &&[u8]| line.windows(14).any(|part| part == b" refs/replace/");
+    let known: BTreeSet<&[u8]> = lines(old).filter(replaces).collect();
+    if lines(new)
+        .filter(replaces)
+        .any(|line| !known.contains(line))
+    {
+        return Err("git would show another object in the place of one".to_owned());
+    }
+    let reads = |line: &[u8]| match line {
+        [b'#', ..] => true,
+        [b'^', id @ ..] => is_id(id),
+        _ => {
+            let mut words = line.splitn(2, |&b| b == b' ');
+            words.next().is_some_and(is_id)
+                && words.next().is_some_and(|name| name.starts_with(b"refs/"))
+        }
+    };
+    let ends = new.is_empty() || new.ends_with(b"\n");
+    match ends && lines(new).all(reads) {
+        true => Ok(()),
+        false => Err("git could read no reference of it".to_owned()),
+    }
 }
 
 fn one(holds: bool, reason: &str) -> Result<(), String> {

@@ -237,3 +237,16 @@ fn what_no_more_text_mends_is_known_before_its_end() {
         );
     }
 }
+
+#[test]
+fn packed_references_are_references() {
+    let id = "1".repeat(40);
+    let replaced = format!("{id} refs/replace/{id}\n");
+    let text = format!("# pack-refs with: peeled\n{id} refs/heads/x\n^{id}\n");
+    let may = |old: &str, new: &str| check_packed(old.as_bytes(), new.as_bytes()).is_ok();
+    assert!(may("", "") && may("", &text) && may(&replaced, &format!("{text}{replaced}")));
+    let cut = &text[..text.len() - 1];
+    for bad in [&replaced, cut, "x\n", &format!("{id} HEAD\n")] {
+        assert!(!may("", bad), "{bad}");
+    }
+}

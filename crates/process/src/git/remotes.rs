@@ -109,6 +109,23 @@ fn below_is_repository(folder: &Path, site: &Site<'_>) -> bool {
     inside.join(".git").exists() || super::is_repository_at(&inside)
 }
 
+/// Whether a configuration has another address, or another branch that is merged, where there was one: the user
+/// asks for what he knows by that name.
+pub(crate) fn turns_elsewhere(old: &[u8], new: &[u8]) -> bool {
+    let (Ok(old), Ok(new)) = (config::variables(old), config::variables(new)) else {
+        return false;
+    };
+    let leads = |key: &config::Key| match key.section.as_str() {
+        "remote" => matches!(key.name.as_str(), "url" | "pushurl" | "pushdefault"),
+        "branch" => matches!(key.name.as_str(), "remote" | "pushremote" | "merge"),
+        _ => false,
+    };
+    let turned = |(key, before): (&config::Key, &Vec<Vec<u8>>)| {
+        leads(key) && new.get(key).is_some_and(|after| after != before)
+    };
+    old.iter().any(turned)
+}
+
 /// The folders that a configuration names as remotes, for a working tree.
 pub(super) fn at(tree: &Path, config: &Path) -> Vec<PathBuf> {
     let text = super::followed::read(config).unwrap_or_default();

@@ -68,7 +68,9 @@ pub(super) const TABLE: &[(&str, &[Row])] = &[
         ("index", No, "recordendofindexentries recordoffsettable sparse version", Number),
         ("gc", No, "auto autodetach autopacklimit packrefs writecommitgraph cruftpacks aggressivedepth \
             aggressivewindow bigpackthreshold", Number),
-        ("maintenance", Either, "auto autodetach strategy enabled schedule", Any),
+        ("maintenance", Either, "auto autodetach enabled schedule", Any),
+        // Others switch fetching on, which a timer of the user's does.
+        ("maintenance", No, "strategy", Words(&["none", "gc", "geometric"])),
         ("fetch", No, "unpacklimit writecommitgraph", Number),
         ("receive", No, "unpacklimit", Number),
         ("transfer", No, "unpacklimit", Number),

@@ -22,6 +22,8 @@ const MOVED: u32 = u32::MAX;
 const CUT: u32 = u32::MAX - 1;
 /// A link that leads to where the sandbox sees nothing.
 const LINK: u32 = u32::MAX - 2;
+/// A configuration of git in which the address of a remote, or the branch that is merged, is another.
+const ADDRESS: u32 = u32::MAX - 3;
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -207,6 +209,14 @@ impl Rules {
         })
     }
 
+    /// What is reported of a configuration of git that leads elsewhere.
+    pub(crate) fn left_addresses(&self, path: &Path) -> Option<Left> {
+        (!self.matcher().is_empty()).then(|| Left {
+            path: path.to_path_buf(),
+            row: ADDRESS,
+        })
+    }
+
     /// What of that is there, by name: the row of each, and the rule by which it is told.
     pub(crate) fn still_left(&self, left: BTreeSet<Left>) -> Vec<(Act, Decision)> {
         let mut found = BTreeMap::new();
@@ -266,6 +276,10 @@ impl Rules {
                 let when = "read or write".to_owned();
                 let act = Act::Left { path, tool, when };
                 return Some((act, Decision::allow(of_table())));
+            }
+            None if row == ADDRESS => {
+                let tool = "git, whose remotes or branches lead elsewhere now";
+                (tool, "fetch, pull or push", of_table())
             }
             None if row == CUT => {
                 let when = "more files than are listed";
