@@ -2,10 +2,11 @@
 
 use super::attributes;
 use super::deferred::Deferred;
+use super::linked::Linked;
 use super::locks::Lock;
 use super::open;
 use super::order::Order;
-use super::path::{Place, kind_of, resolve, shown};
+use super::path::{Place, resolve, shown};
 use super::rename;
 use super::rules::{Left, Rules, Unknown, Verdict};
 use super::tracee::Tracee;
@@ -14,14 +15,11 @@ use super::withheld::Withheld;
 use crate::git::{self, Content, Meaning};
 use crate::notify::Call;
 use bailiwick_event::Text;
-use rustix::fd::{AsFd, AsRawFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, fstat, linkat, mkdirat, mknodat, readlinkat, symlinkat, unlinkat,
-};
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, fstat, mkdirat, mknodat, unlinkat};
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 /// What an act came to.
@@ -78,8 +76,10 @@ pub(super) struct Context<'a> {
     pub(super) rules: &'a Rules,
     /// What git was told that it had checked out.
     pub(super) withheld: &'a Withheld,
+    /// Files to which programs have given more names.
+    pub(super) linked: &'a Linked,
     /// Files that the act makes or changes at names that are reported.
-    left: &'a RefCell<Vec<Left>>,
+    pub(super) left: &'a RefCell<Vec<Left>>,
     /// The other sandboxes of this host.
     pub(super) order: &'a Order,
     pub(super) tracee: &'a Tracee,
@@ -99,11 +99,11 @@ pub(super) enum Gate {
 }
 
 /// A name that does not exist yet.
-struct Free {
-    folder: OwnedFd,
-    name: OsString,
-    path: PathBuf,
-    slash: bool,
+pub(super) struct Free {
+    pub(super) folder: OwnedFd,
+    pub(super) name: OsString,
+    pub(super) path: PathBuf,
+    pub(super) slash: bool,
 }
 
 /// By what acts are decided.
@@ -111,6 +111,7 @@ struct Free {
 pub(super) struct Surroundings<'a> {
     pub(super) rules: &'a Rules,
     pub(super) withheld: &'a Withheld,
+    pub(super) linked: &'a Linked,
     pub(super) left: &'a RefCell<Vec<Left>>,
     pub(super) order: &'a Order,
 }
@@ -121,6 +122,7 @@ pub(super) fn perform(
     Surroundings {
         rules,
         withheld,
+        linked,
         left,
         order,
     }: &Surroundings<'_>,
@@ -131,6 +133,7 @@ pub(super) fn perform(
     let context = Context {
         rules,
         withheld,
+        linked,
         left,
         order,
         tracee: &tracee,
@@ -342,7 +345,7 @@ impl Context<'_> {
     }
 
     /// The place of a new name that may be created.
-    fn free(&self, at: (i32, u64)) -> Result<Free, Refused> {
+    pub(super) fn free(&self, at: (i32, u64)) -> Result<Free, Refused> {
         self.free_for(at, Rules::decide)
     }
 
@@ -397,40 +400,6 @@ impl Context<'_> {
         self.must_be_file(&new.path, kind)?;
         mknodat(new.folder, &new.name, kind, Mode::from_raw_mode(mode), 0)?;
         Ok(Outcome::Done)
-    }
-
-    /// Whether a link may have this name: a link where a protected name would have a folder above
-    /// it leads to a folder in which nothing is protected.
-    pub(super) fn decide_link(&self, path: &Path) -> Result<(), Refused> {
-        let led = self.rules.is_on_a_way(path);
-        let of_git = self
-            .rules
-            .git(path)
-            .filter(|_| led || !git::may_be_link(path));
-        match self.rules.above(path).or(of_git) {
-            None => Ok(()),
-            Some(rule) => {
-                let reason = "a link here would lead around the rule";
-                Err(Refused::by(rule, path, reason))
-            }
-        }
-    }
-
-    /// Whether a link may lead where it says: neither to what is denied or protected, nor to files of the user's that
-    /// the sandbox does not see.
-    pub(super) fn decide_target(&self, path: &Path, target: &OsStr) -> Result<(), Refused> {
-        if let Some(rule) = self.rules.denies_target(path, target) {
-            let reason = "the link would lead to what is denied";
-            return Err(Refused::by(rule, path, reason));
-        }
-        let objection = self.rules.objects_to_link(path, target);
-        if let (Some(rule), Some(reason)) = (self.rules.git(path), objection) {
-            return Err(Refused::by(rule, path, reason));
-        }
-        self.left
-            .borrow_mut()
-            .extend(self.rules.left_link(path, target));
-        Ok(())
     }
 
     /// Whether a special file may have this name: git waits for a pipe that it takes for a file, and believes
@@ -517,71 +486,6 @@ impl Context<'_> {
             _ => Ok(()),
         }
     }
-
-    fn symlink(&self, target: u64, folder: i32, path: u64) -> Result<Outcome, Refused> {
-        let target = self.tracee.text(target)?;
-        let new = self.free((folder, path))?;
-        self.must_be_free(&new.path)?;
-        if self.rules.is_on_a_way(&new.path)
-            || !git::finds_out_about_links(&new.path, target.as_encoded_bytes())
-        {
-            self.decide_target(&new.path, &target)?;
-            self.decide_link(&new.path)?;
-        }
-        if new.slash {
-            return Err(Errno::NOENT.into());
-        }
-        symlinkat(&target, new.folder, &new.name)?;
-        Ok(Outcome::Done)
-    }
-
-    fn link(
-        &self,
-        (folder, path): (i32, u64),
-        to: (i32, u64),
-        flags: i32,
-    ) -> Result<Outcome, Refused> {
-        if flags & !(libc::AT_SYMLINK_FOLLOW | libc::AT_EMPTY_PATH) != 0 {
-            return Err(Errno::INVAL.into());
-        }
-        let path = self.tracee.text(path)?;
-        let follow = flags & libc::AT_SYMLINK_FOLLOW != 0;
-        let source = if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
-            Place::Object(self.tracee.folder(folder)?)
-        } else {
-            self.place_of(folder, &path, follow)?
-        };
-        let object = match source {
-            Place::Object(object) => object,
-            Place::Entry { found, .. } => found.ok_or(Errno::NOENT)?,
-        };
-        // A second name of what may not be written could be written.
-        let source = shown(object.as_fd())?;
-        self.decide(&source)?;
-        self.must_be_free(&source)?;
-        let new = self.free(to)?;
-        self.must_be_free(&new.path)?;
-        if let Some(rule) = self.rules.denied_by_pattern(&new.path) {
-            let reason = "what is written there later could be read by its other name";
-            return Err(Refused::by(rule, &new.path, reason));
-        }
-        if kind_of(&object)? == FileType::Symlink {
-            self.decide_link(&new.path)?;
-            self.decide_target(&new.path, &target_of(&object)?)?;
-        }
-        if new.slash {
-            return Err(Errno::NOENT.into());
-        }
-        let object = format!("/proc/self/fd/{}", object.as_raw_fd());
-        linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
-        Ok(Outcome::Done)
-    }
-}
-
-/// What a link says.
-pub(super) fn target_of(link: &OwnedFd) -> Result<OsString, Errno> {
-    let target = readlinkat(link, c"", Vec::new())?;
-    Ok(OsString::from_vec(target.into_bytes()))
 }
 
 /// An act on a file that another program has leased (fcntl(2)) waits, as the kernel would have it wait.

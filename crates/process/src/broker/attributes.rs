@@ -147,7 +147,7 @@ impl Context<'_> {
         self.may_change(file)
     }
 
-    fn may_change(&self, file: OwnedFd) -> Result<Subject, Refused> {
+    fn may_change(&self, mut file: OwnedFd) -> Result<Subject, Refused> {
         let absolute = shown(file.as_fd())?;
         // What has no name on any disk (a pipe, a file in memory) is the program's own.
         let own = !absolute.is_absolute() || fstat(&file)?.st_nlink == 0;
@@ -163,6 +163,7 @@ impl Context<'_> {
             if device && !absolute.starts_with("/dev/pts") {
                 return Err(Errno::PERM.into());
             }
+            file = self.separate_named(&absolute, file)?;
         }
         let path = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
         let rule = self

@@ -18,6 +18,8 @@ mod deferred;
     reason = "the crate's door for the targets leads here"
 )]
 pub mod fuzzing;
+mod link;
+mod linked;
 mod locks;
 mod open;
 pub(crate) mod order;
@@ -38,6 +40,7 @@ use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
 use deferred::{Deferred, Progress};
+use linked::Linked;
 use locks::{Lock, Locks};
 use order::Order;
 use rules::Unknown;
@@ -88,6 +91,8 @@ pub(crate) struct Broker {
     reports: Reports,
     /// Locks of git that its programs have made.
     locks: Locks,
+    /// Files to which its programs have given more names.
+    linked: Linked,
     /// What git was told that it had checked out.
     withheld: Withheld,
     /// The turns with other sandboxes.
@@ -118,6 +123,7 @@ impl Broker {
             told: BTreeSet::new(),
             obstinate: 0,
             locks: Locks::default(),
+            linked: Linked::default(),
             withheld: Withheld::default(),
             outward: None,
         })
@@ -285,6 +291,7 @@ impl Broker {
                 let surroundings = act::Surroundings {
                     rules: &self.rules,
                     withheld: &self.withheld,
+                    linked: &self.linked,
                     left: &left,
                     order: &order,
                 };

@@ -2,6 +2,7 @@
 
 use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
 use super::deferred::{Deferred, Wanted};
+use super::linked::may_write;
 use super::locks::{Lock, is_lock};
 use super::path::{Place, is_own, is_proc, kind_of, shown};
 use super::watched::Watched;
@@ -67,7 +68,7 @@ pub(super) fn open(
         Place::Entry {
             folder,
             name,
-            found,
+            mut found,
             slash,
         } => {
             if let Some(found) = &found
@@ -93,11 +94,16 @@ pub(super) fn open(
             if writes || found.is_none() {
                 context.decide_opened(&absolute, found.is_some())?;
                 context.note(&absolute);
-                if let Some(found) = &found {
-                    if kind_of(found)? == FileType::Directory {
+                if let Some(there) = &found {
+                    if kind_of(there)? == FileType::Directory {
                         return Err(Errno::ISDIR.into());
                     }
-                    context.decide_names(&absolute, found)?;
+                    context.decide_names(&absolute, there)?;
+                    if !new_only && may_write(there) {
+                        let at = (&folder, name.as_os_str());
+                        let copy = context.separate(at, &absolute, there, empties)?;
+                        found = copy.or(found);
+                    }
                 }
                 if let Gate::Obeyed(content, rule) = context.gate(&absolute)? {
                     let at = Obeyed {
@@ -143,6 +149,7 @@ pub(super) fn open(
                     true => {
                         context.decide(&absolute)?;
                         context.decide_names(&absolute, &object)?;
+                        context.must_not_be_shared(&absolute, &object)?;
                     }
                     false => context.decide_read(&absolute)?,
                 }
@@ -392,7 +399,7 @@ impl Open {
 }
 
 pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<Outcome, Refused> {
-    let (object, absolute): (OwnedFd, PathBuf) =
+    let (mut object, absolute): (OwnedFd, PathBuf) =
         match context.place((libc::AT_FDCWD, path), true)? {
             Place::Object(object) => {
                 let absolute = shown(object.as_fd())?;
@@ -414,6 +421,7 @@ pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<
     if absolute.is_absolute() {
         context.decide(&absolute)?;
         context.decide_names(&absolute, &object)?;
+        object = context.separate_named(&absolute, object)?;
         context.note(&absolute);
     }
     allow_proc(context, object.as_fd(), true, &absolute)?;

@@ -1,7 +1,8 @@
 //! Moves names. A name can become protected, or stop to be, without that anything in it is
 //! written: what a folder holds moves with it.
 
-use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused, target_of};
+use super::act::{CONFIGURATION, Context, Gate, Outcome, Refused};
+use super::link::target_of;
 use super::path::{Place, kind_of, shown};
 use super::rules::{Rules, Verdict};
 use crate::git::{self, Content};

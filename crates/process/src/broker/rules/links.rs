@@ -70,7 +70,7 @@ impl Rules {
     /// The places to which a link would lead and where the sandbox sees nothing: who follows it outside reads or
     /// writes there.
     fn outside(&self, link: &Path, target: &OsStr) -> Vec<PathBuf> {
-        if !self.host.iter().any(|folder| link.starts_with(folder)) {
+        if !self.is_kept(link) {
             return Vec::new();
         }
         let seen = |at: &PathBuf| {
@@ -142,6 +142,11 @@ impl Rules {
         let mut near = near.filter(|folder| !folder.as_os_str().is_empty());
         let of_users = !is_temporary(place) && OF_USERS.iter().any(|name| place.starts_with(name));
         !caches && (of_users || near.any(|folder| folder.starts_with(&top)))
+    }
+
+    /// Whether a path lies in a folder of the host's that may be written.
+    pub(crate) fn is_kept(&self, path: &Path) -> bool {
+        self.host.iter().any(|folder| path.starts_with(folder))
     }
 
     /// Whether a link lies in a folder that may be written and is not the workspace: other programs keep there what
