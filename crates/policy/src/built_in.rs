@@ -7,6 +7,7 @@ use crate::PathPattern;
 use crate::keys::KeyId;
 use crate::merge::Merge;
 use crate::request::Request;
+use crate::secrets::SecretSource;
 use crate::stack::{Layer, Unit};
 use crate::written::Written;
 use bailiwick_event::{Origin, Text};
@@ -52,27 +53,45 @@ pub(crate) fn guard_own_files(
         .collect();
     let used = Written::read(&Written::used_beside(&request.written_file))?;
     let mut notices = Vec::new();
-    if !given.is_empty() {
+    let programs = programs_outside(merge, &request.home);
+    if !given.is_empty() || !programs.is_empty() {
         let written = Written::read(&request.written_file)?;
         let reached = |path: &PathBuf| writable(merge, path) || written.line_over(path).is_some();
-        let reached: Vec<PathBuf> = given.into_iter().filter(reached).collect();
+        let all = given.into_iter().chain(programs.iter().cloned());
+        let reached: Vec<PathBuf> = all.filter(reached).collect();
         let is_new =
             |path: &&PathBuf| written.line_over(path).is_some() && used.line_over(path).is_none();
         notices.extend(reached.iter().filter(is_new).map(|path| {
+            let look = match programs.contains(path) {
+                true => "it runs outside of the sandbox for a secret, so read it first",
+                false => "`bailiwick policy show --policy FILE` says what it grants",
+            };
             format!(
-                "{} lies where an earlier sandbox could write, and was not used before: `bailiwick policy show --policy FILE` says what it grants; from now on no sandbox changes it",
+                "{} lies where an earlier sandbox could write, and was not used before: {look}; from now on no sandbox changes it",
                 Text::from(request.shown(path))
             )
         }));
         merge.effective.used = reached;
     }
     let read = units.iter().filter_map(|u| u.document.source.path.clone());
-    for path in read.chain(used.paths()).collect::<BTreeSet<_>>() {
+    let kept = read.chain(used.paths()).chain(programs);
+    for path in kept.collect::<BTreeSet<_>>() {
         if writable(merge, &path) {
             merge.insert_path(KeyId::Protect, PathPattern::Path(path), &origin);
         }
     }
     Ok(notices)
+}
+
+/// Files that commands of secrets name, which run outside of the sandbox, in the home directory.
+fn programs_outside(merge: &Merge, home: &Path) -> Vec<PathBuf> {
+    let secrets = merge.effective.secrets.iter();
+    let words = secrets.flat_map(|secret| match &secret.value.from {
+        SecretSource::Command(words) => words.as_slice(),
+        _ => &[],
+    });
+    let files = words.map(|word| home.join(word));
+    files.filter(|file| file.is_file()).collect()
 }
 
 fn writable(merge: &Merge, path: &Path) -> bool {

@@ -580,6 +580,25 @@ fn a_policy_that_was_used_is_kept_by_runs_that_are_not_given_it() {
 }
 
 #[test]
+fn a_program_that_a_policy_starts_outside_is_kept() {
+    let sandbox = Sandbox::new().file("get.sh", "#!/bin/sh\necho USER-SECRET-123456\n");
+    sandbox.host("chmod +x get.sh");
+    let program = sandbox.workspace().join("get.sh");
+    let policy = format!(
+        "{DEFAULT}[network]\nallow = [\"a.test\"]\n[[secrets]]\nname = \"K\"\nfrom = {{ command = [\"{}\"] }}\nhosts = [\"a.test\"]\n",
+        program.display()
+    );
+    let before = sandbox.host("cat get.sh");
+    let spoil = "echo touch PWNED >> get.sh; rm -f get.sh; mv get.sh x; chmod 0 get.sh";
+    let given = sandbox.policy(&policy);
+    given.run(spoil).failure().refused_by("filesystem.protect");
+    assert_eq!(given.host("cat get.sh"), before);
+    let words = ["run", "-c", spoil];
+    given.bailiwick(words).failure();
+    assert_eq!(given.host("cat get.sh"), before);
+}
+
+#[test]
 fn a_file_is_changed_by_none_but_its_own_name() {
     let acts =
         "echo x >> a; : > b; chmod 700 c; touch d; ln e e2; echo x >> e2; rm e2; python3 -c '
