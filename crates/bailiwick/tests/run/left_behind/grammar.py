@@ -66,6 +66,22 @@ def configuration():
     return "".join(dice.sample(SETTINGS, dice.choice([1, 1, 2, 3])))
 
 
+def put_aside():
+    """What `git stash` makes, with a file that nothing but this brings."""
+    env = {**os.environ, "GIT_INDEX_FILE": ".git/index.aside"}
+
+    def git(*words):
+        return subprocess.run(["git", *words], env=env, capture_output=True, text=True).stdout.strip()
+
+    git("read-tree", "HEAD")
+    index = git("commit-tree", "-p", "HEAD", "-m", "index", git("write-tree"))
+    git("update-index", "--add", "--cacheinfo", f"100644,{blob(RUN)},.vscode/bwmark")
+    made = git("commit-tree", "-p", "HEAD", "-p", index, "-m", "aside", git("write-tree"))
+    if os.path.exists(".git/index.aside"):
+        os.remove(".git/index.aside")
+    return made
+
+
 # References, and where a symbolic one leads git when it writes.
 REFERENCES = ["HEAD", "ORIG_HEAD", "refs/stash", "refs/heads/main", "refs/heads/x.bak", "refs/remotes/origin/HEAD", "AUTO_MERGE"]
 LED = ["refs/../../../foreign/led", "refs/heads/../../../../foreign/led", "refs/../hooks/post-commit", "config", f"{OUTSIDE}/foreign/led"]
@@ -92,6 +108,7 @@ def file_of(where):
         (f"{where}/modules/x/hooks/{dice.choice(HOOKS)}", RUN), (f"{where}/modules/x/HEAD", "ref: refs/heads/main\n"),
         (f"{where}/{dice.choice(REFERENCES)}", f"ref: {dice.choice(LED)}\n"), (f"{where}/{dice.choice(REFERENCES)}", f"ref: {dice.choice(LED)}\n"),
         (f"{where}/svn/.metadata", configuration()), (f"{where}/unknown", configuration()),
+        (f"{where}/{dice.choice(['MERGE_AUTOSTASH', 'MERGE_AUTOSTASH', 'rebase-merge/autostash'])}", put_aside() + "\n"),
     ])
 
 
@@ -196,6 +213,15 @@ def lead(path, target):
         os.rename("draft-of-lead", path)
 
 
+def turn(path, target):
+    """Brings a link to a name that leads through a folder, which then is another link."""
+    print("turn", path, target)
+    os.makedirs("turned", exist_ok=True)
+    lead(path, f"turned/../{target}")
+    os.rmdir("turned")
+    os.symlink(dice.choice(["../foreign", "src", "evil"]), "turned")
+
+
 def repository(where):
     """A folder that is a repository once all of it is there, whichever part comes last. To git, a part that is a
     folder may as well be a file that can be executed."""
@@ -275,11 +301,13 @@ def act():
         name = dice.choice(["COMMIT_EDITMSG", "MERGE_MSG", "FETCH_HEAD", "ORIG_HEAD", "packed-refs", "info/exclude", "logs/HEAD", "index",
                             "logs/refs/heads/main", "refs/heads/main", "config", "HEAD", "description"])
         folder = dice.choice(["hooks", "logs", "refs", "info", "objects/info", "objects/pack", "rr-cache"])
-        lead(*dice.choice([(f"{where}/{name}", f"{OUTSIDE}/foreign/f"), (f"{where}/{folder}", f"{OUTSIDE}/foreign"),
+        if dice.random() < 0.2:
+            return turn(dice.choice(["lnk", "lnk.git", "src/lnk"]), dice.choice(["foreign", "linked", "evil"]))
+        lead(*dice.choice([("lnk", "../foreign"), ("lnk.git", "../foreign"), (f"{where}/{name}", f"{OUTSIDE}/foreign/f"), (f"{where}/{folder}", f"{OUTSIDE}/foreign"),
                            (f"{where}/{folder}", f"{os.getcwd()}/evil")]))
     elif kind < 0.63:
         place(dice.choice(["sub/.git", "tree/.git", "new/.git", "src/.git"]), dice.choice(["gitdir: ../evil\n", "gitdir: ../.git/worktrees/x\n",
-              "gitdir: ../.git/modules/x\n", "gitdir: ../bare.git\n", f"gitdir: {OUTSIDE}/foreign/.git\n",
+              "gitdir: ../.git/modules/x\n", "gitdir: ../bare.git\n", "gitdir: ../lnk/.git/worktrees/linked\n", "gitdir: ../bare.git/worktrees/x\n", f"gitdir: {OUTSIDE}/foreign/.git\n",
               f"gitdir: {OUTSIDE}/foreign/.git/worktrees/linked\n"]))
     elif kind < 0.70:
         place(dice.choice([".gitattributes", "src/.gitattributes"]), "* filter=x diff=x merge=x\n")
@@ -304,7 +332,9 @@ def act():
     else:
         words = dice.choice([["config", "core.fsmonitor", COMMAND], ["config", "alias.status", "!" + COMMAND],
                              ["-C", "sub", "config", "core.hooksPath", "../evil"], ["init", "-q", "new"], ["worktree", "add", "-q", "more"],
-                             ["config", "remote.up.url", "ext::sh -c touch% bwmark"], ["-C", "bare.git", "config", "core.fsmonitor", COMMAND]])
+                             ["config", "remote.up.url", "ext::sh -c touch% bwmark"],
+                             ["config", "remote.up.url", dice.choice([f"file://localhost{OUTSIDE}/foreign", f"file://{OUTSIDE}/%66oreign",
+                                                                      f"{os.getcwd()}/lnk", f"{os.getcwd()}/src/lnk"])], ["-C", "bare.git", "config", "core.fsmonitor", COMMAND]])
         print("git", *words)
         subprocess.run(["git", *words], capture_output=True)
 

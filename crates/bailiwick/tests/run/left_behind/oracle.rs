@@ -35,7 +35,7 @@ const THERE: [&str; 8] = [
 ];
 
 /// What a user types in the workspace.
-const AT_HOME: [&str; 27] = [
+const AT_HOME: [&str; 28] = [
     "git add -A",
     "git add -u",
     "git commit -qm x",
@@ -59,6 +59,7 @@ const AT_HOME: [&str; 27] = [
     "git submodule status",
     "git branch; git tag -f now",
     "git fetch -q ../up.git",
+    "git fetch -q up",
     "git fetch -q . +HEAD:refs/heads/x",
     "git push -q bare.git HEAD:refs/heads/pushed",
     "git describe --always --dirty",
