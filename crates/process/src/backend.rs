@@ -238,6 +238,8 @@ impl Prepared for Waiting {
                 .map_err(|why| Failure::fault(format!("not started: {why}")))?;
         }
         notices.append(&mut set_up.plan.notices);
+        let closed = set_up.plan.closed.iter();
+        running.told = closed.map(|(_, path)| path.clone()).collect();
         let idmaps = match running.isolated {
             true => idmaps(&set_up.plan),
             false => Ok(Idmaps::default()),

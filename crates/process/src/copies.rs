@@ -1,8 +1,9 @@
 //! Files that a sandbox gets as a copy of its workspace's own (`[filesystem] copy`): a program outside would obey
 //! what is written to the user's.
 
+use crate::meant::literal;
 use crate::paths;
-use crate::plan::{Access, literal, private_folder, refused, shown};
+use crate::plan::{Access, private_folder, refused, shown};
 use crate::wanted::Granted;
 use bailiwick_event::Failure;
 use bailiwick_policy::PathEntry;

@@ -11,6 +11,7 @@ mod backend;
 mod bare;
 mod broker;
 mod cgroup;
+mod closed;
 mod command;
 mod copies;
 #[cfg(test)]
@@ -36,6 +37,7 @@ mod limits;
 mod live;
 pub mod machine;
 mod made;
+mod meant;
 mod message;
 mod monitor;
 mod mounts;

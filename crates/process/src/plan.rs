@@ -6,11 +6,13 @@
 //! why there is no list of secrets to hide: forgetting one cannot show it.
 
 use crate::broker::{Rules, Verdict};
+use crate::closed;
 use crate::copies;
+use crate::meant::{existing, literal, meant};
 use crate::monitor::Shown;
 use crate::paths::{self, Link, below};
 use crate::setup::{raw, raw_list};
-use crate::walk::{self, Budget, WalkError};
+use crate::walk::Matches;
 use crate::wanted::{Behind, Granted, Wanted};
 use bailiwick_event::{Failure, Refused, RuleRef, Text};
 use bailiwick_policy::{Effective, Foreign, PathEntry, PathPattern};
@@ -69,6 +71,9 @@ pub(crate) struct Plan {
     pub(crate) protected: Vec<PathBuf>,
     /// Paths that become unreadable.
     pub(crate) masked: Vec<Mask>,
+    /// Folders in which a pattern that denies may mean something, and the number of its entry: nobody could look.
+    #[serde(skip)]
+    pub(crate) closed: Vec<(usize, PathBuf)>,
     /// What is a monitor's, where one shows all of this.
     pub(crate) shown: Option<Shown>,
     /// What the user should know.
@@ -99,12 +104,34 @@ impl Plan {
                 plan.protect(&path, entry, rules)?;
             }
         }
-        for entry in &policy.filesystem.deny {
-            for path in existing("filesystem.deny", entry)? {
-                plan.mask(&path, entry);
+        plan.deny(policy)?;
+        Ok(plan)
+    }
+
+    /// Hides what is denied, and the folders that may hold what a pattern denies.
+    fn deny(&mut self, policy: &Effective) -> Result<(), Failure> {
+        let mut told = Vec::new();
+        for (number, entry) in policy.filesystem.deny.iter().enumerate() {
+            let Matches { paths, closed } = meant("filesystem.deny", entry)?;
+            for path in paths {
+                self.mask(&path, entry);
+            }
+            for closed in closed {
+                // Elsewhere the rights that are missing stay missing.
+                let above = self.mounted(&closed.path);
+                if above.is_some_and(|bind| bind.access == Access::Write) {
+                    self.mask(&closed.path, entry);
+                    self.closed.push((number, closed.path.clone()));
+                    told.push(closed);
+                }
             }
         }
-        Ok(plan)
+        told.sort_by(|one, other| one.path.cmp(&other.path));
+        told.dedup();
+        let so =
+            "all of it is denied, because a pattern of [filesystem] deny may mean what it holds";
+        self.notices.extend(closed::told(&told, so));
+        Ok(())
     }
 
     /// Puts everything below a folder.
@@ -474,43 +501,6 @@ fn not_whole(rule: &str, entry: &PathEntry, path: &Path) -> Result<(), Failure> 
         format!("{} of the host cannot be shown", shown(path)),
         remedy,
     ))
-}
-
-/// The path of an entry that must be one path.
-pub(crate) fn literal<'a>(rule: &str, entry: &'a PathEntry) -> Result<&'a Path, Failure> {
-    match &entry.pattern {
-        PathPattern::Path(path) => Ok(path),
-        PathPattern::Glob { glob, .. } => Err(refused(
-            rule,
-            entry,
-            format!("\"{glob}\" is a pattern, but the product must make one folder for it"),
-            "write the path without wildcards",
-        )),
-    }
-}
-
-/// The paths that an entry means here and now.
-pub(crate) fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
-    match &entry.pattern {
-        PathPattern::Path(path) => Ok(vec![path.clone()]),
-        PathPattern::Glob { root, glob } => {
-            walk::matches(root, glob, Budget::START).map_err(|error| match error {
-                WalkError::Glob(message) => refused(rule, entry, message, "mend the pattern"),
-                WalkError::Budget(seen) => refused(
-                    rule,
-                    entry,
-                    format!(
-                        "{glob} cannot be applied to all of {}: more than {seen} entries",
-                        shown(root)
-                    ),
-                    "name the folders (\"config/**/.env\"), or take a smaller workspace",
-                ),
-                WalkError::Io(path, error) => {
-                    Failure::fault(format!("{} cannot be searched: {error}", shown(&path)))
-                }
-            })
-        }
-    }
 }
 
 /// The owner of a path on the host.

@@ -6,7 +6,8 @@
 //! has not the right; so this is done where the sandbox itself cannot make anything there. In a folder
 //! that it may write, in which programs are built, such a program is a reason not to start.
 
-use crate::plan::{Access, Bind, Mask, Plan, existing, refused, shown};
+use crate::meant::meant;
+use crate::plan::{Access, Bind, Mask, Plan, refused, shown};
 use crate::setup::raw_list;
 use crate::walk::Budget;
 use bailiwick_event::Failure;
@@ -132,8 +133,9 @@ fn is_program(path: &Path) -> bool {
 fn entry_of<'p>(mask: &Mask, policy: &'p Effective) -> Option<&'p PathEntry> {
     let leads = |path: PathBuf| crate::paths::resolve(&path).is_some_and(|r| r.real == mask.at);
     let names = |entry: &&PathEntry| {
-        let paths = existing("filesystem.deny", entry).unwrap_or_default();
-        paths.into_iter().any(leads)
+        let meant = meant("filesystem.deny", entry).unwrap_or_default();
+        let closed = meant.closed.into_iter().map(|closed| closed.path);
+        meant.paths.into_iter().chain(closed).any(leads)
     };
     policy.filesystem.deny.iter().find(names)
 }

@@ -1,7 +1,7 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::{Left, Lefts, Named, Rules, Undecided, host_program};
+use crate::broker::{Left, Lefts, Named, Rules, Undecided, host_program, of_closed, of_table};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -53,6 +53,8 @@ pub(crate) struct ProcessSandbox {
     pub(crate) made: Option<Made>,
     /// Files that were made or changed and that programs of the host obey.
     left: Lefts,
+    /// Folders of which nothing is known, as far as the user was told when it was set up.
+    pub(crate) told: Vec<PathBuf>,
     /// News that were found and not told yet.
     more: VecDeque<News>,
     /// Its control group, and the descriptor that is readable when anything happens.
@@ -79,9 +81,12 @@ impl ProcessSandbox {
             None => {
                 let known = self.refusals.get(rule as usize).cloned();
                 let known = known.unwrap_or_else(|| Named {
-                    rule: RuleRef {
-                        id: "filesystem.protect".to_owned(),
-                        origin: Origin::built_in(),
+                    rule: match of_closed(rule) {
+                        true => of_table(),
+                        false => RuleRef {
+                            id: "filesystem.protect".to_owned(),
+                            origin: Origin::built_in(),
+                        },
                     },
                     ordinary: None,
                 });
@@ -174,8 +179,10 @@ impl Running for ProcessSandbox {
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
             Some((Report::Looks, _)) => {
-                let found = self.rules.as_ref().map(Rules::find);
-                let found = pack(&found.unwrap_or_default())?;
+                let found = self.rules.as_ref().map(Rules::find).unwrap_or_default();
+                let told = found.told(&self.told).into_iter().map(News::Told);
+                self.more.extend(told);
+                let found = pack(&found)?;
                 match send(&self.control, &Order::Found, &[found.as_fd()]) {
                     // It has ended meanwhile, and has said so.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
@@ -328,6 +335,7 @@ impl ProcessSandbox {
             terminals: None,
             owner: None,
             made: None,
+            told: Vec::new(),
             more: VecDeque::new(),
             left: Lefts::default(),
             cgroup: None,

@@ -80,6 +80,9 @@ impl SetUp {
         if let Some(rules) = rules.as_mut().filter(|_| plan.may_be_replaced(policy)) {
             rules.keep_from_reading(policy);
         }
+        if let Some(rules) = &mut rules {
+            rules.deny_closed(policy, &plan.closed);
+        }
         let skeleton = match &launch.monitor {
             None => Skeleton::new(policy, identity, launch.trust),
             Some(monitor) => {
@@ -106,6 +109,9 @@ impl SetUp {
             let host = &host;
             rules = (!without(Layer::Broker))
                 .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
+            if let Some(rules) = &mut rules {
+                rules.deny_closed(policy, &plan.closed);
+            }
         }
         if let Some(rules) = &mut rules {
             rules.seeing(plan.seen().collect());

@@ -41,6 +41,7 @@ prop_compose! {
             masked: masked.into_iter().map(|(at, folder)| Mask { at, folder }).collect(),
             shown: share.map(|share| Shown { share, own: Vec::new() }),
             notices: Vec::new(),
+            closed: Vec::new(),
         }
     }
 }

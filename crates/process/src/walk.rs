@@ -2,6 +2,8 @@
 //! followed, and the walk has a budget: a policy that cannot be applied completely is refused,
 //! never applied in part.
 
+use crate::closed::{self, Closed};
+use crate::paths::is_absent;
 use bailiwick_policy::PathGlob;
 use std::ffi::OsStr;
 use std::fs;
@@ -38,12 +40,21 @@ pub(crate) enum WalkError {
     Io(PathBuf, io::Error),
 }
 
+/// What a glob means.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    /// The paths, in their order.
+    pub(crate) paths: Vec<PathBuf>,
+    /// Folders that may hold others, and could not be looked into.
+    pub(crate) closed: Vec<Closed>,
+}
+
 /// Every path below `root` that matches `glob`, without what lies below a match.
-pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<PathBuf>, WalkError> {
+pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Matches, WalkError> {
     // Most patterns of the templates mean folders that a workspace does not have; compiling them
     // would be most of what they cost.
     if !may_match(root, glob) {
-        return Ok(Vec::new());
+        return Ok(Matches::default());
     }
     let matcher = Matcher::new(glob)?;
     let depth = if glob.contains("**") {
@@ -52,14 +63,18 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
         glob.split('/').count()
     };
     let deadline = Instant::now() + budget.time;
-    let mut found = Vec::new();
+    let (mut paths, mut closed) = (Vec::new(), closed::All::default());
     let mut folders = vec![(root.to_path_buf(), 1)];
     let mut seen = 0;
     while let Some((folder, level)) = folders.pop() {
-        let entries = match fs::read_dir(&folder) {
-            Ok(entries) => entries,
-            // What the caller cannot list, the sandboxed program (the same user) cannot either.
-            Err(e) if gone_or_closed(&e) => continue,
+        let entries = match closed::open(&folder) {
+            Ok(Some(entries)) => entries,
+            Ok(None) => continue,
+            // The sandboxed program is the same user, and could give itself the rights.
+            Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
+                closed.add(Closed::of(&folder, &e));
+                continue;
+            }
             Err(e) => return Err(WalkError::Io(folder, e)),
         };
         for entry in entries {
@@ -71,14 +86,15 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Vec<Pat
             let path = entry.path();
             let relative = path.strip_prefix(root).unwrap_or(&path);
             if matcher.is_match(relative) {
-                found.push(path);
+                paths.push(path);
             } else if level < depth && entry.file_type().is_ok_and(|t| t.is_dir()) {
                 folders.push((path, level + 1));
             }
         }
     }
-    found.sort();
-    Ok(found)
+    paths.sort();
+    let closed = closed.take();
+    Ok(Matches { paths, closed })
 }
 
 /// What a path below the root is compared with.
@@ -156,15 +172,10 @@ fn may_match(root: &Path, glob: &str) -> bool {
                 })
             }),
             // What cannot be read is told by the walk.
-            Err(error) => !gone_or_closed(&error),
+            Err(error) => !is_absent(&error),
         };
     }
-    folder.is_dir()
-}
-
-fn gone_or_closed(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotADirectory, NotFound, PermissionDenied};
-    matches!(error.kind(), NotFound | PermissionDenied | NotADirectory)
+    !fs::metadata(&folder).is_err_and(|error| is_absent(&error))
 }
 
 #[cfg(test)]
@@ -193,6 +204,7 @@ mod tests {
         let dir = tree();
         matches(dir.path(), glob, Budget::START)
             .unwrap()
+            .paths
             .iter()
             .map(|p| p.strip_prefix(dir.path()).unwrap().display().to_string())
             .collect()

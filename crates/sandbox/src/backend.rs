@@ -237,6 +237,8 @@ pub enum News {
     Limit(LimitKind, u64),
     /// So many refusals were too many to be told.
     Lost(u64),
+    /// What the user should know of this run, a line; told when it has ended.
+    Told(String),
     /// Something happened in the sandbox that its backend only sees.
     Seen(Box<Act>),
     /// The sandbox cannot go on.

@@ -128,7 +128,7 @@ impl Record {
         code: u8,
         mut last_line: Option<String>,
         json: bool,
-        left: &[Act],
+        (left, told): (&[Act], &[String]),
     ) -> Result<Finished, Failure> {
         self.ledger.close().map_err(|error| {
             Failure::fault(format!(
@@ -139,12 +139,14 @@ impl Record {
         let (id, counts, last) = (ledger.id(), ledger.counts(), ledger.last_refusal());
         let (last, stopped) = (last.as_ref(), self.guard.stopped_by());
         if json {
-            let summary = summary::json(id, code, (&counts, left.len()), last, stopped);
+            let summary = summary::json(id, code, (&counts, left.len(), told), last, stopped);
             last_line = Some(summary);
         } else {
             let refused = summary::line(id, counts.refusals, last, stopped);
             let left = summary::left(id, left, &self.guard.policy().workspace);
-            let lines: Vec<String> = left.into_iter().chain(refused.or(last_line)).collect();
+            let told = told.iter().map(|line| format!("bailiwick: {line}"));
+            let lines = told.chain(left).chain(refused.or(last_line));
+            let lines: Vec<String> = lines.collect();
             last_line = (!lines.is_empty()).then(|| lines.join("\n"));
         }
         Ok(Finished { code, last_line })

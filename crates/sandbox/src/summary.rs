@@ -60,7 +60,7 @@ pub(crate) fn left(id: &SessionId, left: &[Act], workspace: &Path) -> Option<Str
 pub(crate) fn json(
     id: &SessionId,
     code: u8,
-    (counts, left): (&Counts, usize),
+    (counts, left, told): (&Counts, usize, &[String]),
     last: Option<&Event>,
     stopped: Option<&RuleRef>,
 ) -> String {
@@ -70,6 +70,7 @@ pub(crate) fn json(
         "rows": counts.rows,
         "refused": counts.refusals,
         "left": left,
+        "told": told,
         "last_refusal": last,
         "stopped_by": stopped,
     }))

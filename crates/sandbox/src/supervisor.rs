@@ -60,6 +60,8 @@ pub(crate) struct Supervisor {
     settled: bool,
     /// What the run leaves for programs of the host.
     left: Vec<Act>,
+    /// What the user should know besides, a line each.
+    told: Vec<String>,
 }
 
 /// How a run ended.
@@ -95,6 +97,7 @@ impl Supervisor {
             gate: None,
             started: Instant::now(),
             left: Vec::new(),
+            told: Vec::new(),
             writing: false,
             settled: false,
         }
@@ -226,7 +229,7 @@ impl Supervisor {
             gate.stop();
         }
         let finished = match ended {
-            Ok((code, line)) => record.close(code, line, json, &self.left),
+            Ok((code, line)) => record.close(code, line, json, (&self.left, &self.told)),
             Err(failure) => Err(record.fail(took, failure)),
         };
         if let Some(door) = &mut self.door {
@@ -274,6 +277,7 @@ impl Supervisor {
             }
             News::Lost(lost) => self.guard.note(Act::Overflow { lost }, happened()),
             News::Refused(refused) => self.guard.note(refused.0, refused.1),
+            News::Told(line) => self.told.push(line),
             News::Left(left) => {
                 self.left.push(left.0.clone());
                 self.guard.note(left.0, left.1);

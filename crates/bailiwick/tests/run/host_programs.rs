@@ -36,6 +36,10 @@ fn what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed(on: Backe
         "mkdir h; echo x > h/hgrc; mv h .hg",
         "mkdir .hg; ln -s ../f .hg/hgrc",
         "mkdir .claude; mkdir .claude/skills",
+        "mkdir .direnv",
+        "echo x > .envrc.local",
+        "mkdir .ropeproject; echo x > .ropeproject/config.py",
+        "mkdir CVS; echo x > CVS/Root",
         "echo x > there/.nvim.lua",
         "rm there/.nvim.lua",
         "mv there/.nvim.lua n",
@@ -213,6 +217,25 @@ fn a_remote_or_an_upstream_that_is_another_is_told() {
             .success()
             .stderr_has(".git/config (git, whose remotes or branches lead elsewhere now)");
     }
+}
+
+#[test]
+fn a_second_name_of_what_is_reported_is_told() {
+    let sandbox = Sandbox::new()
+        .file("package.json", "{}")
+        .file("Makefile", "")
+        .file("pkg/.github/workflows/x.yml", "");
+    let outcome = sandbox.run(
+        "ln package.json y; echo x > y; rm y; ln pkg/.github/workflows/x.yml z; echo x > z
+        exec 3< Makefile; python3 -c 'import os; os.link(\"/proc/self/fd/3\", \"m\", src_dir_fd=3)'; touch f; ln f g",
+    );
+    outcome.success().nothing_refused();
+    let told = [
+        "Makefile make",
+        "package.json npm",
+        "pkg/.github/workflows/x.yml GitHub Actions",
+    ];
+    assert_eq!(left(&outcome), told);
 }
 
 #[test]

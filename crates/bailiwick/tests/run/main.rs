@@ -18,6 +18,7 @@ mod bad_servers;
 mod bare;
 mod bare_network;
 mod bench;
+mod blinded;
 mod bodies;
 mod bombs;
 mod broker;

@@ -19,6 +19,8 @@ use std::path::{Path, PathBuf};
 
 /// `XATTR_SIZE_MAX`, the longest value that the kernel takes.
 const VALUE: usize = 64 * 1024;
+/// The attribute of a list of access (acl(5)).
+const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 /// `struct timespec`, twice.
 const TIMES: usize = 32;
 
@@ -38,6 +40,9 @@ pub(super) struct Subject {
     path: PathBuf,
     /// Its name in a folder of git's, and the rule that protects that.
     of_git: Option<(u32, PathBuf)>,
+    /// The rule by which its owner keeps the rights to look through it, and its name: what protects other files lies
+    /// in it, and the next run has to find that.
+    searched: Option<(u32, PathBuf)>,
 }
 
 /// Does what a call about attributes asks for.
@@ -170,11 +175,30 @@ impl Context<'_> {
             .rules
             .git(&absolute)
             .filter(|_| !own && git::below_git(&absolute).is_some());
+        let of_git = rule.map(|rule| (rule, absolute.clone()));
+        let searched = match own {
+            true => None,
+            false => self.searched(&absolute, kind_of(&file)?),
+        };
         Ok(Subject {
             _file: file,
             path,
-            of_git: rule.map(|rule| (rule, absolute)),
+            searched: of_git.clone().or(searched.map(|rule| (rule, absolute))),
+            of_git,
         })
+    }
+
+    /// The rule for whose sake the next run has to look through a folder.
+    fn searched(&self, path: &Path, kind: FileType) -> Option<u32> {
+        if kind != FileType::Directory {
+            return None;
+        }
+        let led = || {
+            self.rules
+                .git(path)
+                .filter(|_| self.rules.is_led_through(path))
+        };
+        self.rules.holds_alias(path).or_else(led)
     }
 
     /// Whether a file that is there may be changed in anything but what it says. Git's own files may, and so
@@ -200,7 +224,12 @@ impl Context<'_> {
         let mut bytes = vec![0; length];
         self.read_all(value, &mut bytes)?;
         let flags = XattrFlags::from_bits(flags as u32).ok_or(Errno::INVAL)?;
-        setxattr(&subject.path, &self.name(name)?, &bytes, flags)?;
+        let name = self.name(name)?;
+        // It has the rights of the owner as well.
+        if name.as_bytes() == ACCESS_LIST {
+            subject.must_stay_searched(owners_mode(&bytes))?;
+        }
+        setxattr(&subject.path, &name, &bytes, flags)?;
         Ok(Outcome::Done)
     }
 
@@ -292,6 +321,15 @@ impl Context<'_> {
     }
 }
 
+/// The rights of the owner that a list of access gives, as a mode; none where it cannot be understood. Behind its version
+/// there are entries of a tag, rights and an id (`struct posix_acl_xattr_entry`).
+fn owners_mode(list: &[u8]) -> u32 {
+    const OWNER: [u8; 2] = [1, 0];
+    let (entries, _) = list.get(4..).unwrap_or_default().as_chunks::<8>();
+    let owner = entries.iter().find(|entry| entry[..2] == OWNER);
+    owner.map_or(0, |entry| u32::from(entry[2]) << 6)
+}
+
 impl Subject {
     /// Sets the mode. The filter has refused those with set-user-id or set-group-id.
     pub(super) fn set_mode(&self, mode: u32) -> Result<Outcome, Refused> {
@@ -305,9 +343,26 @@ impl Subject {
                 "every user of the machine could write it",
             ));
         }
+        self.must_stay_searched(mode)?;
         let mode = Mode::from_raw_mode(mode & 0o7777);
         chmodat(CWD, &self.path, mode, AtFlags::empty())?;
         Ok(Outcome::Done)
+    }
+
+    /// Whether a mode leaves its owner the rights that the next run needs to find what protects other files.
+    fn must_stay_searched(&self, mode: u32) -> Result<(), Refused> {
+        let needed = match self.path.is_dir() {
+            true => 0o500,
+            false => 0o400,
+        };
+        match &self.searched {
+            Some((rule, path)) if mode & needed != needed => Err(Refused::by(
+                *rule,
+                path,
+                "the next run could not find what it protects because of this",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Sets owner and group; `u32::MAX` leaves one as it is.

@@ -86,6 +86,7 @@ impl Context<'_> {
         let source = shown(object.as_fd())?;
         self.decide(&source)?;
         self.must_be_free(&source)?;
+        self.note(&source);
         let new = self.free(to)?;
         self.must_be_free(&new.path)?;
         if let Some(rule) = self.rules.denied_by_pattern(&new.path) {

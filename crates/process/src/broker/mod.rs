@@ -31,7 +31,9 @@ mod undecided;
 mod watched;
 mod withheld;
 
-pub(crate) use rules::{Found, Left, Lefts, Named, Rules, Verdict, host_program};
+pub(crate) use rules::{
+    Found, Left, Lefts, Named, Rules, Verdict, host_program, of_closed, of_table,
+};
 pub(crate) use undecided::Undecided;
 
 use crate::kernel;

@@ -105,6 +105,10 @@ fn stays(context: &Context<'_>, side: &Side) -> Result<(), Refused> {
         let reason = "a link at a protected name leads to files in it where they are";
         return Err(Refused::by(rule, &side.path, reason));
     }
+    if let Some(rule) = context.rules.holds_closed(&side.path) {
+        let reason = "the sandbox could not look through a folder in it";
+        return Err(Refused::by(rule, &side.path, reason));
+    }
     match context.rules.git(&side.path) {
         Some(rule) if context.rules.is_led_through(&side.path) => {
             let reason = "git's configuration obeys files in it where they are";

@@ -14,7 +14,7 @@ pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
 use self::denied::Denied;
 use self::host::Table;
-pub(crate) use self::host::{Left, Lefts, host_program};
+pub(crate) use self::host::{Left, Lefts, host_program, of_closed, of_table};
 use self::nested::Known;
 pub(super) use self::nested::Unknown;
 use self::shared::Shared;
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// One protected name.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(crate) enum Name {
     /// This path and everything below it.
     Whole(#[serde(with = "raw")] PathBuf),
@@ -380,6 +380,9 @@ impl Rules {
 
     /// What happens to an act that creates or writes `path`, which has no links in it.
     pub(crate) fn decide(&self, path: &Path) -> Verdict {
+        if let Some(rule) = self.closed_around(path).and_then(|_| self.rule_of_closed()) {
+            return Verdict::Refuse(rule);
+        }
         let git = self.git(path).filter(|_| is_configuration(path));
         let asked = Asked::new(path);
         for (number, name) in &self.names {

@@ -94,7 +94,7 @@ pub(super) fn followed_in(
 }
 
 /// The git folders of a working tree.
-fn git_folders(tree: &Path) -> Vec<PathBuf> {
+pub(super) fn git_folders(tree: &Path) -> Vec<PathBuf> {
     let git = tree.join(".git");
     let git = match git.is_file() {
         true => line(&git, "gitdir: ").unwrap_or(git),

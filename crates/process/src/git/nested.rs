@@ -1,16 +1,20 @@
 //! Repositories of the user's below the folders that a sandbox may write. What the configuration of one leads to
 //! may lie anywhere, so all of them are looked for.
 
-use super::followed::{Followed, followed_at};
+use super::followed::{Followed, followed_at, git_folders};
 use super::ways::led_from;
+use crate::closed::{self, Closed, Why};
+use crate::paths::is_absent;
 use crate::setup::{raw, raw_list};
 use serde::{Deserialize, Serialize};
-use std::ffi::{OsStr, OsString};
-use std::fs::{self, FileType};
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::fs::{self, File, FileType};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// So many folders are looked through.
-const FOLDERS: usize = 100_000;
+const FOLDERS: usize = 1_000_000;
 
 /// A working tree, or a repository without one, and what its configuration leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,23 +31,60 @@ pub(crate) struct Nested {
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
 
 /// Those that lead somewhere, the folders themselves among them. Each entry on the way is visited, of a git folder
-/// those that git obeys by their names.
-pub(crate) fn nested(folders: &[PathBuf], home: &Path, visit: Visit<'_>) -> Vec<Nested> {
+/// those that git obeys by their names. What is nearer to the top comes first, and what could not be looked at is
+/// added to `closed`.
+pub(crate) fn nested(
+    folders: &[PathBuf],
+    home: &Path,
+    visit: Visit<'_>,
+    closed: &mut closed::All,
+) -> Vec<Nested> {
+    nested_in(folders, home, visit, closed, FOLDERS)
+}
+
+/// The same of at most so many folders.
+fn nested_in(
+    folders: &[PathBuf],
+    home: &Path,
+    visit: Visit<'_>,
+    closed: &mut closed::All,
+    mut left: usize,
+) -> Vec<Nested> {
     let mut found = Vec::new();
-    let mut left = FOLDERS;
-    for top in folders {
-        let mut open = vec![top.clone()];
-        while let Some(folder) = open.pop() {
-            left = left.saturating_sub(1);
-            if left == 0 {
-                return found;
-            }
-            if looks_like_one(&folder, &mut open, visit) {
-                found.extend(nested_at(&folder, folders, home));
-            }
+    let mut open: VecDeque<PathBuf> = folders.iter().cloned().collect();
+    while let Some(folder) = open.pop_front() {
+        if left == 0 {
+            let (path, why) = (folder, Why::TooMuch);
+            closed.add(Closed { path, why });
+            continue;
+        }
+        left -= 1;
+        if looks_like_one(&folder, &mut open, visit, closed) {
+            unread(&folder, closed);
+            found.extend(nested_at(&folder, folders, home));
         }
     }
     found
+}
+
+/// Adds the files of a repository's that say where it leads and cannot be read.
+fn unread(tree: &Path, closed: &mut closed::All) {
+    let git = tree.join(".git");
+    let mut files = vec![git.clone()];
+    for folder in git_folders(tree) {
+        files.extend(["commondir", "config", "config.worktree"].map(|name| folder.join(name)));
+    }
+    // Whoever opens a pipe waits.
+    let read = |file: &Path| match fs::metadata(file)?.is_file() {
+        true => File::open(file).map(drop),
+        false => Ok(()),
+    };
+    for file in files {
+        match read(&file) {
+            Err(error) if !is_absent(&error) => closed.add(Closed::of(&file, &error)),
+            _ => {}
+        }
+    }
 }
 
 /// The one at a folder; none where its configuration leads nowhere.
@@ -59,35 +100,48 @@ pub(crate) fn nested_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Option
     })
 }
 
-/// The entries of a folder that can be read.
-fn entries(folder: &Path) -> impl Iterator<Item = (OsString, FileType)> {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?)))
+/// Visits the entries of a folder.
+fn entries(folder: &Path, closed: &mut closed::All, visit: &mut dyn FnMut(&OsStr, FileType)) {
+    let mut each = || -> io::Result<()> {
+        for entry in closed::open(folder)?.into_iter().flatten() {
+            let entry = entry?;
+            match entry.file_type() {
+                Err(error) if is_absent(&error) => {}
+                kind => visit(&entry.file_name(), kind?),
+            }
+        }
+        Ok(())
+    };
+    if let Err(error) = each() {
+        closed.add(Closed::of(folder, &error));
+    }
 }
 
 /// Whether a folder is a repository, or a working tree. Adds the folders in it to those that are looked through.
-fn looks_like_one(folder: &Path, open: &mut Vec<PathBuf>, visit: Visit<'_>) -> bool {
-    let (mut is_tree, mut parts) = (false, 0);
-    for (name, kind) in entries(folder) {
-        visit(folder, &name, kind);
+fn looks_like_one(
+    folder: &Path,
+    open: &mut VecDeque<PathBuf>,
+    visit: Visit<'_>,
+    closed: &mut closed::All,
+) -> bool {
+    let (mut git, mut parts) = (Vec::new(), 0);
+    entries(folder, closed, &mut |name, kind| {
+        visit(folder, name, kind);
         if name.eq_ignore_ascii_case(".git") {
-            is_tree = true;
-            let git = folder.join(name);
-            for inner in [git.clone(), git.join("info"), git.join("hooks")] {
-                entries(&inner).for_each(|(name, kind)| visit(&inner, &name, kind));
-            }
-            continue;
+            return git.push(folder.join(name));
         }
-        parts += usize::from(
-            ["HEAD", "objects", "refs"]
-                .iter()
-                .any(|part| name == OsStr::new(part)),
-        );
+        let part = ["HEAD", "objects", "refs"].iter();
+        parts += part.filter(|part| name == OsStr::new(part)).count();
         if kind.is_dir() {
-            open.push(folder.join(name));
+            open.push_back(folder.join(name));
+        }
+    });
+    for git in &git {
+        for inner in [git.clone(), git.join("info"), git.join("hooks")] {
+            entries(&inner, closed, &mut |name, kind| visit(&inner, name, kind));
         }
     }
-    is_tree || parts == 3
+    !git.is_empty() || parts == 3
 }
 
 #[cfg(test)]
@@ -112,7 +166,10 @@ mod tests {
         }
         let mut seen = Vec::new();
         let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
-        let mut found = nested(std::slice::from_ref(&top), Path::new("/nowhere"), visit);
+        let mut closed = closed::All::default();
+        let tops = std::slice::from_ref(&top);
+        let mut found = nested(tops, Path::new("/nowhere"), visit, &mut closed);
+        assert_eq!(closed.take(), []);
         for one in ["a", "a/b/.git", "plain/.git/config", "bare/objects"] {
             assert!(seen.contains(&top.join(one)), "{one}");
         }
@@ -126,5 +183,26 @@ mod tests {
             found,
             expected.map(|(tree, path)| (top.join(tree), top.join(path)))
         );
+    }
+
+    #[test]
+    fn what_is_too_much_is_closed_and_what_is_nearer_to_the_top_is_looked_at_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        for number in 0..20 {
+            fs::create_dir_all(top.join(format!("many/{number}"))).unwrap();
+            fs::create_dir_all(top.join(format!("user{number}"))).unwrap();
+        }
+        let mut seen = Vec::new();
+        let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
+        let mut closed = closed::All::default();
+        let tops = std::slice::from_ref(&top);
+        nested_in(tops, Path::new("/nowhere"), visit, &mut closed, 25);
+        assert_eq!(seen.len(), 1 + 20 + 20);
+        let closed = closed.take();
+        assert_eq!(closed.len(), 17);
+        let inner =
+            |one: &Closed| one.why == Why::TooMuch && one.path.starts_with(top.join("many"));
+        assert!(closed.iter().all(inner));
     }
 }

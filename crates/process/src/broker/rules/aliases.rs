@@ -3,6 +3,7 @@
 //! a file is decided.
 
 use super::{Left, Name, Rules, Verdict};
+use crate::closed::{self, Closed, Why};
 use crate::git;
 use crate::paths::below;
 use crate::setup::{raw, raw_list};
@@ -17,7 +18,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// So many are known.
+/// So many of each kind are known.
 const MOST: usize = 10_000;
 
 /// What else leads to a name that is protected or reported.
@@ -43,7 +44,27 @@ enum Leads {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(super) repositories: Vec<git::Nested>,
+    /// Those that protect come first.
     pub(super) aliases: Vec<Alias>,
+    /// Folders of which nothing is known.
+    pub(super) closed: Vec<Closed>,
+    /// Whether there are more that are reported.
+    more: bool,
+}
+
+impl Found {
+    /// What a person should know of it, but what was `told` already.
+    pub(crate) fn told(&self, told: &[PathBuf]) -> Vec<String> {
+        let new = |closed: &&Closed| !told.iter().any(|known| closed.path.starts_with(known));
+        let closed: Vec<Closed> = self.closed.iter().filter(new).cloned().collect();
+        let so = "the run could change nothing in it, and what links and repositories in it lead to was not protected";
+        let more = self.more.then(|| {
+            format!(
+                "there are more than {MOST} links at names that are reported; what was changed by the others is not told"
+            )
+        });
+        closed::told(&closed, so).into_iter().chain(more).collect()
+    }
 }
 
 impl Rules {
@@ -51,26 +72,53 @@ impl Rules {
     pub(crate) fn find(&self) -> Found {
         let mut names = Names::of(self);
         let visit = &mut |folder: &Path, name: &OsStr, kind| names.entry(folder, name, kind);
-        let repositories = git::nested(&self.kept, &self.home, visit);
+        let mut closed = closed::All::default();
+        let mut repositories = git::nested(&self.kept, &self.home, visit, &mut closed);
+        if self.git.is_none() {
+            repositories.clear();
+        }
+        let Names {
+            known,
+            more,
+            unknown,
+            ..
+        } = names;
+        unknown.take().into_iter().for_each(|one| closed.add(one));
+        let mut closed = match self.rule_of_closed() {
+            Some(_) => closed.take(),
+            None => Vec::new(),
+        };
+        closed.retain(|closed| !self.exempt.iter().any(|own| closed.path.starts_with(own)));
         Found {
-            repositories: if self.git.is_some() {
-                repositories
-            } else {
-                Vec::new()
-            },
-            aliases: names.aliases,
+            repositories,
+            aliases: known.into_iter().flatten().collect(),
+            closed,
+            more,
         }
     }
 
     /// Protects what leads to a protected name as well; paths are those inside.
-    pub(super) fn know_alias(&mut self, alias: Alias) {
-        if let (true, Leads::To(places)) = (alias.protects, &alias.leads) {
-            // A link at a denied name is protected by nothing else.
-            for place in places.iter().chain([&alias.name]) {
-                self.protect_once(alias.rule, Name::Whole(place.clone()));
+    pub(super) fn know_aliases(&mut self, aliases: Vec<Alias>) {
+        let mut names = Vec::new();
+        for alias in &aliases {
+            if let (true, Leads::To(places)) = (alias.protects, &alias.leads) {
+                // A link at a denied name is protected by nothing else.
+                let places = places.iter().chain([&alias.name]);
+                names.extend(places.map(|place| (alias.rule, Name::Whole(place.clone()))));
             }
         }
-        self.nested.aliases.push(alias);
+        self.protect_all(names);
+        self.nested.aliases = aliases;
+    }
+
+    /// The rule for whose sake the next run has to find what lies in a folder: another name of what is protected.
+    pub(crate) fn holds_alias(&self, folder: &Path) -> Option<u32> {
+        let holds = |alias: &&Alias| match &alias.leads {
+            _ if alias.name.starts_with(folder) => true,
+            Leads::To(places) => places.iter().any(|place| place.starts_with(folder)),
+            Leads::File(..) => false,
+        };
+        self.protecting().find(holds).map(|alias| alias.rule)
     }
 
     /// The rule by which a folder keeps its name, because a link at a protected name leads through it.
@@ -86,6 +134,10 @@ impl Rules {
 
     /// Why a path is protected that has no protected name.
     pub(crate) fn why_protected(&self, path: &Path) -> Option<String> {
+        if let Some(folder) = self.closed_around(path) {
+            let folder = Text::from(self.of_policy(folder).into_os_string());
+            return Some(format!("the sandbox could not look through {folder}"));
+        }
         let alias = self.protecting().find(|alias| alias.leads_to(path))?;
         let name = Text::from(self.of_policy(&alias.name).into_os_string());
         Some(format!("the link {name} leads here"))
@@ -161,8 +213,24 @@ struct Names<'a> {
     /// The same where it has wildcards: the bytes that it begins and ends with, zero for any.
     wild: HashSet<[u8; 2]>,
     /// Folders that are protected as a whole, and the rule.
-    folders: HashMap<PathBuf, u32>,
-    aliases: Vec<Alias>,
+    folders: HashMap<PathBuf, (u32, Kind)>,
+    /// Those of each [`Kind`].
+    known: [Vec<Alias>; 3],
+    /// Files with several names that are among them.
+    files: HashSet<(Kind, u64, u64)>,
+    /// What those that are too many would have protected.
+    unknown: closed::All,
+    /// Whether there are more that are reported.
+    more: bool,
+}
+
+/// What another name is of. A run can make those of the last two kinds, and takes no place from the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Protected,
+    /// By a pattern: a run may have files and links of its own at such names.
+    Denied,
+    Reported,
 }
 
 impl<'a> Names<'a> {
@@ -172,7 +240,10 @@ impl<'a> Names<'a> {
             parts: HashSet::new(),
             wild: HashSet::new(),
             folders: HashMap::new(),
-            aliases: Vec::new(),
+            known: Default::default(),
+            files: HashSet::new(),
+            unknown: closed::All::default(),
+            more: false,
         };
         for (_, name) in &rules.names {
             match name {
@@ -222,58 +293,88 @@ impl<'a> Names<'a> {
 
     fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
         let above = self.folders.get(folder).copied();
-        if above.is_none() && !self.may_be(name.as_bytes()) || self.aliases.len() >= MOST {
+        if above.is_none() && !self.may_be(name.as_bytes()) {
             return;
         }
         let path = folder.join(name);
         let inside = below(self.rules.root(), &path);
-        let denied = || {
-            let link = kind.is_symlink();
-            link.then(|| self.rules.denied_by_pattern(&inside))?
-        };
-        let rule = above.or_else(|| match self.rules.decide(&inside) {
-            Verdict::Refuse(rule) | Verdict::Git(rule) => Some(rule),
-            Verdict::Allow => denied(),
+        let pattern = || self.rules.denied_by_pattern(&inside);
+        let found = above.or_else(|| match self.rules.decide(&inside) {
+            Verdict::Refuse(rule) if Some(rule) == pattern() => Some((rule, Kind::Denied)),
+            Verdict::Refuse(rule) | Verdict::Git(rule) => Some((rule, Kind::Protected)),
+            // What lies in such a folder mounts hide.
+            Verdict::Allow if kind.is_symlink() => pattern().map(|rule| (rule, Kind::Denied)),
+            Verdict::Allow => None,
         });
-        match rule {
-            Some(rule) if kind.is_dir() => drop(self.folders.insert(path, rule)),
-            Some(rule) => self.named(rule, true, path, kind),
-            // A folder that holds protected names, as far as these go on below it.
-            None if kind.is_symlink() => {
-                for (rule, tail) in self.rules.entering(Path::new(""), &inside) {
-                    let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
-                    let tail: PathBuf = tail.components().take_while(plain).collect();
-                    self.led_to(rule, true, path.clone(), &tail);
-                }
-                self.reported(&inside, path, kind);
-            }
-            None => self.reported(&inside, path, kind),
+        if let Some(of) = found {
+            return match kind.is_dir() {
+                true => drop(self.folders.insert(path, of)),
+                false => self.named(of, path, kind),
+            };
         }
+        if !kind.is_symlink() {
+            return self.reported(&inside, path, kind);
+        }
+        // A folder that holds protected names, as far as these go on below it.
+        for (rule, tail) in self.rules.entering(Path::new(""), &inside) {
+            let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
+            let tail: PathBuf = tail.components().take_while(plain).collect();
+            self.led_to((rule, Kind::Protected), path.clone(), &tail);
+        }
+        self.reported(&inside, path, kind);
     }
 
     /// The same for a name that is reported. Of a folder all is meant, and there may be much in it.
     fn reported(&mut self, inside: &Path, path: PathBuf, kind: FileType) {
         if let Some(row) = self.rules.reported_as(inside).filter(|_| !kind.is_dir()) {
-            self.named(row, false, path, kind);
+            self.named((row, Kind::Reported), path, kind);
         }
     }
 
-    fn named(&mut self, rule: u32, protects: bool, path: PathBuf, kind: FileType) {
+    fn named(&mut self, of: (u32, Kind), path: PathBuf, kind: FileType) {
         if kind.is_symlink() {
-            return self.led_to(rule, protects, path, Path::new(""));
+            return self.led_to(of, path, Path::new(""));
         }
         let meta = path.symlink_metadata().ok();
-        let several = meta.filter(|meta| kind.is_file() && meta.nlink() > 1);
-        self.aliases.extend(several.map(|meta| Alias {
-            rule,
-            protects,
-            name: path,
-            leads: Leads::File(meta.dev(), meta.ino()),
-        }));
+        let Some(meta) = meta.filter(|meta| kind.is_file() && meta.nlink() > 1) else {
+            return;
+        };
+        // One of its names says it.
+        if self.files.insert((of.1, meta.dev(), meta.ino())) {
+            self.know(of, path, Leads::File(meta.dev(), meta.ino()));
+        }
+    }
+
+    /// Adds one. Of those that are too many, what protects closes the folders that it is about.
+    fn know(&mut self, (rule, kind): (u32, Kind), name: PathBuf, leads: Leads) {
+        let known = &mut self.known[kind as usize];
+        if known.len() < MOST {
+            let protects = kind != Kind::Reported;
+            return known.push(Alias {
+                rule,
+                protects,
+                name,
+                leads,
+            });
+        }
+        if kind == Kind::Reported {
+            self.more = true;
+            return;
+        }
+        let places = match leads {
+            Leads::To(places) => places,
+            Leads::File(..) => Vec::new(),
+        };
+        for place in places.iter().chain([&name]) {
+            let top = self.rules.kept.iter().any(|top| top == place);
+            let path = place.parent().filter(|_| !top).unwrap_or(place);
+            let (path, why) = (path.to_path_buf(), Why::TooMuch);
+            self.unknown.add(Closed { path, why });
+        }
     }
 
     /// Notes where a link leads in the folders that may be written, and there to `tail`.
-    fn led_to(&mut self, rule: u32, protects: bool, link: PathBuf, tail: &Path) {
+    fn led_to(&mut self, of: (u32, Kind), link: PathBuf, tail: &Path) {
         let (mut places, ends) = match Way::of(&link) {
             Some(way) => {
                 let links = way.links.into_iter().map(|step| step.at);
@@ -294,13 +395,7 @@ impl<'a> Names<'a> {
         let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
         places.retain(|place| *place != link && kept(place));
         if !places.is_empty() {
-            let leads = Leads::To(places);
-            self.aliases.push(Alias {
-                rule,
-                protects,
-                name: link,
-                leads,
-            });
+            self.know(of, link, Leads::To(places));
         }
     }
 }

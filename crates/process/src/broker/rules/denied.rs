@@ -1,7 +1,7 @@
 //! Names that patterns of the policy deny. What is there when a run begins, mounts hide; a sandbox may make files of
 //! such names for itself. But what the user has at one keeps it: under another name the next run would read it.
 
-use super::{Rules, first_denied};
+use super::{Name, Rules, first_denied};
 use crate::setup::raw;
 use bailiwick_policy::{Effective, PathGlob, PathPattern};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,20 @@ impl Rules {
     pub(super) fn compile_denied(&mut self) {
         let compiled = self.denied.iter().map(|one| PathGlob::new(&one.glob).ok());
         self.denied_globs = compiled.collect();
+    }
+
+    /// The first rule whose pattern denies.
+    pub(super) fn first_denied(&self) -> Option<u32> {
+        self.denied.first().map(|one| one.rule)
+    }
+
+    /// Denies all of the folders that may hold what a pattern denies, by the numbers of the policy's entries.
+    pub(crate) fn deny_closed(&mut self, policy: &Effective, closed: &[(usize, PathBuf)]) {
+        for (entry, path) in closed {
+            let rule =
+                first_denied(policy).saturating_add(u32::try_from(*entry).unwrap_or(u32::MAX));
+            self.protect_once(rule, Name::Whole(path.clone()));
+        }
     }
 
     /// The rule whose pattern denies a path by its name, or all of a folder above it.

@@ -2,12 +2,15 @@
 
 use super::asked::Asked;
 use super::{Name, Rules};
-use crate::paths::below;
+use crate::closed;
+use crate::paths::{below, is_absent};
 use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs::{DirEntry, FileType};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +26,11 @@ const CUT: u32 = u32::MAX - 1;
 /// A link that leads to where the sandbox sees nothing.
 const LINK: u32 = u32::MAX - 2;
 /// A configuration of git in which the address of a remote, or the branch that is merged, is another.
-const ADDRESS: u32 = u32::MAX - 3;
+const ADDRESS: u32 = u32::MAX - 5;
+/// The rule that protects folders of which nothing is known, where git is left alone.
+pub(super) const CLOSED: u32 = u32::MAX - 3;
+/// A folder that got its name in the run and cannot be looked through.
+const UNREAD: u32 = u32::MAX - 4;
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -59,8 +66,7 @@ impl Lefts {
             return None;
         }
         if self.known.len() >= LISTED {
-            self.known
-                .retain(|left| left.path.symlink_metadata().is_ok());
+            self.known.retain(|left| !is_gone(&left.path));
         }
         if self.known.len() >= LISTED {
             left.row = CUT;
@@ -84,13 +90,30 @@ impl Lefts {
     }
 }
 
+/// Whether nothing has a name any more. What cannot be looked at may be there.
+fn is_gone(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_err_and(|error| is_absent(&error))
+}
+
+/// An entry of a folder, as far as it can be looked at.
+fn seen(entry: io::Result<DirEntry>) -> Option<(PathBuf, FileType)> {
+    let entry = entry.ok()?;
+    Some((entry.path(), entry.file_type().ok()?))
+}
+
 /// The row of the table that a rule of this number is; none where it is an entry of the policy.
 pub(crate) fn host_program(rule: u32) -> Option<&'static HostProgram> {
     host_programs().get(rule.checked_sub(FIRST)? as usize)
 }
 
+/// Whether a rule protects folders of which nothing is known.
+pub(crate) fn of_closed(rule: u32) -> bool {
+    rule == CLOSED
+}
+
 /// The rule of what no row of the table names.
-fn of_table() -> RuleRef {
+pub(crate) fn of_table() -> RuleRef {
     RuleRef {
         id: HostProgram::KEY.to_owned(),
         origin: Origin::built_in(),
@@ -225,9 +248,10 @@ impl Rules {
             match row {
                 MOVED if self.look_below(&path, &mut entries, &mut found) => {}
                 MOVED => drop(found.insert(path, CUT)),
-                LINK if path.read_link().is_err() => {}
-                _ if path.symlink_metadata().is_ok() => drop(found.insert(path, row)),
-                _ => {}
+                // Something else has the name.
+                LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => {}
+                _ if is_gone(&path) => {}
+                _ => drop(found.insert(path, row)),
             }
         }
         found
@@ -245,12 +269,19 @@ impl Rules {
     ) -> bool {
         let mut folders = vec![top.to_path_buf()];
         while let Some(folder) = folders.pop() {
-            for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let Ok(listed) = closed::open(&folder) else {
+                found.insert(folder, UNREAD);
+                continue;
+            };
+            for entry in listed.into_iter().flatten() {
                 *entries += 1;
                 if *entries > ENTRIES {
                     return false;
                 }
-                let path = entry.path();
+                let Some((path, kind)) = seen(entry) else {
+                    found.insert(folder.clone(), UNREAD);
+                    continue;
+                };
                 let inside = below(self.root(), &path);
                 let link = path.read_link().ok();
                 let led = link.and_then(|to| self.left_link(&inside, to.as_os_str()));
@@ -258,7 +289,7 @@ impl Rules {
                 let named = self.named_at(&inside).map(|(_, left)| left);
                 match named.or_else(|| self.left_by_link(&inside)).or(led) {
                     Some(left) => drop(found.insert(self.of_policy(&left.path), left.row)),
-                    None if entry.file_type().is_ok_and(|kind| kind.is_dir()) => folders.push(path),
+                    None if kind.is_dir() => folders.push(path),
                     None => {}
                 }
             }
@@ -270,9 +301,13 @@ impl Rules {
         let path = Text::from(path.as_os_str());
         let (tool, when, rule) = match host_program(row) {
             None if row == LINK => {
-                let to = Path::new(OsStr::from_bytes(path.as_bytes())).read_link();
-                let to = Text::from(to.ok()?.into_os_string());
-                let tool = format!("whoever follows the link to {to}");
+                let tool = match Path::new(OsStr::from_bytes(path.as_bytes())).read_link() {
+                    Ok(to) => format!(
+                        "whoever follows the link to {}",
+                        Text::from(to.into_os_string())
+                    ),
+                    Err(_) => "whoever follows the link".to_owned(),
+                };
                 let when = "read or write".to_owned();
                 let act = Act::Left { path, tool, when };
                 return Some((act, Decision::allow(of_table())));
@@ -283,6 +318,10 @@ impl Rules {
             }
             None if row == CUT => {
                 let when = "more files than are listed";
+                ("several programs", when, of_table())
+            }
+            None if row == UNREAD => {
+                let when = "it cannot be looked through, so nobody knows which files are in it";
                 ("several programs", when, of_table())
             }
             Some(program) => (program.tool, program.when, program.rule()),

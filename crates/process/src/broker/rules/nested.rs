@@ -3,9 +3,10 @@
 //! again in each folder, for those that somebody makes meanwhile.
 
 use super::aliases::{Alias, Found};
+use super::host::CLOSED;
 use super::{Name, Rules};
 use crate::git;
-use crate::paths::below;
+use crate::paths::{below, is_absent};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,8 @@ pub(super) struct Known {
     led: Vec<PathBuf>,
     /// Other names of protected files.
     pub(super) aliases: Vec<Alias>,
+    /// Folders of which nothing is known.
+    closed: Vec<PathBuf>,
     /// The folders on all such ways, as the policy writes paths.
     pub(super) ways: git::Ways,
 }
@@ -75,12 +78,25 @@ impl Rules {
         }
     }
 
+    /// The same of many.
+    pub(super) fn protect_all(&mut self, names: Vec<(u32, Name)>) {
+        let known: HashSet<&(u32, Name)> = self.names.iter().collect();
+        let mut new: Vec<_> = names;
+        new.retain(|entry| !known.contains(entry));
+        new.sort();
+        new.dedup();
+        self.names.extend(new);
+    }
+
     /// Whether a folder would become a repository of which git obeys a file that is there already.
     pub(crate) fn would_be_obeyed(&self, git: &Path) -> bool {
         let tree = git.parent().filter(|_| is_git(git) && self.git.is_some());
         tree.is_some_and(|tree| {
-            let mut files = self.everywhere.iter();
-            files.any(|file| tree.join(file).symlink_metadata().is_ok())
+            let gone = |file: &PathBuf| {
+                let found = tree.join(file).symlink_metadata();
+                found.is_err_and(|error| is_absent(&error))
+            };
+            !self.everywhere.iter().all(gone)
         })
     }
 
@@ -150,9 +166,17 @@ impl Rules {
     pub(crate) fn know_all(&mut self, found: Found) {
         self.nested.told = true;
         let root = self.root().to_path_buf();
-        for alias in found.aliases {
-            self.know_alias(alias.below(&root));
-        }
+        let aliases = found.aliases.into_iter();
+        self.know_aliases(aliases.map(|alias| alias.below(&root)).collect());
+        let closed = found.closed.iter();
+        self.nested.closed = closed.map(|one| below(&root, &one.path)).collect();
+        let rule = self.rule_of_closed().unwrap_or_default();
+        let names = self.nested.closed.iter();
+        self.protect_all(
+            names
+                .map(|path| (rule, Name::Whole(path.clone())))
+                .collect(),
+        );
         for mut one in found.repositories {
             one.tree = below(&root, &one.tree);
             for led in &mut one.followed {
@@ -163,6 +187,31 @@ impl Rules {
             }
             self.know(one);
         }
+    }
+
+    /// The rule that protects folders of which nothing is known; none where nothing would be looked for in them.
+    pub(super) fn rule_of_closed(&self) -> Option<u32> {
+        let table = (!self.matcher().is_empty()).then_some(CLOSED);
+        let names = || self.names.first().map(|(rule, _)| *rule);
+        self.git
+            .or(table)
+            .or_else(names)
+            .or_else(|| self.first_denied())
+    }
+
+    /// The folder around a path of which nothing is known.
+    pub(super) fn closed_around(&self, path: &Path) -> Option<&Path> {
+        let mut closed = self.nested.closed.iter();
+        closed
+            .find(|folder| path.starts_with(folder))
+            .map(PathBuf::as_path)
+    }
+
+    /// The rule by which a folder keeps its name, because nothing is known of one in it.
+    pub(crate) fn holds_closed(&self, folder: &Path) -> Option<u32> {
+        let mut closed = self.nested.closed.iter();
+        let holds = closed.any(|closed| closed.starts_with(folder));
+        holds.then(|| self.rule_of_closed())?
     }
 
     /// Folders have other names now: none counts as looked at.
