@@ -205,3 +205,34 @@ fn nothing_but_a_checkout_of_git_goes_on_without_a_file() {
         );
     }
 }
+
+#[test]
+fn an_index_does_not_hide_what_the_user_has_changed() {
+    const LIE: &str = "import hashlib, os, struct, sys
+index = open('.git/index', 'rb').read()
+stat, at = os.lstat('.envrc'), index.index(b'.envrc\\0') - 62
+new = bytearray(index[:-20])
+times = [part for time in (stat.st_ctime_ns, stat.st_mtime_ns) for part in divmod(time, 10**9)]
+new[at:at + 24] = struct.pack('>IIIIII', *times, stat.st_dev & 0xffffffff, stat.st_ino & 0xffffffff)
+new[at + 28:at + 40] = struct.pack('>III', *map(int, sys.argv[1:3]), stat.st_size)
+text = bytes(new) + hashlib.sha1(new).digest()
+if sys.argv[3] == 'lock':
+    open('.git/index.lock', 'wb').write(text)
+    os.rename('.git/index.lock', '.git/index')
+else:
+    open('.git/index', 'wb').write(text)
+    while open('.git/index', 'rb').read()[at:at + 4] != bytes(4): os.stat('.git')
+";
+    for how in ["lock", "in place"] {
+        let sandbox = Sandbox::repository();
+        sandbox.host("git branch -M main; echo 1 > .envrc; git add .; git commit -qm one; git switch -qc two; echo 2 > .envrc; git commit -qam two; git switch -q main; \
+            echo mine >> .envrc; touch -d '1 hour ago' .envrc");
+        let ids = sandbox.host("id -u; id -g");
+        let mut words = vec!["python3", "-c", LIE];
+        words.extend(ids.split_whitespace());
+        words.push(how);
+        sandbox.exec(words).success();
+        let after = "git status --porcelain; git checkout two 2> /dev/null; cat .envrc";
+        assert_eq!(sandbox.host(after), " M .envrc\n1\nmine\n", "{how}");
+    }
+}

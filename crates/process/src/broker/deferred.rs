@@ -11,6 +11,7 @@ use rustix::fs::{
     AtFlags, MemfdFlags, Mode, OFlags, fstat, memfd_create, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -171,7 +172,14 @@ impl Deferred {
 
     fn check(&self, text: &[u8], rules: &Rules) -> Result<Option<Vec<u8>>, String> {
         let path = rules.of_policy(&self.wanted.path);
-        git::check(self.wanted.content, b"", text, &rules.site(&path))
+        let site = rules.site(&path);
+        let instead = git::check(self.wanted.content, b"", text, &site)?;
+        if self.wanted.content != Content::Index {
+            return Ok(instead);
+        }
+        let text = instead.as_deref().unwrap_or(text);
+        let honest = rules.honest(text, &Vec::new, &BTreeMap::new(), &site)?;
+        Ok(honest.or(instead))
     }
 }
 

@@ -458,6 +458,16 @@ fn checked(
         let marked = git::without_checkout(published, &names, &site).map_err(refused)?;
         instead = marked.or(instead);
     }
+    if content == Content::Index {
+        let old = || {
+            let found = to.found.as_ref();
+            let old = found.and_then(|found| read(found, content.limit()).ok().flatten());
+            old.map(|(text, _)| text).unwrap_or_default()
+        };
+        let text = instead.as_ref().unwrap_or(&new);
+        let honest = context.rules.honest(text, &old, &names, &site);
+        instead = honest.map_err(refused)?.or(instead);
+    }
     replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;
     unlinkat(&from.folder, &from.name, AtFlags::empty())?;
     Ok(Outcome::Done)

@@ -4,10 +4,12 @@
 mod aliases;
 mod asked;
 mod denied;
+mod honest;
 mod host;
 mod links;
 mod moves;
 mod nested;
+mod parts_of_names;
 mod shared;
 
 pub(crate) use self::aliases::Found;

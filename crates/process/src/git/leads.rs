@@ -76,6 +76,14 @@ fn tree_of(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
     Some(plain(&folder.join(tree)))
 }
 
+/// The working tree that the index at `site` is of; none where it has none, or none that is known.
+pub(crate) fn tree_of_index(site: &Site<'_>) -> Option<PathBuf> {
+    let folder = site.folder();
+    let linked = tree_of_linked(folder, site).or_else(|| tree_of(folder, site));
+    let plain = folder.file_name().is_some_and(|name| name == ".git");
+    linked.or_else(|| folder.parent().filter(|_| plain).map(Path::to_path_buf))
+}
+
 /// The working tree that a configuration names.
 pub(super) fn names_tree(config: &Path) -> Option<PathBuf> {
     let text = super::followed::read(config)?;

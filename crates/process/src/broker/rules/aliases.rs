@@ -2,13 +2,14 @@
 //! they lead to; hard links. The supervisor finds them in the same walk as repositories, before the first act of a run that names
 //! a file is decided.
 
+use super::parts_of_names::Parts;
 use super::{Left, Name, Rules, Verdict};
 use crate::closed::{self, Closed, Why};
 use crate::git;
 use crate::paths::below;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::Text;
-use bailiwick_policy::{Way, name_hash, resolve_existing};
+use bailiwick_policy::{Way, resolve_existing};
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -208,10 +209,7 @@ impl Alias {
 /// Looks at the names of a walk.
 struct Names<'a> {
     rules: &'a Rules,
-    /// The parts of protected names, by their hashes; most names are none of these.
-    parts: HashSet<u64>,
-    /// The same where it has wildcards: the bytes that it begins and ends with, zero for any.
-    wild: HashSet<[u8; 2]>,
+    parts: Parts,
     /// Folders that are protected as a whole, and the rule.
     folders: HashMap<PathBuf, (u32, Kind)>,
     /// Those of each [`Kind`].
@@ -235,65 +233,20 @@ enum Kind {
 
 impl<'a> Names<'a> {
     fn of(rules: &'a Rules) -> Self {
-        let mut names = Self {
+        Self {
             rules,
-            parts: HashSet::new(),
-            wild: HashSet::new(),
+            parts: Parts::of(rules),
             folders: HashMap::new(),
             known: Default::default(),
             files: HashSet::new(),
             unknown: closed::All::default(),
             more: false,
-        };
-        for (_, name) in &rules.names {
-            match name {
-                Name::Whole(path) => names.add(path.file_name().unwrap_or_default().as_bytes()),
-                Name::Anywhere { components, .. } => {
-                    components
-                        .iter()
-                        .for_each(|part| names.add(part.as_bytes()));
-                }
-                Name::Glob { glob, .. } => names.add_last(glob),
-            }
         }
-        for denied in &rules.denied {
-            names.add_last(&denied.glob);
-        }
-        for pattern in rules.matcher().patterns() {
-            let parts = pattern.split('/').map(str::as_bytes);
-            parts.for_each(|part| names.add(part));
-        }
-        names
-    }
-
-    fn add_last(&mut self, glob: &str) {
-        self.add(glob.rsplit('/').next().unwrap_or_default().as_bytes());
-    }
-
-    fn add(&mut self, part: &[u8]) {
-        let wild = |byte: &u8| b"*?[]{}\\!(|)".contains(byte);
-        match part.iter().any(wild) {
-            false => drop(self.parts.insert(name_hash(part))),
-            true => {
-                let end = |byte: Option<&u8>| match byte {
-                    Some(byte) if !wild(byte) => byte.to_ascii_lowercase(),
-                    _ => 0,
-                };
-                self.wild.insert([end(part.first()), end(part.last())]);
-            }
-        }
-    }
-
-    fn may_be(&self, name: &[u8]) -> bool {
-        let end = |byte: Option<&u8>| byte.map_or(0, u8::to_ascii_lowercase);
-        let (first, last) = (end(name.first()), end(name.last()));
-        let mut wild = [[first, last], [first, 0], [0, last], [0, 0]].into_iter();
-        self.parts.contains(&name_hash(name)) || wild.any(|ends| self.wild.contains(&ends))
     }
 
     fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
         let above = self.folders.get(folder).copied();
-        if above.is_none() && !self.may_be(name.as_bytes()) {
+        if above.is_none() && !self.parts.may_be(name.as_bytes()) {
             return;
         }
         let path = folder.join(name);
