@@ -242,10 +242,11 @@ impl HostMatcher {
         self.patterns.iter().map(|pattern| &*pattern.text)
     }
 
-    /// Names of several components that are protected.
-    pub fn protected_below(&self) -> impl Iterator<Item = (usize, &str)> {
+    /// Names of several components that are protected, or those that are reported.
+    pub fn of_several(&self, protected: bool) -> impl Iterator<Item = (usize, &str)> {
         let patterns = self.patterns.iter();
-        let of_several = patterns.filter(|pattern| pattern.protected && pattern.text.contains('/'));
+        let meant = patterns.filter(move |pattern| pattern.protected == protected);
+        let of_several = meant.filter(|pattern| pattern.text.contains('/'));
         of_several.map(|pattern| (pattern.row, &*pattern.text))
     }
 

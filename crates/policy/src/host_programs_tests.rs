@@ -116,12 +116,8 @@ fn a_policy_reports_all_or_nothing_takes_names_out_and_adds_others() {
     assert_eq!(found(&taken, ".zed/x"), "");
     assert_eq!(found(&taken, "package.json"), "");
     assert_eq!(found(&taken, ".idea"), "protected JetBrains IDEs .idea");
-    assert!(
-        taken
-            .protected_below()
-            .any(|(_, names)| names == ".hg/hgrc")
-    );
-    assert_eq!(report.protected_below().count(), 0);
+    assert!(taken.of_several(true).any(|(_, names)| names == ".hg/hgrc"));
+    assert_eq!(report.of_several(true).count(), 0);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! program fail must see in the same place whether the sandbox was the reason.
 
 use bailiwick_event::json::of;
-use bailiwick_event::{Act, Event, RuleRef, SessionId, Text};
+use bailiwick_event::{Act, Event, RuleRef, SessionId, Text, shell_word};
 use bailiwick_ledger::Counts;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -35,7 +35,12 @@ pub(crate) fn left(id: &SessionId, left: &[Act], workspace: &Path) -> Option<Str
             Act::Left { path, tool, .. } => {
                 let path = Path::new(OsStr::from_bytes(path.as_bytes()));
                 let below = path.strip_prefix(workspace).unwrap_or(path);
-                Some(format!("{} ({tool})", Text::from(below.as_os_str())))
+                // A name can look like what stands around it.
+                let name = match below.to_str() {
+                    Some(name) => shell_word(name),
+                    None => format!("'{}'", Text::from(below.as_os_str())),
+                };
+                Some(format!("{name} ({tool})"))
             }
             _ => None,
         })

@@ -202,6 +202,23 @@ fn links_that_lead_out_are_told_and_those_to_the_users_files_refused() {
 }
 
 #[test]
+fn what_a_link_at_a_part_of_a_reported_name_leads_to_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.host("mkdir -p gh/workflows car 'a b'; ln -s gh .github; ln -s car .cargo; echo all: > 'a b/Makefile'");
+    let outcome = sandbox
+        .run("echo x > gh/workflows/x.yml; echo x > car/config.toml; echo x > 'a b/Makefile'");
+    outcome.success().stderr_has("'a b/Makefile' (make)");
+    assert_eq!(
+        left(&outcome),
+        [
+            ".cargo Cargo",
+            ".github GitHub Actions",
+            "a b/Makefile make"
+        ]
+    );
+}
+
+#[test]
 fn a_remote_or_an_upstream_that_is_another_is_told() {
     for act in [
         "git config remote.up.url https://other.test/x",

@@ -37,7 +37,7 @@ pub(crate) use rules::{
 pub(crate) use undecided::Undecided;
 
 use crate::kernel;
-use crate::message::{Report, tell_now};
+use crate::message::{Report, tell, tell_now};
 use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
@@ -173,6 +173,7 @@ impl Broker {
         self.look(true);
         self.locks.release();
         self.withheld.tidy(&self.locks);
+        self.reports.left_untold();
     }
 
     /// Decides the files that are written by now, or all of them (`over`).
@@ -413,7 +414,12 @@ struct Reports {
     asked: bool,
     /// Files at names that are reported, of which it was told.
     left: Lefts,
+    /// Those of which it could not be told.
+    untold: Vec<Left>,
 }
+
+/// So many of those are remembered.
+const UNTOLD: usize = 4096;
 
 impl Reports {
     /// How many are told at once at the most, and how many per second in the long run.
@@ -431,6 +437,7 @@ impl Reports {
             lost: 0,
             asked: false,
             left: Lefts::default(),
+            untold: Vec::new(),
         }
     }
 
@@ -447,15 +454,29 @@ impl Reports {
             let Some(left) = self.left.add(left) else {
                 continue;
             };
-            let path = of_policy(&self.root, &left.path).into_os_string();
-            let report = Report::Left {
-                path,
-                row: left.row,
-            };
-            if tell_now(&self.control, &report).is_err() {
-                // Where nobody reads at the moment the next act at the name tells it.
+            if tell_now(&self.control, &self.report_of(&left)).is_err() {
+                // Where nobody reads at the moment it is told again when the run ends, or by the next act at the name.
                 self.left.forget(&left);
+                if self.untold.len() < UNTOLD {
+                    self.untold.push(left);
+                }
             }
+        }
+    }
+
+    /// Tells what nobody has read, where nothing is left to be done but to end.
+    fn left_untold(&mut self) {
+        for left in std::mem::take(&mut self.untold) {
+            if tell(&self.control, &self.report_of(&left)).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn report_of(&self, left: &Left) -> Report {
+        Report::Left {
+            path: of_policy(&self.root, &left.path).into_os_string(),
+            row: left.row,
         }
     }
 

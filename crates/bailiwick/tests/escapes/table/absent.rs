@@ -166,6 +166,15 @@ fn absent() -> Vec<Row> {
         .full("EACCES")
         .bare("EACCES"),
         row(
+            "link-out",
+            "leaves a link in the workspace that leads to a file of the host",
+            |f| symlink(f.target(), f.own("out")),
+        )
+        .effect(|f| f.own("out").is_symlink())
+        .shown(ABSENT)
+        .full("EACCES")
+        .bare("EACCES"),
+        row(
             "openat2-protected",
             "makes one by a call that the broker does not know",
             |f| {

@@ -268,11 +268,15 @@ impl<'a> Names<'a> {
         if !kind.is_symlink() {
             return self.reported(&inside, path, kind);
         }
-        // A folder that holds protected names, as far as these go on below it.
-        for (rule, tail) in self.rules.entering(Path::new(""), &inside) {
+        // A folder that holds such names, as far as these go on below it.
+        let protected = self.rules.entering(Path::new(""), &inside).into_iter();
+        let reported = self.rules.reported_below(&inside).into_iter();
+        let protected = protected.map(|(rule, tail)| ((rule, Kind::Protected), tail));
+        let reported = reported.map(|(row, tail)| ((row, Kind::Reported), tail));
+        for (of, tail) in protected.chain(reported) {
             let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
             let tail: PathBuf = tail.components().take_while(plain).collect();
-            self.led_to((rule, Kind::Protected), path.clone(), &tail);
+            self.led_to(of, path.clone(), &tail);
         }
         self.reported(&inside, path, kind);
     }

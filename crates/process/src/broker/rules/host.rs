@@ -1,6 +1,7 @@
 //! Names that programs of the host obey: those that are protected, and those that are reported.
 
 use super::asked::Asked;
+use super::moves::open_tails;
 use super::{Name, Rules};
 use crate::closed;
 use crate::paths::{below, is_absent};
@@ -40,6 +41,8 @@ pub(super) struct Table {
     matcher: OnceCell<HostMatcher>,
     /// Its protected names of several components.
     several: OnceCell<Vec<(u32, Name)>>,
+    /// And its reported ones.
+    reported: OnceCell<Vec<(u32, Name)>>,
 }
 
 /// A file at a name that is reported.
@@ -132,19 +135,35 @@ impl Rules {
 
     /// The names of the policy, and of the table those of several components: what a folder that is moved may hold.
     pub(super) fn every(&self) -> impl Iterator<Item = (&u32, &Name)> {
-        let several = self.table.several.get_or_init(|| {
-            let several = self.matcher().protected_below();
-            let named = several.flat_map(|(row, text)| {
-                self.host.iter().map(move |root| {
-                    let components = text.split('/').map(str::to_owned).collect();
-                    let root = root.clone();
-                    (number(row), Name::Anywhere { root, components })
-                })
-            });
-            named.collect()
-        });
+        let several = self.table.several.get_or_init(|| self.of_several(true));
         let all = self.names.iter().chain(several);
         all.map(|(number, name)| (number, name))
+    }
+
+    /// Names of the table of several components that are protected, or those that are reported.
+    fn of_several(&self, protected: bool) -> Vec<(u32, Name)> {
+        let several = self.matcher().of_several(protected);
+        let named = several.flat_map(|(row, text)| {
+            self.host.iter().map(move |root| {
+                let components = text.split('/').map(str::to_owned).collect();
+                let root = root.clone();
+                (number(row), Name::Anywhere { root, components })
+            })
+        });
+        named.collect()
+    }
+
+    /// The rows of reported names that go on below a path, each with what is left of it.
+    pub(super) fn reported_below(&self, path: &Path) -> Vec<(u32, PathBuf)> {
+        let reported = self.table.reported.get_or_init(|| self.of_several(false));
+        let tails = |(row, name): &(u32, Name)| match name {
+            Name::Anywhere { root, components } => {
+                let tails = open_tails(path, root, components).into_iter();
+                tails.map(|tail| (*row, tail)).collect()
+            }
+            _ => Vec::new(),
+        };
+        reported.iter().flat_map(tails).collect()
     }
 
     /// The file that a path is for a program of the host, and the folder that may be written in which it lies.

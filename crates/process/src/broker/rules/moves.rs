@@ -106,7 +106,7 @@ impl Rules {
 }
 
 /// What is left of `components` after those with which `path` ends.
-fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec<PathBuf> {
+pub(super) fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec<PathBuf> {
     let Ok(below) = path.strip_prefix(root) else {
         return Vec::new();
     };
