@@ -200,7 +200,9 @@ fn what_is_left_in_a_folder_that_a_run_closes_is_told() {
         ];
         assert_eq!(left(&outcome), expected);
         let session = outcome.session().unwrap().to_owned();
-        let told = sandbox.bailiwick(["log", "--handover", &session]).stdout();
+        let told = sandbox
+            .bailiwick(["log", "--handover", "--json", &session])
+            .stdout();
         assert!(told.contains("it cannot be looked through"), "{told}");
         sandbox.host("chmod -R u+rwX app r u");
     }

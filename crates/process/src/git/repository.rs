@@ -160,7 +160,8 @@ pub(crate) fn may_be_link(path: &Path) -> bool {
 /// leads nowhere.
 pub(crate) fn finds_out_about_links(path: &Path, target: &[u8]) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
-    let here = match below_git(path) {
+    let below = below_git(path).or_else(|| below_worktrees(path, Path::new("/")));
+    let here = match below {
         Some(below) => layout::is_link(&below),
         None => layout::is_link(&[name]) && path.parent().is_some_and(is_repository_at),
     };

@@ -258,6 +258,10 @@ fn a_repository_of_any_name_keeps_folders_of_linked_trees() {
     ));
     assert_eq!(of("ws/plain/worktrees/x/HEAD"), Meaning::Completes);
 
+    let probe = tree.at(&format!("{kept}/modules/sub/tAb12Cd"));
+    assert!(finds_out_about_links(&probe, b"testing"));
+    assert!(!finds_out_about_links(&probe, b"../x"));
+
     let folders = [tree.at("ws")];
     let says = |content: Content, at: &str, text: &str| {
         let path = tree.at(at);
