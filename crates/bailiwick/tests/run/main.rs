@@ -46,6 +46,7 @@ mod links;
 mod machines;
 mod models;
 mod network;
+mod outside;
 mod policy;
 mod pseudo;
 mod record;

@@ -10,22 +10,23 @@ use std::path::{Component, Path, PathBuf};
 const OF_SYSTEM: [&str; 3] = ["/proc", "/dev", "/sys"];
 /// Where files of users lie.
 const OF_USERS: [&str; 7] = ["/home", "/root", "/mnt", "/media", "/srv", "/run", "/var"];
-/// Where programs keep in the home directory what they have fetched; they link to it, and each sandbox has its own.
+/// Where programs keep in the home directory what they have fetched, and obey nothing; they link to it, and each
+/// sandbox has its own.
 const CACHES: [&str; 14] = [
     ".cache",
-    ".cargo",
-    ".rustup",
-    ".npm",
-    ".nvm",
-    ".pyenv",
-    ".bun",
-    ".deno",
-    ".gradle",
-    ".m2",
+    ".cargo/registry",
+    ".cargo/git",
+    ".rustup/toolchains",
+    ".npm/_cacache",
+    ".nvm/versions",
+    ".pyenv/versions",
+    ".bun/install/cache",
+    ".gradle/caches",
+    ".m2/repository",
     "go/pkg",
     ".local/share/uv",
     ".local/share/pnpm",
-    ".local/share/mise",
+    ".local/share/mise/installs",
 ];
 
 impl Rules {
