@@ -122,6 +122,13 @@ fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
     }
 }
 
+/// The id that git gives to a file with this content.
+fn id_of_file(content: &[u8], width: usize) -> Vec<u8> {
+    let mut blob = format!("blob {}\0", content.len()).into_bytes();
+    blob.extend_from_slice(content);
+    digest(&blob, width)
+}
+
 fn parsed<'a>(bytes: &'a [u8], site: &Site<'_>) -> Result<Index<'a>, String> {
     read(bytes, width(bytes, site)?)
 }
@@ -163,10 +170,8 @@ pub(crate) fn records(
     (content, seen): (&[u8], Seen),
     site: &Site<'_>,
 ) -> bool {
-    let mut blob = format!("blob {}\0", content.len()).into_bytes();
-    blob.extend_from_slice(content);
     parsed(bytes, site).is_ok_and(|index| {
-        let id = digest(&blob, index.width);
+        let id = id_of_file(content, index.width);
         let mut entries = index.entries.iter();
         entries.any(|entry| {
             let known = entry.id == id || entry.skipped && entry.seen() == Some(seen);

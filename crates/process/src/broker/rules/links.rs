@@ -54,7 +54,7 @@ impl Rules {
 
     /// The rule that denies what a link would lead to, by its path.
     pub(crate) fn denies_target(&self, link: &Path, target: &OsStr) -> Option<u32> {
-        if !self.host.iter().any(|folder| link.starts_with(folder)) {
+        if !self.is_kept(link) {
             return None;
         }
         let targets = self.targets(link, target);
@@ -70,10 +70,7 @@ impl Rules {
 
     /// The places to which a link would lead and where the sandbox sees nothing: who follows it outside reads or
     /// writes there.
-    fn outside(&self, link: &Path, target: &OsStr) -> Vec<PathBuf> {
-        if !self.is_kept(link) {
-            return Vec::new();
-        }
+    fn outside(&self, targets: &[PathBuf; 2], target: &OsStr) -> Vec<PathBuf> {
         let seen = |at: &PathBuf| {
             let mut folders = self.kept.iter().chain(&self.seen);
             OF_SYSTEM.iter().any(|folder| at.starts_with(folder))
@@ -85,13 +82,14 @@ impl Rules {
             let from = self.kept.iter().map(|top| git::plain(&top.join(rest)));
             from.collect::<Vec<_>>()
         });
-        let all = self.targets(link, target).into_iter().chain(worst);
+        let all = targets.iter().cloned().chain(worst);
         all.filter(|at| !seen(at)).collect()
     }
 
     /// Whether a link would lead to where the sandbox sees nothing.
     pub(crate) fn leads_out(&self, link: &Path, target: &OsStr) -> bool {
-        !self.outside(link, target).is_empty()
+        let outside = || self.outside(&self.targets(link, target), target);
+        self.is_kept(link) && !outside().is_empty()
     }
 
     /// Why a link may not lead where it says.
@@ -99,12 +97,15 @@ impl Rules {
         if self.leads_to_own(link, target) {
             return Some("the link would lead to folders of the product's own");
         }
-        let outside = self.outside(link, target);
+        let targets = self.targets(link, target);
+        let outside = match self.is_kept(link) {
+            true => self.outside(&targets, target),
+            false => Vec::new(),
+        };
         if self.is_beside_workspace(link) {
             let top = self.host.iter().filter(|top| link.starts_with(top));
             let top = top.max_by_key(|top| top.as_os_str().len())?;
-            let mut targets = self.targets(link, target).into_iter();
-            let elsewhere = targets.any(|at| {
+            let elsewhere = targets.iter().any(|at| {
                 let kept = self.kept.iter().any(|top| at.starts_with(top));
                 kept && !at.starts_with(self.of_policy(top))
             });
@@ -118,10 +119,10 @@ impl Rules {
         if outside.iter().any(|at| self.is_users(at)) {
             return Some("the link would lead to files of yours that the sandbox does not see");
         }
-        let guarded = self.targets(link, target).into_iter().any(|at| {
-            let inside = paths::below(self.root(), &at);
+        let guarded = targets.iter().any(|at| {
+            let inside = paths::below(self.root(), at);
             let kept = self.kept.iter().any(|top| at.starts_with(top));
-            kept && (git::below_git(&at).is_some() || self.is_refused(&inside))
+            kept && (git::below_git(at).is_some() || self.is_refused(&inside))
         });
         guarded.then_some("the link would lead to what is protected by its name")
     }

@@ -1,6 +1,6 @@
 //! What an index says of files that are there, and that can be compared with it.
 
-use super::{FOLDER, GITLINK, Seen, Site, digest, parsed};
+use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file, parsed};
 
 /// An entry that a file of the working tree may be compared with.
 #[derive(Debug)]
@@ -28,9 +28,7 @@ impl Recorded {
 
     /// Whether the entry is of a file with this content.
     pub(crate) fn says(&self, content: &[u8]) -> bool {
-        let mut blob = format!("blob {}\0", content.len()).into_bytes();
-        blob.extend_from_slice(content);
-        digest(&blob, self.id.len()) == self.id
+        id_of_file(content, self.id.len()) == self.id
     }
 }
 
