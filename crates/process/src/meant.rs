@@ -8,18 +8,27 @@ use std::path::{Path, PathBuf};
 
 /// The paths that an entry means here and now.
 pub(crate) fn existing(rule: &str, entry: &PathEntry) -> Result<Vec<PathBuf>, Failure> {
-    meant(rule, entry).map(|meant| meant.paths)
+    meant(rule, entry, walk::matches).map(|meant| meant.paths)
 }
 
-/// The same with the folders that may hold others.
-pub(crate) fn meant(rule: &str, entry: &PathEntry) -> Result<Matches, Failure> {
+/// The same of an entry that denies: also by the names of links to folders, and with the folders that may hold
+/// others.
+pub(crate) fn denied(rule: &str, entry: &PathEntry) -> Result<Matches, Failure> {
+    meant(rule, entry, walk::denied)
+}
+
+fn meant(
+    rule: &str,
+    entry: &PathEntry,
+    find: impl Fn(&Path, &str, Budget) -> Result<Matches, WalkError>,
+) -> Result<Matches, Failure> {
     match &entry.pattern {
         PathPattern::Path(path) => Ok(Matches {
             paths: vec![path.clone()],
-            closed: Vec::new(),
+            ..Matches::default()
         }),
         PathPattern::Glob { root, glob } => {
-            walk::matches(root, glob, Budget::START).map_err(|error| match error {
+            find(root, glob, Budget::START).map_err(|error| match error {
                 WalkError::Glob(message) => refused(rule, entry, message, "mend the pattern"),
                 WalkError::Budget(seen) => refused(
                     rule,

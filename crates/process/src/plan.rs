@@ -8,7 +8,7 @@
 use crate::broker::{Rules, Verdict};
 use crate::closed;
 use crate::copies;
-use crate::meant::{existing, literal, meant};
+use crate::meant::{denied, existing, literal};
 use crate::monitor::Shown;
 use crate::paths::{self, Link, below};
 use crate::setup::{raw, raw_list};
@@ -74,6 +74,9 @@ pub(crate) struct Plan {
     /// Folders in which a pattern that denies may mean something, and the number of its entry: nobody could look.
     #[serde(skip)]
     pub(crate) closed: Vec<(usize, PathBuf)>,
+    /// What a pattern denies because a link that it means leads there, and the number of the pattern's entry.
+    #[serde(skip)]
+    pub(crate) led: Vec<(usize, PathBuf)>,
     /// What is a monitor's, where one shows all of this.
     pub(crate) shown: Option<Shown>,
     /// What the user should know.
@@ -108,13 +111,23 @@ impl Plan {
         Ok(plan)
     }
 
+    /// What patterns deny by other paths than they match, with the numbers of their entries.
+    pub(crate) fn denied_elsewhere(&self) -> impl Iterator<Item = &(usize, PathBuf)> {
+        self.closed.iter().chain(&self.led)
+    }
+
     /// Hides what is denied, and the folders that may hold what a pattern denies.
     fn deny(&mut self, policy: &Effective) -> Result<(), Failure> {
         let mut told = Vec::new();
         for (number, entry) in policy.filesystem.deny.iter().enumerate() {
-            let Matches { paths, closed } = meant("filesystem.deny", entry)?;
-            for path in paths {
-                self.mask(&path, entry);
+            let Matches { paths, led, closed } = denied("filesystem.deny", entry)?;
+            for path in paths.iter().chain(&led) {
+                self.mask(path, entry);
+            }
+            if let PathPattern::Glob { .. } = entry.pattern {
+                let links = paths.into_iter().filter(|path| path.is_symlink());
+                let ends = links.filter_map(|path| Some(paths::resolve(&path)?.real));
+                self.led.extend(ends.chain(led).map(|path| (number, path)));
             }
             for closed in closed {
                 // Elsewhere the rights that are missing stay missing.

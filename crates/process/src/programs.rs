@@ -6,7 +6,7 @@
 //! has not the right; so this is done where the sandbox itself cannot make anything there. In a folder
 //! that it may write, in which programs are built, such a program is a reason not to start.
 
-use crate::meant::meant;
+use crate::meant::denied;
 use crate::plan::{Access, Bind, Mask, Plan, refused, shown};
 use crate::setup::raw_list;
 use crate::walk::Budget;
@@ -133,9 +133,14 @@ fn is_program(path: &Path) -> bool {
 fn entry_of<'p>(mask: &Mask, policy: &'p Effective) -> Option<&'p PathEntry> {
     let leads = |path: PathBuf| crate::paths::resolve(&path).is_some_and(|r| r.real == mask.at);
     let names = |entry: &&PathEntry| {
-        let meant = meant("filesystem.deny", entry).unwrap_or_default();
+        let meant = denied("filesystem.deny", entry).unwrap_or_default();
         let closed = meant.closed.into_iter().map(|closed| closed.path);
-        meant.paths.into_iter().chain(closed).any(leads)
+        meant
+            .paths
+            .into_iter()
+            .chain(meant.led)
+            .chain(closed)
+            .any(leads)
     };
     policy.filesystem.deny.iter().find(names)
 }

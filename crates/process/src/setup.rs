@@ -81,7 +81,7 @@ impl SetUp {
             rules.keep_from_reading(policy);
         }
         if let Some(rules) = &mut rules {
-            rules.deny_closed(policy, &plan.closed);
+            rules.deny_elsewhere(policy, plan.denied_elsewhere());
         }
         let skeleton = match &launch.monitor {
             None => Skeleton::new(policy, identity, launch.trust),
@@ -110,7 +110,7 @@ impl SetUp {
             rules = (!without(Layer::Broker))
                 .then(|| Rules::without_mounts(policy, host, own.collect(), &plan.pinned));
             if let Some(rules) = &mut rules {
-                rules.deny_closed(policy, &plan.closed);
+                rules.deny_elsewhere(policy, plan.denied_elsewhere());
             }
         }
         if let Some(rules) = &mut rules {

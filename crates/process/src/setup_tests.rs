@@ -42,6 +42,7 @@ prop_compose! {
             shown: share.map(|share| Shown { share, own: Vec::new() }),
             notices: Vec::new(),
             closed: Vec::new(),
+            led: Vec::new(),
         }
     }
 }

@@ -1,10 +1,14 @@
-//! Finds what a glob of the policy means in a tree, before anything is started. Links are never
-//! followed, and the walk has a budget: a policy that cannot be applied completely is refused,
-//! never applied in part.
+//! Finds what a glob of the policy means in a tree, before anything is started. Links are not
+//! followed but where a pattern denies, and the walk has a budget: a policy that cannot be applied
+//! completely is refused, never applied in part.
 
+mod heads;
+
+pub(crate) use self::heads::Heads;
 use crate::closed::{self, Closed};
 use crate::paths::is_absent;
 use bailiwick_policy::PathGlob;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -45,12 +49,53 @@ pub(crate) enum WalkError {
 pub(crate) struct Matches {
     /// The paths, in their order.
     pub(crate) paths: Vec<PathBuf>,
+    /// Those that the glob means by another name alone: below a link to a folder.
+    pub(crate) led: Vec<PathBuf>,
     /// Folders that may hold others, and could not be looked into.
     pub(crate) closed: Vec<Closed>,
 }
 
+/// The same of a glob that denies: by the name of a link to a folder of the tree a program reads what is in that
+/// folder, so what the glob would mean below the link is meant there.
+pub(crate) fn denied(root: &Path, glob: &str, budget: Budget) -> Result<Matches, WalkError> {
+    denied_in(root, root, glob, budget)
+}
+
+/// The same of a folder in the tree `top`.
+fn denied_in(top: &Path, root: &Path, glob: &str, budget: Budget) -> Result<Matches, WalkError> {
+    let heads = Heads::of(glob);
+    let mut links = BTreeSet::new();
+    let mut found = walk(root, glob, budget, &mut |link, relative| {
+        let tails = heads.tails(relative).map(str::to_owned);
+        links.extend(tails.map(|tail| (link.to_path_buf(), tail)));
+    })?;
+    for (link, tail) in links {
+        let real = link.canonicalize().ok();
+        let Some(real) = real.filter(|real| real.starts_with(top) && real.is_dir()) else {
+            continue;
+        };
+        let below = denied_in(top, &real, &tail, budget)?;
+        found.led.extend(below.paths);
+        found.led.extend(below.led);
+        found.closed.extend(below.closed);
+    }
+    found.led.sort();
+    found.led.dedup();
+    Ok(found)
+}
+
 /// Every path below `root` that matches `glob`, without what lies below a match.
 pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Matches, WalkError> {
+    walk(root, glob, budget, &mut |_, _| {})
+}
+
+/// The same; what is no match and a link is given to `link`, with its path below `root`.
+fn walk(
+    root: &Path,
+    glob: &str,
+    budget: Budget,
+    link: &mut dyn FnMut(&Path, &Path),
+) -> Result<Matches, WalkError> {
     // Most patterns of the templates mean folders that a workspace does not have; compiling them
     // would be most of what they cost.
     if !may_match(root, glob) {
@@ -85,16 +130,19 @@ pub(crate) fn matches(root: &Path, glob: &str, budget: Budget) -> Result<Matches
             }
             let path = entry.path();
             let relative = path.strip_prefix(root).unwrap_or(&path);
-            if matcher.is_match(relative) {
-                paths.push(path);
-            } else if level < depth && entry.file_type().is_ok_and(|t| t.is_dir()) {
-                folders.push((path, level + 1));
+            let kind = entry.file_type().ok();
+            match kind {
+                _ if matcher.is_match(relative) => paths.push(path),
+                Some(kind) if level < depth && kind.is_dir() => folders.push((path, level + 1)),
+                Some(kind) if level < depth && kind.is_symlink() => link(&path, relative),
+                _ => {}
             }
         }
     }
     paths.sort();
     let closed = closed.take();
-    Ok(Matches { paths, closed })
+    let led = Vec::new();
+    Ok(Matches { paths, led, closed })
 }
 
 /// What a path below the root is compared with.
@@ -213,6 +261,30 @@ mod tests {
     #[test]
     fn a_double_star_finds_a_name_at_every_depth_and_follows_no_link() {
         assert_eq!(found("**/.env"), [".env", "a/.env", "a/b/.env"]);
+    }
+
+    #[test]
+    fn what_denies_holds_below_a_link_to_a_folder_of_the_tree() {
+        let dir = tree();
+        let link = |to: &str, at: &str| {
+            std::os::unix::fs::symlink(to, dir.path().join(at)).unwrap();
+        };
+        link("../a", "m/conf");
+        link("m", "n");
+        link("/etc", "m/etc");
+        let top = dir.path().canonicalize().unwrap();
+        let denied = |glob: &str| {
+            let found = denied(&top, glob, Budget::START).unwrap().led;
+            let below = found.iter().map(|path| path.strip_prefix(&top).unwrap());
+            below
+                .map(|path| path.display().to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(denied("**/conf/env"), ["a/env"]);
+        assert_eq!(denied("n/conf/**/.env"), ["a/.env", "a/b/.env"]);
+        assert_eq!(denied("**/etc/passwd"), [""; 0]);
+        assert_eq!(denied("loop/loop/a/env"), ["a/env"]);
+        assert_eq!(denied("n/**"), [""; 0]);
     }
 
     #[test]

@@ -182,16 +182,19 @@ fn what_a_pattern_denies_stays_denied_for_the_next_run(on: Backend) {
         .file("app/config/secrets.yml", "the key")
         .file("config/a.key", "the key")
         .file("cfg/prod.env", "the key")
-        .file("app/other/f", "");
-    sandbox.host("ln -s cfg/prod.env .env; ln -s ../cfg/prod.env app/.env");
+        .file("app/other/f", "")
+        .file("shared/cfg/secrets.yml", "the key");
+    sandbox.host("ln -s cfg/prod.env .env; ln -s ../cfg/prod.env app/.env; mkdir lib; ln -s ../shared/cfg lib/config");
     sandbox
         .run(
-            "mv app/config app/z; mv app a2; mv config c2; mv app/config c3; rm .env; mv .env e; ln -sfn x .env; \
+            "cat lib/config/secrets.yml shared/cfg/secrets.yml; rm lib/config; mv shared/cfg shared/c; mv shared/cfg/secrets.yml n; mv lib l2; \
+             mv app/config app/z; mv app a2; mv config c2; mv app/config c3; rm .env; mv .env e; ln -sfn x .env; \
              mv cfg c4; mv app/.env e2; rm app/.env; touch keep; ln keep sub.env; mkdir s; ln keep s/.env; \
              python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"app/config\", -100, b\"s\", 2)'; \
              mv app/other app/o2; touch s/.x",
         )
         .success()
+        .stdout_lacks("the key")
         .refused_by("filesystem.deny");
     sandbox.host("test -e s/.env || true; echo the key > s/new; mv s/new s/.env");
     sandbox

@@ -3,6 +3,7 @@
 
 use super::{Name, Rules, first_denied};
 use crate::setup::raw;
+use crate::walk::Heads;
 use bailiwick_policy::{Effective, PathGlob, PathPattern};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -53,13 +54,33 @@ impl Rules {
         self.denied.first().map(|one| one.rule)
     }
 
-    /// Denies all of the folders that may hold what a pattern denies, by the numbers of the policy's entries.
-    pub(crate) fn deny_closed(&mut self, policy: &Effective, closed: &[(usize, PathBuf)]) {
-        for (entry, path) in closed {
-            let rule =
-                first_denied(policy).saturating_add(u32::try_from(*entry).unwrap_or(u32::MAX));
-            self.protect_once(rule, Name::Whole(path.clone()));
-        }
+    /// Denies what patterns deny by other paths than they match, by the numbers of the policy's entries.
+    pub(crate) fn deny_elsewhere<'a>(
+        &mut self,
+        policy: &Effective,
+        paths: impl Iterator<Item = &'a (usize, PathBuf)>,
+    ) {
+        let first = first_denied(policy);
+        let named = paths.map(|(entry, path)| {
+            let rule = first.saturating_add(u32::try_from(*entry).unwrap_or(u32::MAX));
+            (rule, Name::Whole(path.clone()))
+        });
+        self.protect_all(named.collect());
+    }
+
+    /// What is left of a pattern that denies below a link at this path, up to a part with a wildcard.
+    pub(super) fn denied_below(&self, path: &Path) -> Vec<(u32, PathBuf)> {
+        let tails = |one: &Denied| {
+            let below = path.strip_prefix(&one.root).ok();
+            let heads = below.filter(|_| one.looks_above());
+            let heads = heads.map(|below| (Heads::of(&one.glob), below));
+            let tails = heads.into_iter().flat_map(|(heads, below)| {
+                let tails = heads.tails(below).map(plain_part);
+                tails.collect::<Vec<_>>()
+            });
+            tails.map(|tail| (one.rule, tail)).collect::<Vec<_>>()
+        };
+        self.denied.iter().flat_map(tails).collect()
     }
 
     /// The rule whose pattern denies a path by its name, or all of a folder above it.
@@ -84,4 +105,10 @@ impl Rules {
             was_below && (one.looks_above() || !to.starts_with(&one.root))
         })
     }
+}
+
+/// The parts of a pattern before the first with a wildcard.
+fn plain_part(glob: &str) -> PathBuf {
+    let parts = glob.split('/');
+    parts.take_while(|part| super::plain(part)).collect()
 }

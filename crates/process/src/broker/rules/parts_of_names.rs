@@ -32,7 +32,10 @@ impl Parts {
             }
         }
         for denied in &rules.denied {
-            parts.add_last(&denied.glob);
+            // A link may stand at each of them.
+            let glob = denied.glob.strip_prefix("**/").unwrap_or(&denied.glob);
+            let all = glob.split('/').map(str::as_bytes);
+            all.for_each(|part| parts.add(part));
         }
         for pattern in rules.matcher().patterns() {
             let all = pattern.split('/').map(str::as_bytes);
