@@ -102,7 +102,7 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
         for file in app/scripts/env.sh rules/a.md shared/vscode/settings.json cfg/settings.json real hook docs/agents.md make; do echo mine > $file; done
         ln -s scripts/env.sh app/.envrc; ln -s ../rules .cursor/rules; ln -s shared/vscode .vscode; ln -s cfg .claude
         ln -s second .exrc; ln -s tools/later.sh second; ln real n/.mcp.json; ln hook .git/hooks/pre-commit
-        ln -s docs/agents.md CLAUDE.md; ln make Makefile",
+        ln -s docs/agents.md CLAUDE.md; ln make Makefile; ln -s nolink/../late.sh .vimrc",
     );
     let held = "find . -path ./.git/objects -prune -o ! -type d -printf '%p %l %i %n %m ' -a -type f -exec cksum {} + | sort";
     let before = sandbox.host(held);
@@ -129,6 +129,7 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
         "echo x > real",
         "truncate -s 0 real",
         "echo x >> hook",
+        "ln -s tools nolink",
     ];
     let script: String = acts
         .iter()
@@ -222,13 +223,17 @@ fn what_a_link_at_a_part_of_a_reported_name_leads_to_is_told() {
 fn a_remote_or_an_upstream_that_is_another_is_told() {
     for act in [
         "git config remote.up.url https://other.test/x",
+        "git remote add new https://new.test/x",
         "git branch x && git config branch.main.remote . && git config branch.main.merge refs/heads/x",
     ] {
         let sandbox = Sandbox::repository();
         sandbox.host("git branch -M main; git remote add up https://up.test/x; git config branch.main.remote up; git config branch.main.merge refs/heads/main");
-        let outcome =
-            sandbox.run("git remote add new https://new.test/x && git config branch.y.remote new");
+        let outcome = sandbox.run(
+            "git remote add other https://new.test/x; git config branch.y.remote other; git init -q n; cd n; git remote add new https://new.test/x",
+        );
         assert_eq!(left(&outcome), [""; 0]);
+        // As `git maintenance start` leaves it.
+        sandbox.host("git config maintenance.strategy incremental");
         let outcome = sandbox.run(act);
         outcome
             .success()
@@ -324,4 +329,92 @@ fn nothing_is_told_of_what_belongs_to_the_product() {
     let outcome = Sandbox::new().run("mkdir -p ~/.cache/x/.zed /tmp/y/.zed; echo x > ~/.cache/x/Makefile; echo x > /tmp/Makefile");
     outcome.success().nothing_refused();
     assert!(left(&outcome).is_empty());
+}
+
+#[test]
+fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
+    let sandbox = Sandbox::new()
+        .fresh_home()
+        .file("scripts/env.sh", "mine")
+        .file("bashrc", "mine")
+        .file("tool", "mine");
+    sandbox.host(
+        "ln -s workspace/scripts/env.sh ../.envrc; mkdir -p ../.vscode ../home/.local/bin; ln -s ../workspace/scripts/tasks.json ../.vscode/tasks.json
+        ln -s $PWD/bashrc ../home/.bashrc; ln -s $PWD/tool ../home/.local/bin/tool",
+    );
+    for act in [
+        "echo x > scripts/env.sh",
+        "mv scripts s",
+        "echo x > scripts/tasks.json",
+    ] {
+        let refused = sandbox.run(act);
+        refused.failure().refused_by("filesystem.protect");
+    }
+    let outcome = sandbox.run("echo x > bashrc; echo x > tool; echo x > scripts/other");
+    outcome.success().nothing_refused();
+    let told = sandbox.host("realpath -s ../home/.bashrc ../home/.local/bin/tool");
+    let told: Vec<&str> = told.lines().collect();
+    let left = outcome
+        .events()
+        .into_iter()
+        .filter_map(|event| match event.act {
+            Act::Left { path, .. } => Some(path.to_string()),
+            _ => None,
+        });
+    assert_eq!(left.collect::<Vec<_>>(), told);
+    outcome.stderr_has("whoever reads this link of yours");
+}
+
+#[test]
+fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
+    let sandbox = Sandbox::repository();
+    sandbox.host(
+        "mkdir -p scripts bin tools/in src sub/lib .claude .cursor
+        printf 'source_env_if_exists scripts/setup.sh\nPATH_add bin\nwatch_file src/a.json\nuse flake\n' > .envrc
+        printf '. lib/env\nexport PATH=$PWD/lib:$PATH\n' > sub/.envrc; echo '. scripts/inner.sh' > scripts/setup.sh
+        for f in scripts/inner.sh tools/fmt.sh tools/in/check.py src/a.json sub/lib/env src/main.rs; do echo mine > $f; done
+        echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/tools/fmt.sh x\"}]}]},\"permissions\":{\"allow\":[\"Read(src/main.rs)\"]}}' > .claude/settings.json
+        echo '{\"hooks\":{\"stop\":[{\"command\":\"python3 $CURSOR_PROJECT_DIR/tools/in/check.py\"}]}}' > .cursor/hooks.json",
+    );
+    for act in [
+        "scripts/setup.sh",
+        "scripts/inner.sh",
+        "tools/fmt.sh",
+        "tools/in/check.py",
+        "sub/lib/env",
+    ] {
+        let refused = sandbox.run(&format!("echo x > {act}"));
+        refused.failure().refused_by("filesystem.protect");
+    }
+    sandbox.run("mv sub s2").failure();
+    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls");
+    outcome.success().nothing_refused();
+    outcome.stderr_has(".claude/settings.json");
+    assert_eq!(left(&outcome), ["bin direnv", "sub/lib direnv"]);
+}
+
+#[test]
+fn what_gits_variables_in_the_environment_lead_to_counts_as_gits_configuration() {
+    let sandbox = Sandbox::repository().file("../git.config", "[core]\n\thooksPath = one\n[url \"/srv/\"]\n\tinsteadOf = near:\n[url \"https://host.test/\"]\n\tinsteadOf = far:\n");
+    let file = sandbox.workspace().parent().unwrap().join("git.config");
+    let sandbox = sandbox
+        .host_env("GIT_CONFIG_GLOBAL", file)
+        .host_env("GIT_CONFIG_COUNT", "2")
+        .host_env("GIT_CONFIG_KEY_0", "user.name")
+        .host_env("GIT_CONFIG_VALUE_0", "t")
+        .host_env("GIT_CONFIG_KEY_1", "diff.x.textconv")
+        .host_env("GIT_CONFIG_VALUE_1", "./two.sh");
+    for act in [
+        "mkdir one",
+        "mkdir -p n/one; echo x > n/one/pre-commit; git init -q n",
+        "echo x > two.sh",
+    ] {
+        sandbox.run(act).failure().refused_by("filesystem.protect");
+    }
+    // What is no path becomes one by the user's configuration.
+    let remote = sandbox.run("git remote add x near:s || git remote add y far:s; git remote");
+    remote
+        .success()
+        .refused_by("filesystem.protect")
+        .stdout_is("y\n");
 }

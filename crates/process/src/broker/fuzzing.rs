@@ -122,6 +122,7 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
         root: Path::new("/"),
         kept: &kept,
         seen: &kept,
+        rewritten: &[],
         ways: &git::Ways::default(),
         own: Path::new(""),
     };
@@ -193,6 +194,7 @@ pub fn check_git(kind: u8, old: &[u8], new: &[u8]) -> Result<Option<Vec<u8>>, St
         root: ROOT.as_ref().map_err(ToString::to_string)?,
         kept: &kept,
         seen: &kept,
+        rewritten: &[],
         ways: &git::Ways::default(),
         own: Path::new(""),
     };

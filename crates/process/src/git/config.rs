@@ -17,6 +17,22 @@ pub(super) struct Key {
     pub(super) name: String,
 }
 
+impl Key {
+    /// The variable of a name as a person writes it: `section.name`, or with a subsection between them.
+    pub(super) fn named(text: &str) -> Option<Self> {
+        let (section, rest) = text.split_once('.')?;
+        let (subsection, name) = match rest.rsplit_once('.') {
+            Some((subsection, name)) => (Some(subsection.into()), name),
+            None => (None, rest),
+        };
+        Some(Self {
+            section: section.to_ascii_lowercase(),
+            subsection,
+            name: name.to_ascii_lowercase(),
+        })
+    }
+}
+
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

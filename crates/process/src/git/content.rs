@@ -115,6 +115,8 @@ pub(crate) struct Site<'a> {
     pub(crate) kept: &'a [PathBuf],
     /// The folders, as the policy writes paths, that it sees as they are outside: a remote may be there.
     pub(crate) seen: &'a [PathBuf],
+    /// Beginnings of addresses that the user's own configuration has git take for folders.
+    pub(crate) rewritten: &'a [Vec<u8>],
     /// The folders through which git's files lead.
     pub(crate) ways: &'a Ways,
     /// The product's own folder, where nobody looks after what git obeys; empty where it is not known.
@@ -130,6 +132,7 @@ impl<'a> Site<'a> {
             root,
             kept,
             seen: kept,
+            rewritten: &[],
             ways: Box::leak(Box::default()),
             own: Path::new(""),
         }

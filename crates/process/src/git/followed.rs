@@ -2,7 +2,11 @@
 //! programs that it names, and programs that its hooks call. The user put them there, and git runs or obeys them;
 //! so a sandboxed program may write them no more than the hooks themselves.
 
+mod scripts;
+
+use self::scripts::words;
 use super::config::{Key, Variables, variables};
+use super::remotes;
 use crate::setup::raw;
 use bailiwick_event::Text;
 use bailiwick_policy::Way;
@@ -11,16 +15,29 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 /// A configuration is at most so long, in bytes, and includes so many others.
 const LENGTH: u64 = 1 << 20;
 const FILES: usize = 32;
+/// So many variables of git's are read of the environment.
+const VARIABLES: usize = 64;
 /// So many paths are followed of one repository.
 const PATHS: usize = 256;
 /// So many hooks and programs that they call are read.
 const SCRIPTS: usize = 64;
+
+/// Files of a folder with commands that a program of the host runs when the user enters it or starts an agent there.
+const COMMANDS: [&str; 8] = [
+    ".envrc",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".cursor/hooks.json",
+    ".gemini/settings.json",
+    ".codex/hooks.json",
+    ".windsurf/hooks.json",
+    ".factory/hooks.json",
+];
 
 /// A path that git obeys because a configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,6 +54,7 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
     let mut found = BTreeSet::new();
     for folder in folders {
         found.extend(followed_at(folder, folders, home));
+        found.extend(called_at(folder, folders, home));
         // Git looks for its folder upwards.
         let tree = folder.ancestors().find(|above| above.join(".git").exists());
         if let Some(tree) = tree.filter(|tree| tree != folder) {
@@ -44,6 +62,35 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
         }
     }
     found.into_iter().take(PATHS).collect()
+}
+
+/// The folder whose file of commands this is, if it is one.
+pub(crate) fn folder_of_commands(file: &Path) -> Option<&Path> {
+    let found = COMMANDS.iter().find(|name| file.ends_with(name))?;
+    file.ancestors().nth(Path::new(found).components().count())
+}
+
+/// What the files of commands in a folder call in `folders`.
+pub(crate) fn called_at(folder: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
+    let mut reading = Reading::new(folder, folders, home);
+    for name in COMMANDS {
+        reading.commands(&folder.join(name), name);
+    }
+    reading.found.into_iter().collect()
+}
+
+/// The folders in which a shell looks for programs because of a file `.envrc`.
+pub(crate) fn on_path(file: &Path) -> Vec<PathBuf> {
+    let text = read(file).filter(|_| file.file_name() == Some(OsStr::new(".envrc")));
+    let folder = file.parent().unwrap_or(file);
+    scripts::on_path(&text.unwrap_or_default(), folder)
+}
+
+/// Beginnings of addresses that the user's own configuration has git take for folders of this machine.
+pub(crate) fn rewritten(home: &Path) -> Vec<Vec<u8>> {
+    let mut reading = Reading::new(home, &[], home);
+    reading.users_own();
+    reading.rewritten.into_iter().collect()
 }
 
 /// The same of the repository at one folder, which may lie in one of `folders`.
@@ -68,25 +115,13 @@ pub(super) fn followed_in(
     folders: &[PathBuf],
     home: &Path,
 ) -> Vec<Followed> {
-    let mut reading = Reading {
-        top: tree,
-        folders,
-        home,
-        users: false,
-        files: 0,
-        scripts: 0,
-        hooks: Vec::new(),
-        found: BTreeSet::new(),
-    };
+    let mut reading = Reading::new(tree, folders, home);
     for folder in git_folders {
         reading.file(&folder.join("config"));
         reading.file(&folder.join("config.worktree"));
         reading.hooks.push(folder.join("hooks"));
     }
-    reading.users = true;
-    for file in [".gitconfig", ".config/git/config", "/etc/gitconfig"] {
-        reading.file(&home.join(file));
-    }
+    reading.users_own();
     for folder in std::mem::take(&mut reading.hooks) {
         reading.folder_of_hooks(&folder);
     }
@@ -140,9 +175,25 @@ struct Reading<'a> {
     /// Folders of hooks.
     hooks: Vec<PathBuf>,
     found: BTreeSet<Followed>,
+    /// Beginnings of addresses that git takes for folders.
+    rewritten: BTreeSet<Vec<u8>>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(top: &'a Path, folders: &'a [PathBuf], home: &'a Path) -> Self {
+        Self {
+            top,
+            folders,
+            home,
+            users: false,
+            files: 0,
+            scripts: 0,
+            hooks: Vec::new(),
+            found: BTreeSet::new(),
+            rewritten: BTreeSet::new(),
+        }
+    }
+
     fn file(&mut self, file: &Path) {
         self.files += 1;
         let Some(variables) = read(file)
@@ -159,12 +210,47 @@ impl Reading<'_> {
         }
     }
 
+    /// The user's own configuration, wherever git looks for it.
+    fn users_own(&mut self) {
+        self.users = true;
+        for file in [".gitconfig", ".config/git/config", "/etc/gitconfig"] {
+            self.file(&self.home.join(file));
+        }
+        self.environment();
+    }
+
+    /// What the caller's own variables say, and the files that they name: git obeys those as well.
+    fn environment(&mut self) {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        for name in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
+            if let Some(file) = variable(name) {
+                self.file(&self.top.join(file));
+            }
+        }
+        if let Some(folder) = variable("XDG_CONFIG_HOME") {
+            self.file(&self.top.join(folder).join("git/config"));
+        }
+        for number in 0..VARIABLES {
+            let key = variable(&format!("GIT_CONFIG_KEY_{number}"));
+            let value = variable(&format!("GIT_CONFIG_VALUE_{number}"));
+            let (Some(key), Some(value)) = (key, value) else {
+                return;
+            };
+            if let Some(key) = key.to_str().and_then(Key::named) {
+                self.value(&key, value.as_bytes(), Path::new("/"));
+            }
+        }
+    }
+
     fn value(&mut self, key: &Key, value: &[u8], file: &Path) {
         match (key.section.as_str(), key.name.as_str()) {
             ("include" | "includeif", "path") => {
                 let included = file.parent().unwrap_or(self.top).join(self.path(value));
                 self.add(&included, &key.to_string());
                 self.file(&included);
+            }
+            ("url", "insteadof" | "pushinsteadof") if remotes::may_be_folder(key) => {
+                self.rewritten.insert(value.to_vec());
             }
             ("core", "hookspath" | "attributesfile") => {
                 let path = self.path(value);
@@ -226,61 +312,6 @@ impl Reading<'_> {
         self.add(&way.real, by);
     }
 
-    /// The programs in folders that may be written which a script calls, and those which they call.
-    fn script(&mut self, file: &Path, hook: &str, depth: usize) {
-        self.scripts += 1;
-        let Some(text) = read(file).filter(|_| self.scripts <= SCRIPTS && depth < 4) else {
-            return;
-        };
-        // A script may go to a folder first, or keep its name in a variable.
-        let folders = words(&text)
-            .map(|word| self.top.join(self.path(word)))
-            .filter(|at| at.is_dir() && at != self.top);
-        let mut tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
-            .chain(file.parent().map(Path::to_path_buf))
-            .chain(folders)
-            .take(8)
-            .collect();
-        tops.dedup();
-        let ends = |byte: &u8| b"\n;&|(){}`".contains(byte);
-        for command in text.split(ends).take(4000) {
-            let mut before: &[u8] = b"";
-            for word in words(command) {
-                let runs = interprets(before);
-                // What is not there yet could be made.
-                let is_command = runs || before.is_empty() || precedes(before);
-                for program in self.places(word, &tops[..2.min(tops.len())]) {
-                    let absent = program.symlink_metadata().is_err();
-                    if absent && is_command && (runs || word.contains(&b'/')) {
-                        self.add(&program, hook);
-                    }
-                }
-                let last = word
-                    .iter()
-                    .position(|&b| b == b'/')
-                    .map_or(word, |at| &word[at + 1..]);
-                let places = self.places(word, &tops);
-                for program in places.into_iter().chain(self.places(last, &tops)) {
-                    let called = program.is_file() && (runs || is_executable(&program));
-                    if program != file && called && self.add(&program, hook) {
-                        self.script(&program, hook, depth + 1);
-                    }
-                }
-                if before == b"run-parts" {
-                    self.add(&self.top.join(self.path(word)), hook);
-                }
-                before = word;
-            }
-        }
-    }
-
-    /// Where a word leads that may be a path from one of `tops` on.
-    fn places(&self, word: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
-        let plain = OsStr::from_bytes(word.strip_prefix(b"/").unwrap_or(word));
-        let below = tops.iter().map(|top| top.join(plain));
-        below.chain([self.path(word)]).collect()
-    }
-
     fn path(&self, value: &[u8]) -> PathBuf {
         match value.strip_prefix(b"~/") {
             Some(rest) => self.home.join(OsStr::from_bytes(rest)),
@@ -305,59 +336,6 @@ impl Reading<'_> {
         }
         new
     }
-}
-
-/// Whether a command follows a word of the shell's.
-fn precedes(word: &[u8]) -> bool {
-    matches!(
-        word,
-        b"if"
-            | b"then"
-            | b"else"
-            | b"elif"
-            | b"while"
-            | b"until"
-            | b"do"
-            | b"time"
-            | b"env"
-            | b"nice"
-            | b"command"
-    )
-}
-
-/// Whether a command runs the file that it is given.
-fn interprets(command: &[u8]) -> bool {
-    let name = command
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or(command);
-    let digits = |byte: &u8| byte.is_ascii_digit() || *byte == b'.';
-    let end = name
-        .iter()
-        .rposition(|byte| !digits(byte))
-        .map_or(0, |at| at + 1);
-    command == b"."
-        || matches!(
-            &name[..end],
-            b"source"
-                | b"exec"
-                | b"sh"
-                | b"bash"
-                | b"zsh"
-                | b"dash"
-                | b"python"
-                | b"node"
-                | b"ruby"
-                | b"perl"
-                | b"php"
-                | b"deno"
-                | b"bun"
-                | b"tsx"
-        )
-}
-
-fn is_executable(program: &Path) -> bool {
-    fs::metadata(program).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 
 /// Whether git runs what a variable says.
@@ -393,11 +371,4 @@ fn runs(key: &Key) -> bool {
             | ("gc", "recentobjectshook")
             | ("hook", "command")
     )
-}
-
-/// The words of a command, as far as a shell would take them for words.
-fn words(command: &[u8]) -> impl Iterator<Item = &[u8]> {
-    command
-        .split(|b| b.is_ascii_whitespace() || b"'\"`;|&()<>$=!".contains(b))
-        .filter(|word| !word.is_empty() && !word.starts_with(b"-"))
 }

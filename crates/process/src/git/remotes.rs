@@ -58,10 +58,19 @@ pub(super) fn is_harmless(url: &[u8]) -> bool {
         && Address::of(url) != Address::Unclear
 }
 
+/// Whether addresses may be taken for folders by a variable `url.BASE.insteadOf`.
+pub(super) fn may_be_folder(key: &config::Key) -> bool {
+    let base = key.subsection.as_deref().unwrap_or_default();
+    Address::of(base) != Address::Machine
+}
+
 /// Whether an address that is a path leads to a folder that the sandbox sees itself: what the user fetches from
 /// anywhere else it could read afterwards, and what he pushes there it could have chosen. Where there is no
 /// index yet git is making the repository, maybe from a temporary one, which is the sandbox's own.
 pub(super) fn may_be_fetched(url: &[u8], site: &Site<'_>) -> bool {
+    if site.rewritten.iter().any(|begin| url.starts_with(begin)) {
+        return false;
+    }
     let path = match Address::of(url) {
         Address::Machine => return true,
         Address::Folder(path) => path,
@@ -124,6 +133,23 @@ pub(crate) fn turns_elsewhere(old: &[u8], new: &[u8]) -> bool {
         leads(key) && new.get(key).is_some_and(|after| after != before)
     };
     old.iter().any(turned)
+}
+
+/// Whether a configuration has remotes that were not there, and a timer of the user's fetches from all (git-maintenance(1)).
+pub(crate) fn has_others(old: &[u8], new: &[u8]) -> bool {
+    let (Ok(old), Ok(new)) = (config::variables(old), config::variables(new)) else {
+        return false;
+    };
+    let is_remote = |key: &&config::Key| key.section == "remote" && key.subsection.is_some();
+    let mut kept = old.keys();
+    if !kept.any(|key| key.section == "maintenance") {
+        return false;
+    }
+    let mut added = new.keys().filter(is_remote);
+    added.any(|key| {
+        let mut known = old.keys().filter(is_remote);
+        !known.any(|old| old.subsection == key.subsection)
+    })
 }
 
 /// The folders that a configuration names as remotes, for a working tree.

@@ -1,26 +1,26 @@
 //! Other names of files that are protected or reported: symbolic links of the user's that lie at such names, and what
-//! they lead to; hard links. The supervisor finds them in the same walk as repositories, before the first act of a run that names
-//! a file is decided.
+//! they lead to; hard links. The supervisor finds them in the same walk as repositories, before the first act of a run
+//! that names a file is decided.
 
-use super::parts_of_names::Parts;
-use super::{Left, Name, Rules, Verdict};
-use crate::closed::{self, Closed, Why};
+mod names;
+
+use self::names::Names;
+use super::{Left, Name, Rules};
+use crate::closed::{self, Closed};
 use crate::git;
 use crate::paths::below;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::Text;
-use bailiwick_policy::{Way, resolve_existing};
 use rustix::fs::Stat;
 use serde::{Deserialize, Serialize};
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, FileType};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// So many of each kind are known.
 const MOST: usize = 10_000;
+
+/// So many links are followed on one way, as the kernel does.
+const LINKS: usize = 40;
 
 /// What else leads to a name that is protected or reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,18 +72,29 @@ impl Rules {
     /// What is there below the folders of a policy, by its paths.
     pub(crate) fn find(&self) -> Found {
         let mut names = Names::of(self);
+        names.outside();
         let visit = &mut |folder: &Path, name: &OsStr, kind| names.entry(folder, name, kind);
         let mut closed = closed::All::default();
         let mut repositories = git::nested(&self.kept, &self.home, visit, &mut closed);
-        if self.git.is_none() {
-            repositories.clear();
-        }
         let Names {
             known,
             more,
             unknown,
+            commands,
             ..
         } = names;
+        repositories.extend(commands.into_iter().filter_map(|tree| {
+            let followed = git::called_at(&tree, &self.kept, &self.home);
+            let led = Vec::new();
+            (!followed.is_empty()).then_some(git::Nested {
+                tree,
+                followed,
+                led,
+            })
+        }));
+        if self.git.is_none() {
+            repositories.clear();
+        }
         unknown.take().into_iter().for_each(|one| closed.add(one));
         let mut closed = match self.rule_of_closed() {
             Some(_) => closed.take(),
@@ -203,156 +214,5 @@ impl Alias {
             }
         }
         self
-    }
-}
-
-/// Looks at the names of a walk.
-struct Names<'a> {
-    rules: &'a Rules,
-    parts: Parts,
-    /// Folders that are protected as a whole, and the rule.
-    folders: HashMap<PathBuf, (u32, Kind)>,
-    /// Those of each [`Kind`].
-    known: [Vec<Alias>; 3],
-    /// Files with several names that are among them.
-    files: HashSet<(Kind, u64, u64)>,
-    /// What those that are too many would have protected.
-    unknown: closed::All,
-    /// Whether there are more that are reported.
-    more: bool,
-}
-
-/// What another name is of. A run can make those of the last two kinds, and takes no place from the first.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    Protected,
-    /// By a pattern: a run may have files and links of its own at such names.
-    Denied,
-    Reported,
-}
-
-impl<'a> Names<'a> {
-    fn of(rules: &'a Rules) -> Self {
-        Self {
-            rules,
-            parts: Parts::of(rules),
-            folders: HashMap::new(),
-            known: Default::default(),
-            files: HashSet::new(),
-            unknown: closed::All::default(),
-            more: false,
-        }
-    }
-
-    fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
-        let above = self.folders.get(folder).copied();
-        if above.is_none() && !self.parts.may_be(name.as_bytes()) {
-            return;
-        }
-        let path = folder.join(name);
-        let inside = below(self.rules.root(), &path);
-        let pattern = || self.rules.denied_by_pattern(&inside);
-        let found = above.or_else(|| match self.rules.decide(&inside) {
-            Verdict::Refuse(rule) if Some(rule) == pattern() => Some((rule, Kind::Denied)),
-            Verdict::Refuse(rule) | Verdict::Git(rule) => Some((rule, Kind::Protected)),
-            // What lies in such a folder mounts hide.
-            Verdict::Allow if kind.is_symlink() => pattern().map(|rule| (rule, Kind::Denied)),
-            Verdict::Allow => None,
-        });
-        if let Some(of) = found {
-            return match kind.is_dir() {
-                true => drop(self.folders.insert(path, of)),
-                false => self.named(of, path, kind),
-            };
-        }
-        if !kind.is_symlink() {
-            return self.reported(&inside, path, kind);
-        }
-        // A folder that holds such names, as far as these go on below it.
-        let protected = self.rules.entering(Path::new(""), &inside).into_iter();
-        let reported = self.rules.reported_below(&inside).into_iter();
-        let protected = protected.map(|(rule, tail)| ((rule, Kind::Protected), tail));
-        let reported = reported.map(|(row, tail)| ((row, Kind::Reported), tail));
-        for (of, tail) in protected.chain(reported) {
-            let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
-            let tail: PathBuf = tail.components().take_while(plain).collect();
-            self.led_to(of, path.clone(), &tail);
-        }
-        self.reported(&inside, path, kind);
-    }
-
-    /// The same for a name that is reported. Of a folder all is meant, and there may be much in it.
-    fn reported(&mut self, inside: &Path, path: PathBuf, kind: FileType) {
-        if let Some(row) = self.rules.reported_as(inside).filter(|_| !kind.is_dir()) {
-            self.named((row, Kind::Reported), path, kind);
-        }
-    }
-
-    fn named(&mut self, of: (u32, Kind), path: PathBuf, kind: FileType) {
-        if kind.is_symlink() {
-            return self.led_to(of, path, Path::new(""));
-        }
-        let meta = path.symlink_metadata().ok();
-        let Some(meta) = meta.filter(|meta| kind.is_file() && meta.nlink() > 1) else {
-            return;
-        };
-        // One of its names says it.
-        if self.files.insert((of.1, meta.dev(), meta.ino())) {
-            self.know(of, path, Leads::File(meta.dev(), meta.ino()));
-        }
-    }
-
-    /// Adds one. Of those that are too many, what protects closes the folders that it is about.
-    fn know(&mut self, (rule, kind): (u32, Kind), name: PathBuf, leads: Leads) {
-        let known = &mut self.known[kind as usize];
-        if known.len() < MOST {
-            let protects = kind != Kind::Reported;
-            return known.push(Alias {
-                rule,
-                protects,
-                name,
-                leads,
-            });
-        }
-        if kind == Kind::Reported {
-            self.more = true;
-            return;
-        }
-        let places = match leads {
-            Leads::To(places) => places,
-            Leads::File(..) => Vec::new(),
-        };
-        for place in places.iter().chain([&name]) {
-            let top = self.rules.kept.iter().any(|top| top == place);
-            let path = place.parent().filter(|_| !top).unwrap_or(place);
-            let (path, why) = (path.to_path_buf(), Why::TooMuch);
-            self.unknown.add(Closed { path, why });
-        }
-    }
-
-    /// Notes where a link leads in the folders that may be written, and there to `tail`.
-    fn led_to(&mut self, of: (u32, Kind), link: PathBuf, tail: &Path) {
-        let (mut places, ends) = match Way::of(&link) {
-            Some(way) => {
-                let links = way.links.into_iter().map(|step| step.at);
-                (links.collect(), vec![way.real])
-            }
-            // What is not there could be made.
-            None => {
-                let target = fs::read_link(&link).unwrap_or_default();
-                let above = link.parent().unwrap_or(&link);
-                let plain = git::plain(&above.join(target));
-                (Vec::new(), vec![resolve_existing(&plain), plain])
-            }
-        };
-        places.extend(ends.iter().map(|end| match tail.as_os_str().is_empty() {
-            true => end.clone(),
-            false => end.join(tail),
-        }));
-        let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
-        places.retain(|place| *place != link && kept(place));
-        if !places.is_empty() {
-            self.know(of, link, Leads::To(places));
-        }
     }
 }

@@ -32,6 +32,8 @@ const ADDRESS: u32 = u32::MAX - 5;
 pub(super) const CLOSED: u32 = u32::MAX - 3;
 /// A folder that got its name in the run and cannot be looked through.
 const UNREAD: u32 = u32::MAX - 4;
+/// A link in the home directory that leads to what was changed.
+pub(super) const AT_HOME: u32 = u32::MAX - 6;
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -176,6 +178,12 @@ impl Rules {
         let root = above.max_by_key(|folder| folder.as_os_str().len())?;
         let found = self.matcher().find(path.strip_prefix(root).ok()?)?;
         Some((found, root))
+    }
+
+    /// The row of the table for a name, whatever else protects it.
+    pub(super) fn table_row(&self, path: &Path) -> Option<u32> {
+        let name = Path::new(path.file_name()?);
+        Some(number(self.matcher().find(name)?.row))
     }
 
     /// The rule that protects a path because a program of the host obeys it.
@@ -334,6 +342,10 @@ impl Rules {
             None if row == ADDRESS => {
                 let tool = "git, whose remotes or branches lead elsewhere now";
                 (tool, "fetch, pull or push", of_table())
+            }
+            None if row == AT_HOME => {
+                let tool = "whoever reads this link of yours, which leads to what was changed";
+                (tool, "any time", of_table())
             }
             None if row == CUT => {
                 let when = "more files than are listed";

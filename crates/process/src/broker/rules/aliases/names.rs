@@ -1,0 +1,234 @@
+//! The names of a walk, and which of them are other names of what is protected, denied or reported.
+
+mod above;
+
+use super::{Alias, LINKS, Leads, MOST};
+use crate::broker::rules::parts_of_names::Parts;
+use crate::broker::rules::{Rules, Verdict};
+use crate::closed::{self, Closed, Why};
+use crate::git;
+use crate::paths::{below, is_absent};
+use bailiwick_policy::{Way, resolve_existing};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, FileType};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Looks at the names of a walk.
+pub(super) struct Names<'a> {
+    rules: &'a Rules,
+    parts: Parts,
+    /// Folders that are protected as a whole, and the rule.
+    folders: HashMap<PathBuf, (u32, Kind)>,
+    /// Those of each [`Kind`].
+    pub(super) known: [Vec<Alias>; 3],
+    /// Files with several names that are among them.
+    files: HashSet<(Kind, u64, u64)>,
+    /// What those that are too many would have protected.
+    pub(super) unknown: closed::All,
+    /// Whether there are more that are reported.
+    pub(super) more: bool,
+    /// Folders with files of commands that programs of the host run.
+    pub(super) commands: BTreeSet<PathBuf>,
+}
+
+/// What another name is of. A run can make those of the last two kinds, and takes no place from the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Protected,
+    /// By a pattern: a run may have files and links of its own at such names.
+    Denied,
+    Reported,
+}
+
+impl<'a> Names<'a> {
+    pub(super) fn of(rules: &'a Rules) -> Self {
+        Self {
+            rules,
+            parts: Parts::of(rules),
+            folders: HashMap::new(),
+            known: Default::default(),
+            files: HashSet::new(),
+            unknown: closed::All::default(),
+            more: false,
+            commands: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
+        if self.folders.contains_key(folder) || self.parts.may_be(name.as_bytes()) {
+            let path = folder.join(name);
+            self.entry_as(&below(self.rules.root(), &path), folder, path, kind);
+        }
+    }
+
+    /// Judges an entry of a folder by the name `inside`.
+    fn entry_as(&mut self, inside: &Path, folder: &Path, path: PathBuf, kind: FileType) {
+        let above = self.folders.get(folder).copied();
+        let pattern = || self.rules.denied_by_pattern(inside);
+        let found = above.or_else(|| match self.rules.decide(inside) {
+            Verdict::Refuse(rule) if Some(rule) == pattern() => Some((rule, Kind::Denied)),
+            Verdict::Refuse(rule) | Verdict::Git(rule) => Some((rule, Kind::Protected)),
+            // What lies in such a folder mounts hide.
+            Verdict::Allow if kind.is_symlink() => pattern().map(|rule| (rule, Kind::Denied)),
+            Verdict::Allow => None,
+        });
+        if let Some(of) = found {
+            return match kind.is_dir() {
+                true => drop(self.folders.insert(path, of)),
+                false => {
+                    self.commanded(&path, kind);
+                    self.named(of, path, kind);
+                }
+            };
+        }
+        if !kind.is_symlink() {
+            return self.reported(inside, path, kind);
+        }
+        // A folder that holds such names, as far as these go on below it.
+        let protected = self.rules.entering(Path::new(""), inside).into_iter();
+        let reported = self.rules.reported_below(inside).into_iter();
+        let denied = self.rules.denied_below(inside).into_iter();
+        let protected = protected.map(|(rule, tail)| ((rule, Kind::Protected), tail));
+        let denied = denied.map(|(rule, tail)| ((rule, Kind::Denied), tail));
+        let reported = reported.map(|(row, tail)| ((row, Kind::Reported), tail));
+        for (of, tail) in protected.chain(denied).chain(reported) {
+            let plain = |part: &std::path::Component<'_>| part.as_os_str() != "*";
+            let tail: PathBuf = tail.components().take_while(plain).collect();
+            self.led_to(of, path.clone(), &tail);
+        }
+        self.reported(inside, path, kind);
+    }
+
+    /// The same for a name that is reported. Of a folder all is meant, and there may be much in it.
+    fn reported(&mut self, inside: &Path, path: PathBuf, kind: FileType) {
+        if let Some(row) = self.rules.reported_as(inside).filter(|_| !kind.is_dir()) {
+            self.named((row, Kind::Reported), path, kind);
+        }
+    }
+
+    /// Notes a file of commands that programs of the host run, and the folders in which a shell looks for programs
+    /// because of it.
+    fn commanded(&mut self, path: &Path, kind: FileType) {
+        let Some(folder) = git::folder_of_commands(path).filter(|_| kind.is_file()) else {
+            return;
+        };
+        self.commands.insert(folder.to_path_buf());
+        let Some(row) = self.rules.table_row(path) else {
+            return;
+        };
+        for folder in git::on_path(path) {
+            if self
+                .rules
+                .kept
+                .iter()
+                .any(|top| folder.starts_with(top) && folder != *top)
+            {
+                let leads = Leads::To(vec![folder.clone()]);
+                self.know((row, Kind::Reported), folder, leads);
+            }
+        }
+    }
+
+    fn named(&mut self, of: (u32, Kind), path: PathBuf, kind: FileType) {
+        if kind.is_symlink() {
+            return self.led_to(of, path, Path::new(""));
+        }
+        let meta = path.symlink_metadata().ok();
+        let Some(meta) = meta.filter(|meta| kind.is_file() && meta.nlink() > 1) else {
+            return;
+        };
+        // One of its names says it.
+        if self.files.insert((of.1, meta.dev(), meta.ino())) {
+            self.know(of, path, Leads::File(meta.dev(), meta.ino()));
+        }
+    }
+
+    /// Adds one. Of those that are too many, what protects closes the folders that it is about.
+    fn know(&mut self, (rule, kind): (u32, Kind), name: PathBuf, leads: Leads) {
+        let known = &mut self.known[kind as usize];
+        if known.len() < MOST {
+            let protects = kind != Kind::Reported;
+            return known.push(Alias {
+                rule,
+                protects,
+                name,
+                leads,
+            });
+        }
+        if kind == Kind::Reported {
+            self.more = true;
+            return;
+        }
+        let places = match leads {
+            Leads::To(places) => places,
+            Leads::File(..) => Vec::new(),
+        };
+        for place in places.iter().chain([&name]) {
+            let top = self.rules.kept.iter().any(|top| top == place);
+            let path = place.parent().filter(|_| !top).unwrap_or(place);
+            let (path, why) = (path.to_path_buf(), Why::TooMuch);
+            self.unknown.add(Closed { path, why });
+        }
+    }
+
+    /// Notes where a link leads in the folders that may be written, and there to `tail`.
+    fn led_to(&mut self, of: (u32, Kind), link: PathBuf, tail: &Path) {
+        let (mut places, ends) = match Way::of(&link) {
+            Some(way) => {
+                let links = way.links.into_iter().map(|step| step.at);
+                (links.collect(), vec![way.real])
+            }
+            // What is not there could be made.
+            None => {
+                let target = fs::read_link(&link).unwrap_or_default();
+                let above = link.parent().unwrap_or(&link);
+                let plain = git::plain(&above.join(&target));
+                let (places, end) = unfinished(above, &target);
+                (places, vec![resolve_existing(&plain), plain, end])
+            }
+        };
+        places.extend(ends.iter().map(|end| match tail.as_os_str().is_empty() {
+            true => end.clone(),
+            false => end.join(tail),
+        }));
+        let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
+        places.retain(|place| *place != link && kept(place));
+        if !places.is_empty() {
+            self.know(of, link, Leads::To(places));
+        }
+    }
+}
+
+/// The links on the way of a path from a folder that does not lead to anything yet, the names on it that are not there
+/// and have a `..` behind them, and where it ends as things are.
+fn unfinished(folder: &Path, path: &Path) -> (Vec<PathBuf>, PathBuf) {
+    let parts = |path: &Path| -> VecDeque<OsString> { path.iter().map(OsString::from).collect() };
+    let (mut at, mut todo) = (folder.to_path_buf(), parts(path));
+    let mut places = Vec::new();
+    while let Some(part) = todo.pop_front() {
+        if part == ".." {
+            at.pop();
+            continue;
+        }
+        let next = at.join(part);
+        match fs::read_link(&next) {
+            Ok(target) if places.len() < LINKS => {
+                places.push(next);
+                todo = parts(&target).into_iter().chain(todo).collect();
+            }
+            _ => {
+                let absent = next
+                    .symlink_metadata()
+                    .is_err_and(|error| is_absent(&error));
+                if absent && todo.iter().any(|part| part == "..") {
+                    places.push(next.clone());
+                }
+                at = next;
+            }
+        }
+    }
+    (places, at)
+}
