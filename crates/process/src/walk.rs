@@ -74,6 +74,10 @@ fn denied_in(top: &Path, root: &Path, glob: &str, budget: Budget) -> Result<Matc
         let Some(real) = real.filter(|real| real.starts_with(top) && real.is_dir()) else {
             continue;
         };
+        if tail == "**" {
+            found.led.push(real);
+            continue;
+        }
         let below = denied_in(top, &real, &tail, budget)?;
         found.led.extend(below.paths);
         found.led.extend(below.led);
@@ -284,7 +288,8 @@ mod tests {
         assert_eq!(denied("n/conf/**/.env"), ["a/.env", "a/b/.env"]);
         assert_eq!(denied("**/etc/passwd"), [""; 0]);
         assert_eq!(denied("loop/loop/a/env"), ["a/env"]);
-        assert_eq!(denied("n/**"), [""; 0]);
+        assert_eq!(denied("n/**"), ["m"]);
+        assert_eq!(denied("**/{x,conf/b}/.env"), ["a/b/.env"]);
     }
 
     #[test]

@@ -102,7 +102,8 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
         for file in app/scripts/env.sh rules/a.md shared/vscode/settings.json cfg/settings.json real hook docs/agents.md make; do echo mine > $file; done
         ln -s scripts/env.sh app/.envrc; ln -s ../rules .cursor/rules; ln -s shared/vscode .vscode; ln -s cfg .claude
         ln -s second .exrc; ln -s tools/later.sh second; ln real n/.mcp.json; ln hook .git/hooks/pre-commit
-        ln -s docs/agents.md CLAUDE.md; ln make Makefile; ln -s nolink/../late.sh .vimrc",
+        ln -s docs/agents.md CLAUDE.md; ln make Makefile; ln -s nolink/../late.sh .vimrc
+        mkdir dz; echo mine > shared/z.json; ln -s ../shared/z.json dz/settings.json; ln -s dz .zed",
     );
     let held = "find . -path ./.git/objects -prune -o ! -type d -printf '%p %l %i %n %m ' -a -type f -exec cksum {} + | sort";
     let before = sandbox.host(held);
@@ -129,6 +130,8 @@ fn what_the_users_links_at_such_names_lead_to_counts_as_well(on: Backend) {
         "echo x > real",
         "truncate -s 0 real",
         "echo x >> hook",
+        "echo x > shared/z.json",
+        "rm dz/settings.json",
         "ln -s tools nolink",
     ];
     let script: String = acts
@@ -162,7 +165,7 @@ fn links_that_lead_out_are_told_and_those_to_the_users_files_refused() {
         "extends = [\"default\"]\n[filesystem]\nwrite = [\"other\"]\ndeny = [\"secret\"]\n";
     let sandbox = Sandbox::new().policy(policy).file("../other/f", "");
     let outcome = sandbox.run(
-        "ln -s f inside; ln -s /usr/bin/env e; ln -s $PWD/../other/f o; mkdir -p d/e; ln -s ../../f d/e/up
+        "ln -s f inside; ln -s /proc/self/mounts mtab; ln -s /dev/null null; ln -s /usr/bin/env e; ln -s $PWD/../other/f o; mkdir -p d/e; ln -s ../../f d/e/up
         ln -s /nowhere/x d/y; mv d d2; ln -s /nowhere gone; rm gone; ln -s /nowhere moved; mv moved m2; ln -s ~/.cache/c cache",
     );
     outcome.success().nothing_refused();
@@ -187,6 +190,14 @@ fn links_that_lead_out_are_told_and_those_to_the_users_files_refused() {
         ("ln -s ../elsewhere out", "filesystem.protect"),
         ("ln -s d2/../../home/.bashrc out", "filesystem.protect"),
         ("mv d2/e .", "filesystem.protect"),
+        // What stands before a `..`, or on the way, may become another link.
+        (
+            "mkdir -p d/e; ln -s d/e/../../../../../.bashrc out",
+            "filesystem.protect",
+        ),
+        ("mkdir q; ln -s q/../../x out", "filesystem.protect"),
+        ("ln -s /proc/self pp", "filesystem.protect"),
+        ("ln -s /proc/self/root/etc pp", "filesystem.protect"),
         ("ln -s .git g", "filesystem.protect"),
         ("ln -s .vscode/tasks.json t", "filesystem.protect"),
         ("ln -s $PWD/f ../other/x", "filesystem.protect"),
@@ -370,9 +381,9 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
     let sandbox = Sandbox::repository();
     sandbox.host(
         "mkdir -p scripts bin tools/in src sub/lib .claude .cursor
-        printf 'source_env_if_exists scripts/setup.sh\nPATH_add bin\nwatch_file src/a.json\nuse flake\n' > .envrc
+        printf 'source_env_if_exists scripts/setup.sh\nPATH_add bin\nwatch_file src/a.json src/gen.sh\nuse flake\n' > .envrc
         printf '. lib/env\nexport PATH=$PWD/lib:$PATH\n' > sub/.envrc; echo '. scripts/inner.sh' > scripts/setup.sh
-        for f in scripts/inner.sh tools/fmt.sh tools/in/check.py src/a.json sub/lib/env src/main.rs; do echo mine > $f; done
+        for f in scripts/inner.sh tools/fmt.sh tools/in/check.py src/a.json sub/lib/env src/main.rs src/gen.sh; do echo mine > $f; done; chmod +x src/gen.sh
         echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/tools/fmt.sh x\"}]}]},\"permissions\":{\"allow\":[\"Read(src/main.rs)\"]}}' > .claude/settings.json
         echo '{\"hooks\":{\"stop\":[{\"command\":\"python3 $CURSOR_PROJECT_DIR/tools/in/check.py\"}]}}' > .cursor/hooks.json",
     );
@@ -387,7 +398,7 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         refused.failure().refused_by("filesystem.protect");
     }
     sandbox.run("mv sub s2").failure();
-    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls");
+    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls");
     outcome.success().nothing_refused();
     outcome.stderr_has(".claude/settings.json");
     assert_eq!(left(&outcome), ["bin direnv", "sub/lib direnv"]);

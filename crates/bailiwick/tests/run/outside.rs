@@ -1,6 +1,6 @@
 //! Files of the host that a run reaches by no other name and by no later run.
 
-use crate::support::Sandbox;
+use crate::support::{Background, Sandbox};
 
 const DEFAULT: &str = "extends = [\"default\"]\n";
 
@@ -40,12 +40,27 @@ except PermissionError: print(\"refused\")
     let bare = || Sandbox::new().without_namespaces();
     for sandbox in [Sandbox::new(), bare()] {
         let look = "cd ../outside; stat -c '%n %a %s %Y %i' *; cat *";
-        sandbox.host("mkdir ../outside; for i in a b c d e f g h i; do echo mine > ../outside/$i; ln ../outside/$i $i; done; chmod 444 i; touch -d yesterday *; chmod 644 c f g");
+        sandbox.host("mkdir ../outside; for i in a b c d e f g h i; do echo mine > ../outside/$i; ln ../outside/$i $i; done; chmod 444 i; touch -d yesterday *; chmod 644 c f g; python3 -c 'import os; os.setxattr(\"a\", \"user.k\", b\"v\")' 2> /dev/null || touch ../none");
         let before = sandbox.host(look);
         let outcome = sandbox.run(acts);
         outcome
             .success()
             .stdout_is("refused\nrefused\nmine\n1\n2\n700 5\n644 1\n600 5\n");
         assert_eq!(sandbox.host(look), before);
+        let kept = sandbox.host("test -e ../none && echo \"b'v'\" || python3 -c 'import os; print(os.getxattr(\"a\", \"user.k\"))'");
+        assert_eq!(kept, "b'v'\n");
     }
+}
+
+#[test]
+fn a_name_that_somebody_else_gives_a_file_later_is_not_written_through() {
+    let sandbox = Sandbox::new().file("f", "mine\n").file("g", "mine\n");
+    let script = "ln f f2; rm f2; ln g g2; echo x > n; ln n n2; rm n n2; echo ready; read line; \
+        echo evil >> f; echo evil > new; echo evil >> g";
+    let words = ["run", "--", "sh", "-c", script];
+    let mut running = Background::start(&sandbox, words, "ready");
+    sandbox.host("mkdir ../b; ln f ../b/f; ln g ../b/g; echo mine > ../b/new; ln ../b/new new");
+    running.types("go\n");
+    assert_eq!(running.ends(), Some(0));
+    assert_eq!(sandbox.host("cat ../b/*"), "mine\nmine\nmine\n");
 }

@@ -277,11 +277,11 @@ impl Context<'_> {
         self.left.borrow_mut().extend(self.rules.left(path));
     }
 
-    /// Notes a configuration of git whose remotes or branches lead elsewhere now.
-    pub(super) fn note_addresses(&self, path: &Path) {
-        self.left
-            .borrow_mut()
-            .extend(self.rules.left_addresses(path));
+    /// Notes a configuration of git whose remotes or branches lead elsewhere now; where only temporary folders are
+    /// meant, they count if there are any outside.
+    pub(super) fn note_addresses(&self, path: &Path, temporary: bool) {
+        let left = self.rules.left_addresses(path, temporary);
+        self.left.borrow_mut().extend(left);
     }
 
     /// Notes a folder that gets this name, with what it holds.

@@ -103,7 +103,7 @@ impl Context<'_> {
         let stat = fstat(&object)?;
         let object = format!("/proc/self/fd/{}", object.as_raw_fd());
         linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
-        self.linked.add(&stat);
+        self.linked.add(&stat, &source, &new.path);
         Ok(Outcome::Done)
     }
 }

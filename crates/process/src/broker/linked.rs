@@ -8,35 +8,69 @@ use super::path::shown;
 use super::rename::{read, replace};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, Timespec, Timestamps, accessat, fstat,
-    openat, statat, utimensat,
+    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, Timespec, Timestamps, XattrFlags, accessat,
+    fstat, getxattr, listxattr, openat, setxattr, statat, utimensat,
 };
 use rustix::io::Errno;
 use std::cell::RefCell;
-use std::collections::HashSet;
-use std::ffi::OsStr;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, OsStr};
+use std::path::{Path, PathBuf};
 
 /// A file is copied that has at most so many bytes; a program can copy a larger one itself.
 const LARGEST: usize = 64 << 20;
 
-/// Files that had one name until a program of the run gave them another: device and number of each.
+/// The names of a file's extended attributes, and the value of one, are at most so many bytes (`XATTR_SIZE_MAX`).
+const ATTRIBUTES: usize = 64 << 10;
+
+/// So many names are known; of more, what they are names of is copied as if nobody knew them.
+const NAMES: usize = 100_000;
+
+/// Files that had one name until a program of the run gave them another: device and number of each, with all its names.
 #[derive(Debug, Default)]
-pub(super) struct Linked(RefCell<HashSet<(u64, u64)>>);
+pub(super) struct Linked(RefCell<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    files: BTreeMap<(u64, u64), Vec<PathBuf>>,
+    /// How many names these are.
+    names: usize,
+}
 
 impl Linked {
-    /// Notes a file that gets one more name.
-    pub(super) fn add(&self, stat: &Stat) {
+    /// Notes a file of this name that gets one more.
+    pub(super) fn add(&self, stat: &Stat, name: &Path, new: &Path) {
+        let id = (stat.st_dev, stat.st_ino);
+        let mut known = self.0.borrow_mut();
+        if known.names >= NAMES {
+            *known = Known::default();
+        }
+        // A number is given to another file as soon as the first is gone.
         if stat.st_nlink <= 1 {
-            self.0.borrow_mut().insert((stat.st_dev, stat.st_ino));
+            let old = known.files.insert(id, vec![name.to_path_buf()]);
+            known.names += 1;
+            known.names -= old.map_or(0, |old| old.len());
+        }
+        if let Some(names) = known.files.get_mut(&id) {
+            names.push(new.to_path_buf());
+            known.names += 1;
         }
     }
 
     /// Whether a file has names that nobody in the run has given it.
     fn has_others(&self, stat: &Stat) -> bool {
+        let id = (stat.st_dev, stat.st_ino);
+        let named = |name: &&PathBuf| {
+            let there = statat(CWD, name.as_path(), AtFlags::SYMLINK_NOFOLLOW);
+            there.is_ok_and(|there| (there.st_dev, there.st_ino) == id)
+        };
+        let known = || {
+            let all = self.0.borrow();
+            let names: BTreeSet<&PathBuf> = all.files.get(&id).into_iter().flatten().collect();
+            names.into_iter().filter(named).count() as u64
+        };
         let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        let known = || self.0.borrow().contains(&(stat.st_dev, stat.st_ino));
-        plain && stat.st_nlink > 1 && !known()
+        plain && stat.st_nlink > 1 && stat.st_nlink > known()
     }
 }
 
@@ -78,7 +112,9 @@ impl Context<'_> {
         };
         utimensat(folder, name, &times, AtFlags::SYMLINK_NOFOLLOW)?;
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Some(openat(folder, name, flags, Mode::empty())?))
+        let copy = openat(folder, name, flags, Mode::empty())?;
+        copy_attributes(found, &copy).map_err(|_| self.shares(path))?;
+        Ok(Some(copy))
     }
 
     /// The same of a file that is known by a descriptor.
@@ -117,6 +153,27 @@ impl Context<'_> {
             "the file has another name, maybe outside: copy it, and put the copy in its place";
         Refused::by(self.rules.git(path).unwrap_or_default(), path, reason)
     }
+}
+
+/// Gives a copy the extended attributes of a file, and its access list, as far as they are the user's to set.
+fn copy_attributes(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
+    let at = |file: &OwnedFd| format!("/proc/self/fd/{}", file.as_raw_fd());
+    let (from, to) = (at(from), at(to));
+    let mut names = vec![0; ATTRIBUTES];
+    let length = match listxattr(&from, &mut names) {
+        Err(Errno::NOTSUP) => return Ok(()),
+        length => length?,
+    };
+    let mut value = vec![0; ATTRIBUTES];
+    for name in names[..length].split_inclusive(|byte| *byte == 0) {
+        let users = name.starts_with(b"user.") || name == b"system.posix_acl_access\0";
+        let name = CStr::from_bytes_with_nul(name).map_err(|_| Errno::INVAL)?;
+        if users {
+            let length = getxattr(&from, name, &mut value)?;
+            setxattr(&to, name, &value[..length], XattrFlags::empty())?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether this process may write a file; where it may not, the kernel tells its program.

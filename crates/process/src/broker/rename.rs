@@ -447,7 +447,9 @@ fn checked(
         let before = if begun.is_empty() { &old } else { &begun };
         let others = !begun.is_empty() && git::has_others(&begun, &new);
         if others || git::turns_elsewhere(before, &new) {
-            context.note_addresses(&to.path);
+            context.note_addresses(&to.path, false);
+        } else if !git::has_temporary(before, &site) && git::has_temporary(&new, &site) {
+            context.note_addresses(&to.path, true);
         }
     }
     let names = match content {

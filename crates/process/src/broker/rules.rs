@@ -26,7 +26,7 @@ use crate::paths;
 use crate::setup::{raw, raw_list};
 use bailiwick_event::{Origin, RuleRef, Text};
 use bailiwick_policy::{
-    Effective, HostNames, PathEntry, PathGlob, PathPattern, ordinary_name, resolve_existing,
+    Effective, HostNames, PathEntry, PathGlob, PathPattern, Way, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -166,9 +166,15 @@ impl Rules {
             number += 1;
         }
         for entry in &files.deny {
-            // What a pattern denies and the sandbox makes itself is its own.
-            if let PathPattern::Path(path) = &entry.pattern {
-                names.push((number, Name::Whole(path.clone())));
+            match &entry.pattern {
+                PathPattern::Path(path) => names.push((number, Name::Whole(path.clone()))),
+                // What a pattern denies and the sandbox makes itself is its own, but not where it is looked for.
+                PathPattern::Glob { root, .. } => {
+                    let links = Way::of(root).map(|way| way.links).unwrap_or_default();
+                    let mut links: Vec<PathBuf> = links.into_iter().map(|step| step.at).collect();
+                    links.retain(|link| host.iter().any(|top| link.starts_with(top)));
+                    names.extend(links.into_iter().map(|link| (number, Name::Whole(link))));
+                }
             }
             names.extend(linked(entry, Path::new("/")).map(|name| (number, name)));
             number += 1;
@@ -219,7 +225,7 @@ impl Rules {
             String::new()
         };
         (!shown.is_empty()).then(|| {
-            format!("git's configuration obeys files in folders that may be written; they are protected as its hooks are: {}{more}", shown.join(", "))
+            format!("programs outside run or obey files in folders that may be written; they are protected as git's hooks are: {}{more}", shown.join(", "))
         })
     }
 

@@ -82,9 +82,7 @@ pub(super) fn may_be_fetched(url: &[u8], site: &Site<'_>) -> bool {
         return false;
     }
     let plain = leads::plain(&leads::tree_around(site).join(path));
-    let temporary = ["/tmp", "/var/tmp"]
-        .iter()
-        .any(|folder| plain.starts_with(folder));
+    let temporary = is_temporary(&plain);
     let is_new = !config::has_index(site);
     places(&plain).into_iter().all(|place| {
         let below = paths::below(site.root, &place);
@@ -104,6 +102,11 @@ pub(super) fn may_be_fetched(url: &[u8], site: &Site<'_>) -> bool {
             place != plain && site.seen.contains(&plain) && below_is_repository(&plain, site);
         seen || beside || temporary && is_new
     })
+}
+
+fn is_temporary(path: &Path) -> bool {
+    let mut folders = ["/tmp", "/var/tmp"].iter();
+    folders.any(|folder| path.starts_with(folder))
 }
 
 /// Where git looks for a repository: at a path, and at the same with `.git` behind it.
@@ -135,6 +138,38 @@ pub(crate) fn turns_elsewhere(old: &[u8], new: &[u8]) -> bool {
     old.iter().any(turned)
 }
 
+/// The temporary folders that a configuration has for remotes.
+fn temporary(config: &[u8]) -> Vec<PathBuf> {
+    let all = config::variables(config).unwrap_or_default();
+    let addresses = all.iter().filter(|(key, _)| is_address(key));
+    let folder = |value: &Vec<u8>| match Address::of(value) {
+        Address::Folder(path) if is_temporary(path) => Some(leads::plain(path)),
+        _ => None,
+    };
+    addresses
+        .flat_map(|(_, values)| values)
+        .filter_map(folder)
+        .collect()
+}
+
+/// Whether a remote of a configuration is a temporary folder that the sandbox does not see as it is outside: another
+/// may have its path there.
+pub(crate) fn has_temporary(config: &[u8], site: &Site<'_>) -> bool {
+    let seen = |path: &PathBuf| site.seen.iter().any(|folder| path.starts_with(folder));
+    !temporary(config).iter().all(seen)
+}
+
+/// Whether any such folder of a configuration is there, for whoever git will ask.
+pub(crate) fn reaches_temporary(config: &Path) -> bool {
+    let text = super::followed::read(config).unwrap_or_default();
+    let mut folders = temporary(&text).into_iter();
+    folders.any(|folder| places(&folder).iter().any(|place| place.exists()))
+}
+
+fn is_address(key: &config::Key) -> bool {
+    key.section == "remote" && matches!(key.name.as_str(), "url" | "pushurl")
+}
+
 /// Whether a configuration has remotes that were not there, and a timer of the user's fetches from all (git-maintenance(1)).
 pub(crate) fn has_others(old: &[u8], new: &[u8]) -> bool {
     let (Ok(old), Ok(new)) = (config::variables(old), config::variables(new)) else {
@@ -156,11 +191,7 @@ pub(crate) fn has_others(old: &[u8], new: &[u8]) -> bool {
 pub(super) fn at(tree: &Path, config: &Path) -> Vec<PathBuf> {
     let text = super::followed::read(config).unwrap_or_default();
     let all = config::variables(&text).unwrap_or_default();
-    let of_remote = |key: &config::Key| {
-        let address = matches!(key.name.as_str(), "url" | "pushurl");
-        key.section == "remote" && address
-    };
-    let values = all.iter().filter(|(key, _)| of_remote(key));
+    let values = all.iter().filter(|(key, _)| is_address(key));
     let folder = |value: &[u8]| match Address::of(value) {
         Address::Folder(path) => Some(leads::plain(&tree.join(path))),
         _ => None,

@@ -4,7 +4,7 @@
 use super::{Name, Rules, first_denied};
 use crate::setup::raw;
 use crate::walk::Heads;
-use bailiwick_policy::{Effective, PathGlob, PathPattern};
+use bailiwick_policy::{Effective, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -22,13 +22,21 @@ impl Denied {
     /// Those of a policy.
     pub(super) fn of(policy: &Effective) -> Vec<Self> {
         let denied = (first_denied(policy)..).zip(&policy.filesystem.deny);
-        let patterns = denied.filter_map(|(rule, entry)| match &entry.pattern {
-            PathPattern::Glob { root, glob } => Some(Self {
-                rule,
-                root: root.clone(),
-                glob: glob.clone(),
-            }),
-            PathPattern::Path(_) => None,
+        let patterns = denied.flat_map(|(rule, entry)| match &entry.pattern {
+            PathPattern::Glob { root, glob } => {
+                let real = resolve_existing(root);
+                let other = (real != *root).then_some(real);
+                let one = |root| Self {
+                    rule,
+                    root,
+                    glob: glob.clone(),
+                };
+                std::iter::once(root.clone())
+                    .chain(other)
+                    .map(one)
+                    .collect()
+            }
+            PathPattern::Path(_) => Vec::new(),
         });
         patterns.collect()
     }

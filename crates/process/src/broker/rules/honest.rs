@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, CWD, statat};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A file is compared that has at most so many bytes; of a longer one git looks itself.
 const LARGEST: usize = 16 << 20;
@@ -28,8 +28,14 @@ impl Rules {
         withheld: &BTreeMap<Vec<u8>, Option<git::Seen>>,
         site: &Site<'_>,
     ) -> Result<Option<Vec<u8>>, String> {
-        let Some(tree) = git::tree_of_index(site) else {
-            return Ok(None);
+        let tree = git::tree_of_index(site);
+        let is_doubted = |entry: &Recorded| match &tree {
+            Some(tree) => self.is_doubted(tree, entry),
+            // Whoever runs git says where its working tree is.
+            None => self
+                .kept
+                .iter()
+                .any(|top| self.is_protected(top, entry).is_some()),
         };
         let parts = Parts::of(self);
         let named = |path: &[u8]| {
@@ -37,9 +43,7 @@ impl Rules {
                 .any(|part| parts.may_be_named(part))
         };
         let mut doubted = git::recorded(text, site, &named)?;
-        doubted.retain(|entry| {
-            !withheld.contains_key(entry.path.as_slice()) && self.is_doubted(&tree, entry)
-        });
+        doubted.retain(|entry| !withheld.contains_key(entry.path.as_slice()) && is_doubted(entry));
         if doubted.is_empty() {
             return Ok(None);
         }
@@ -48,12 +52,17 @@ impl Rules {
         Ok((!doubted.is_empty()).then(|| git::unsaid(text, &doubted)))
     }
 
+    /// The file of an entry, where it is protected in this working tree.
+    fn is_protected(&self, tree: &Path, entry: &Recorded) -> Option<PathBuf> {
+        let path = below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)));
+        matches!(self.decide(&path), Verdict::Refuse(_)).then_some(path)
+    }
+
     /// Whether git would take a protected file for the one that the index has, and it is another.
     fn is_doubted(&self, tree: &Path, entry: &Recorded) -> bool {
-        let path = below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)));
-        if !matches!(self.decide(&path), Verdict::Refuse(_)) {
+        let Some(path) = self.is_protected(tree, entry) else {
             return false;
-        }
+        };
         let Ok(stat) = statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW) else {
             return false;
         };

@@ -4,6 +4,7 @@ use super::asked::Asked;
 use super::moves::open_tails;
 use super::{Name, Rules};
 use crate::closed;
+use crate::git;
 use crate::paths::{below, is_absent};
 use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
@@ -32,6 +33,8 @@ const ADDRESS: u32 = u32::MAX - 5;
 pub(super) const CLOSED: u32 = u32::MAX - 3;
 /// A folder that got its name in the run and cannot be looked through.
 const UNREAD: u32 = u32::MAX - 4;
+/// A configuration of git with a remote in a temporary folder.
+const TEMPORARY: u32 = u32::MAX - 7;
 /// A link in the home directory that leads to what was changed.
 pub(super) const AT_HOME: u32 = u32::MAX - 6;
 /// So many are listed in a run.
@@ -260,10 +263,10 @@ impl Rules {
     }
 
     /// What is reported of a configuration of git that leads elsewhere.
-    pub(crate) fn left_addresses(&self, path: &Path) -> Option<Left> {
+    pub(crate) fn left_addresses(&self, path: &Path, temporary: bool) -> Option<Left> {
         (!self.matcher().is_empty()).then(|| Left {
             path: path.to_path_buf(),
-            row: ADDRESS,
+            row: if temporary { TEMPORARY } else { ADDRESS },
         })
     }
 
@@ -278,6 +281,8 @@ impl Rules {
                 // Something else has the name.
                 LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => {}
                 _ if is_gone(&path) => {}
+                TEMPORARY if !git::reaches_temporary(&path) => {}
+                TEMPORARY => drop(found.insert(path, ADDRESS)),
                 _ => drop(found.insert(path, row)),
             }
         }

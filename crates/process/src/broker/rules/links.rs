@@ -6,13 +6,16 @@ use bailiwick_policy::resolve_existing;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// What the kernel shows, in every sandbox its own.
-const OF_SYSTEM: [&str; 3] = ["/proc", "/dev", "/sys"];
-/// Where files of users lie.
-const OF_USERS: [&str; 7] = ["/home", "/root", "/mnt", "/media", "/srv", "/run", "/var"];
+/// What the kernel shows. A folder of `/proc` leads on to the files of whoever looks: of that only names are meant that
+/// lead to no folder.
+const OF_SYSTEM: [&str; 4] = ["/sys", "/proc/mounts", "/proc/self/mounts", "/proc/self/fd"];
+/// Where files of users lie, or can be reached.
+const OF_USERS: [&str; 8] = [
+    "/home", "/root", "/mnt", "/media", "/srv", "/run", "/var", "/proc",
+];
 /// Where programs keep in the home directory what they have fetched, and obey nothing; they link to it, and each
 /// sandbox has its own.
-const CACHES: [&str; 14] = [
+pub(super) const CACHES: [&str; 14] = [
     ".cache",
     ".cargo/registry",
     ".cargo/git",
@@ -70,25 +73,48 @@ impl Rules {
 
     /// The places to which a link would lead and where the sandbox sees nothing: who follows it outside reads or
     /// writes there.
-    fn outside(&self, targets: &[PathBuf; 2], target: &OsStr) -> Vec<PathBuf> {
-        let seen = |at: &PathBuf| {
+    fn outside(&self, [plain, real]: &[PathBuf; 2]) -> Vec<PathBuf> {
+        if is_of_system(plain) {
+            return Vec::new();
+        }
+        let seen = |at: &&PathBuf| {
             let mut folders = self.kept.iter().chain(&self.seen);
-            OF_SYSTEM.iter().any(|folder| at.starts_with(folder))
-                || folders.any(|folder| at.starts_with(folder))
+            folders.any(|folder| at.starts_with(folder))
         };
-        // A name before a `..` may become a link to the top of a folder.
-        let rest = behind_a_name(Path::new(target));
-        let worst = rest.iter().flat_map(|rest| {
-            let from = self.kept.iter().map(|top| git::plain(&top.join(rest)));
-            from.collect::<Vec<_>>()
-        });
-        let all = targets.iter().cloned().chain(worst);
-        all.filter(|at| !seen(at)).collect()
+        [plain, real]
+            .into_iter()
+            .filter(|at| !seen(at))
+            .cloned()
+            .collect()
+    }
+
+    /// Whether a link's text goes up from a name that a program could replace by another link: from where that would
+    /// lead, it goes up to anywhere.
+    fn goes_up_from_a_name(&self, link: &Path, target: &Path) -> bool {
+        let mut at = self.of_policy(link.parent().unwrap_or(link));
+        let mut named = false;
+        for part in target.components() {
+            match part {
+                Component::ParentDir => {
+                    let inner = |top: &PathBuf| at.starts_with(top) && at != *top;
+                    if named && self.kept.iter().any(inner) {
+                        return true;
+                    }
+                    at.pop();
+                }
+                Component::RootDir => at = PathBuf::from("/"),
+                part => {
+                    named |= matches!(part, Component::Normal(_));
+                    at.push(part);
+                }
+            }
+        }
+        false
     }
 
     /// Whether a link would lead to where the sandbox sees nothing.
     pub(crate) fn leads_out(&self, link: &Path, target: &OsStr) -> bool {
-        let outside = || self.outside(&self.targets(link, target), target);
+        let outside = || self.outside(&self.targets(link, target));
         self.is_kept(link) && !outside().is_empty()
     }
 
@@ -97,9 +123,14 @@ impl Rules {
         if self.leads_to_own(link, target) {
             return Some("the link would lead to folders of the product's own");
         }
+        if self.is_kept(link) && self.goes_up_from_a_name(link, Path::new(target)) {
+            return Some(
+                "the link goes up (`..`) from a name that could be replaced by another link",
+            );
+        }
         let targets = self.targets(link, target);
         let outside = match self.is_kept(link) {
-            true => self.outside(&targets, target),
+            true => self.outside(&targets),
             false => Vec::new(),
         };
         if self.is_beside_workspace(link) {
@@ -172,13 +203,9 @@ fn is_temporary(place: &Path) -> bool {
     place.starts_with("/tmp") || place.starts_with("/var/tmp")
 }
 
-/// What of a link's text follows the names before a `..`: where those lead may change.
-fn behind_a_name(target: &Path) -> Option<PathBuf> {
-    let parts: Vec<Component<'_>> = target.components().collect();
-    let named = |part: &Component<'_>| matches!(part, Component::Normal(_));
-    let first = parts.iter().position(named)?;
-    let up = parts[first..]
-        .iter()
-        .position(|part| *part == Component::ParentDir)?;
-    Some(parts[first + up..].iter().collect())
+/// Whether a place is one of the kernel's that shows nobody's files.
+fn is_of_system(place: &Path) -> bool {
+    let device = place.starts_with("/dev") && place.components().count() == 3;
+    let mut known = OF_SYSTEM.iter();
+    device || known.any(|known| place.starts_with(known))
 }

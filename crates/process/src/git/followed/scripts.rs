@@ -1,5 +1,5 @@
-//! The programs that a script calls, or a file of commands names: as far as they lie where a sandbox may write, they are obeyed
-//! as the file itself is.
+//! The programs that a script calls, or a file of commands names: as far as they lie where a sandbox may write, they
+//! are obeyed as the file itself is.
 
 use super::{Reading, SCRIPTS, read};
 use std::ffi::OsStr;
@@ -28,6 +28,9 @@ impl Reading<'_> {
         let ends = |byte: &u8| b"\n;&|(){}`".contains(byte);
         for command in text.split(ends).take(4000) {
             let mut before: &[u8] = b"";
+            if words(command).next().is_some_and(only_watches) {
+                continue;
+            }
             for word in words(command) {
                 let runs = interprets(before);
                 // What is not there yet could be made.
@@ -90,6 +93,11 @@ impl Reading<'_> {
         let below = tops.iter().map(|top| top.join(plain));
         below.chain([self.path(word)]).collect()
     }
+}
+
+/// Whether direnv does nothing with the files that a command is given but look whether they have changed.
+fn only_watches(command: &[u8]) -> bool {
+    matches!(command, b"watch_file" | b"watch_dir")
 }
 
 /// Whether a command follows a word of the shell's.

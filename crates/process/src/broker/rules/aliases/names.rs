@@ -16,6 +16,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// So deep is looked into a folder to which a link leads.
+const INNER: usize = 16;
+
 /// Looks at the names of a walk.
 pub(super) struct Names<'a> {
     rules: &'a Rules,
@@ -30,6 +33,8 @@ pub(super) struct Names<'a> {
     pub(super) unknown: closed::All,
     /// Whether there are more that are reported.
     pub(super) more: bool,
+    /// Folders to which links at such names lead.
+    led: HashSet<(Kind, PathBuf)>,
     /// Folders with files of commands that programs of the host run.
     pub(super) commands: BTreeSet<PathBuf>,
 }
@@ -53,6 +58,7 @@ impl<'a> Names<'a> {
             files: HashSet::new(),
             unknown: closed::All::default(),
             more: false,
+            led: HashSet::new(),
             commands: BTreeSet::new(),
         }
     }
@@ -174,30 +180,60 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Notes where a link leads in the folders that may be written, and there to `tail`.
+    /// Notes where a link leads in the folders that may be written, and there to `tail`; where that is a folder, also
+    /// the other names of what is in it.
     fn led_to(&mut self, of: (u32, Kind), link: PathBuf, tail: &Path) {
-        let (mut places, ends) = match Way::of(&link) {
+        let mut folder = None;
+        // Joined with nothing a path would end in a slash.
+        let whole = match tail.as_os_str().is_empty() {
+            true => link.clone(),
+            false => link.join(tail),
+        };
+        let mut places = match Way::of(&whole) {
             Some(way) => {
+                folder = way.folder.then(|| way.real.clone());
                 let links = way.links.into_iter().map(|step| step.at);
-                (links.collect(), vec![way.real])
+                links.chain([way.real]).collect()
             }
             // What is not there could be made.
             None => {
-                let target = fs::read_link(&link).unwrap_or_default();
+                let target = fs::read_link(&link).unwrap_or_default().join(tail);
                 let above = link.parent().unwrap_or(&link);
                 let plain = git::plain(&above.join(&target));
-                let (places, end) = unfinished(above, &target);
-                (places, vec![resolve_existing(&plain), plain, end])
+                let (mut places, end) = unfinished(above, &target);
+                places.extend([resolve_existing(&plain), plain, end]);
+                places
             }
         };
-        places.extend(ends.iter().map(|end| match tail.as_os_str().is_empty() {
-            true => end.clone(),
-            false => end.join(tail),
-        }));
         let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
         places.retain(|place| *place != link && kept(place));
         if !places.is_empty() {
             self.know(of, link, Leads::To(places));
+        }
+        // Of what is reported all of the folder is named.
+        let folder = folder.filter(|_| of.1 != Kind::Reported);
+        if let Some(folder) = folder.filter(|folder| self.led.insert((of.1, folder.clone()))) {
+            self.below(of, &folder, INNER);
+        }
+    }
+
+    /// Notes what lies in a folder to which a link at such a name leads.
+    fn below(&mut self, of: (u32, Kind), folder: &Path, depth: usize) {
+        if depth == 0 || self.led.len() > MOST {
+            let (path, why) = (folder.to_path_buf(), Why::TooMuch);
+            return self.unknown.add(Closed { path, why });
+        }
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let (path, kind) = (entry.path(), entry.file_type());
+            match kind {
+                Ok(kind) if kind.is_dir() => {
+                    if self.led.insert((of.1, path.clone())) {
+                        self.below(of, &path, depth - 1);
+                    }
+                }
+                Ok(kind) => self.named(of, path, kind),
+                Err(_) => {}
+            }
         }
     }
 }

@@ -4,33 +4,21 @@
 
 use super::{Kind, Names};
 use crate::broker::rules::host::AT_HOME;
+use crate::broker::rules::links::CACHES;
 use crate::paths::below;
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// So many entries are looked at, in all.
-const ENTRIES: usize = 50_000;
-/// So deep in a folder above, which no walk goes through.
+const ENTRIES: usize = 100_000;
+/// So deep in a folder above, which no walk goes through; in the home directory there may be much.
 const DEPTH: usize = 3;
 /// The folders of a home directory in which people put links to files that they keep elsewhere.
-const OF_HOME: [&str; 14] = [
-    "",
-    "bin",
-    ".local/bin",
-    ".config",
-    ".config/fish",
-    ".config/git",
-    ".config/systemd/user",
-    ".config/zsh",
-    ".claude",
-    ".codex",
-    ".gemini",
-    ".ssh",
-    ".vim",
-    ".gnupg",
-];
+const OF_HOME: [&str; 5] = ["", "bin", ".local/bin", ".config", ".ssh"];
+/// So deep in the folders of a home directory whose names begin with a dot, where there are such links.
+const DEPTH_AT_HOME: usize = 4;
 
 impl Names<'_> {
     /// Looks at them.
@@ -40,28 +28,77 @@ impl Names<'_> {
         let tops = self.rules.kept.iter().zip(&self.rules.host);
         for (top, inside) in tops.map(|(top, inside)| (top.clone(), inside.clone())) {
             let above = top.ancestors().skip(1);
-            for folder in above.take_while(|folder| is_users_alone(folder)) {
+            for folder in above.take_while(|folder| folder.parent().is_some()) {
                 let inner = self.rules.kept.iter().any(|kept| folder.starts_with(kept));
                 if !inner && seen.insert(folder.to_path_buf()) {
                     self.above(folder, &inside, &mut left);
                 }
             }
         }
-        if self.rules.matcher().is_empty() {
+        if !self.rules.matcher().is_empty() {
+            self.at_home();
+        }
+    }
+
+    /// Looks where most people have such links, and only where there are any at all that hold more.
+    fn at_home(&mut self) {
+        let home = below(self.rules.root(), &self.rules.home);
+        let mut left = ENTRIES;
+        let before = self.known[Kind::Reported as usize].len();
+        let mut open: Vec<(PathBuf, usize)> = Vec::new();
+        for name in OF_HOME {
+            let folder = home.join(name);
+            self.links_in(&folder, &mut left, &mut |path| open.push((path, 1)));
+        }
+        if self.known[Kind::Reported as usize].len() == before && !self.is_of_dot_files() {
             return;
         }
-        for name in OF_HOME {
-            let folder = below(self.rules.root(), &self.rules.home).join(name);
-            for link in entries(&folder, &mut left) {
-                if link.file_type().is_ok_and(|kind| kind.is_symlink()) {
-                    self.led_to((AT_HOME, Kind::Reported), link.path(), Path::new(""));
+        let caches = |path: &Path| CACHES.iter().any(|cache| path == home.join(cache));
+        open.retain(|(path, _)| {
+            let dotted = path
+                .strip_prefix(&home)
+                .is_ok_and(|path| path.as_os_str().as_encoded_bytes().starts_with(b"."));
+            dotted && !OF_HOME.iter().any(|name| *path == home.join(name)) && !caches(path)
+        });
+        while let Some((folder, depth)) = open.pop() {
+            let mut inner = Vec::new();
+            self.links_in(&folder, &mut left, &mut |path| inner.push(path));
+            if depth < DEPTH_AT_HOME {
+                inner.retain(|path| !caches(path));
+                open.extend(inner.into_iter().map(|path| (path, depth + 1)));
+            }
+        }
+        self.more |= left == 0;
+    }
+
+    /// Notes the links of a folder of the home directory, and gives its folders to `folder`.
+    fn links_in(&mut self, at: &Path, left: &mut usize, folder: &mut dyn FnMut(PathBuf)) {
+        for entry in entries(at, left) {
+            match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => {
+                    self.led_to((AT_HOME, Kind::Reported), entry.path(), Path::new(""));
                 }
+                Ok(kind) if kind.is_dir() => folder(entry.path()),
+                _ => {}
             }
         }
     }
 
+    /// Whether a folder that may be written has a name as people give it to where they keep such files.
+    fn is_of_dot_files(&self) -> bool {
+        let mut tops = self.rules.kept.iter();
+        tops.any(|top| {
+            let text = top.to_string_lossy().to_ascii_lowercase();
+            ["dot", "stow", "chezmoi", "config"]
+                .iter()
+                .any(|word| text.contains(word))
+        })
+    }
+
     /// Judges what lies in a folder as if it lay in one that may be written.
     fn above(&mut self, top: &Path, inside: &Path, left: &mut usize) {
+        let is_home = top == below(self.rules.root(), &self.rules.home);
+        let deepest = if is_home { 1 } else { DEPTH };
         let mut open = vec![(PathBuf::new(), 1)];
         while let Some((folder, depth)) = open.pop() {
             for entry in entries(&top.join(&folder), left) {
@@ -69,20 +106,22 @@ impl Names<'_> {
                     continue;
                 };
                 let name = folder.join(entry.file_name());
-                let goes_on = kind.is_dir() && depth < DEPTH;
-                self.entry_as(&inside.join(&name), &top.join(&folder), entry.path(), kind);
-                if goes_on && self.may_hold(&top.join(&name), &entry) {
+                let (above, path) = (top.join(&folder), entry.path());
+                if !self.may_be_one(&above, &entry) || !is_own(&path) {
+                    continue;
+                }
+                self.entry_as(&inside.join(&name), &above, path, kind);
+                if kind.is_dir() && depth < deepest {
                     open.push((name, depth + 1));
                 }
             }
         }
     }
 
-    /// Whether a folder is part of a name of several components, or is meant as a whole.
-    fn may_hold(&self, path: &Path, entry: &DirEntry) -> bool {
+    /// Whether an entry of a folder can be a part of a name that is protected or reported.
+    fn may_be_one(&self, folder: &Path, entry: &DirEntry) -> bool {
         let name = entry.file_name();
-        let whole = self.folders.contains_key(path);
-        whole || self.parts.may_be_named(name.as_encoded_bytes())
+        self.folders.contains_key(folder) || self.parts.may_be_named(name.as_encoded_bytes())
     }
 }
 
@@ -94,9 +133,9 @@ fn entries(folder: &Path, left: &mut usize) -> Vec<DirEntry> {
     listed
 }
 
-/// Whether nobody but the caller makes names in a folder.
-fn is_users_alone(folder: &Path) -> bool {
+/// Whether the caller has made something, or the system: other users' links are not followed for what is his.
+fn is_own(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    let alone = |meta: fs::Metadata| meta.uid() == own && meta.permissions().mode() & 0o002 == 0;
-    folder.parent().is_some() && fs::metadata(folder).is_ok_and(alone)
+    path.symlink_metadata()
+        .is_ok_and(|meta| meta.uid() == own || meta.uid() == 0)
 }
