@@ -385,23 +385,42 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         printf '. lib/env\nexport PATH=$PWD/lib:$PATH\n' > sub/.envrc; echo '. scripts/inner.sh' > scripts/setup.sh
         for f in scripts/inner.sh tools/fmt.sh tools/in/check.py src/a.json sub/lib/env src/main.rs src/gen.sh; do echo mine > $f; done; chmod +x src/gen.sh
         echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/tools/fmt.sh x\"}]}]},\"permissions\":{\"allow\":[\"Read(src/main.rs)\"]}}' > .claude/settings.json
-        echo '{\"hooks\":{\"stop\":[{\"command\":\"python3 $CURSOR_PROJECT_DIR/tools/in/check.py\"}]}}' > .cursor/hooks.json",
+        echo '{\"hooks\":{\"stop\":[{\"command\":\"python3 $CURSOR_PROJECT_DIR/tools/in/check.py\"},{\"command\":\"cd tools && .\\/x\"}]}}' > .cursor/hooks.json
+        mkdir -p .husky/_ ci srv part d1; git config core.hooksPath .husky/_; echo '. \"$0/h\"' > .husky/_/pre-commit; echo ci/lint.sh > .husky/pre-commit
+        printf 'set -eu\necho checking what is staged\nDIR=part\n. \"$DIR/env.sh\"\nfor f in d1/*.sh; do . $f; done\n\"$INSTALL_PYTHON\" -mpre_commit x\n' > .husky/commit-msg
+        for f in tools/x ci/lint.sh ci/hook.sh ci/enter.sh srv/main.js part/env.sh d1/a.sh; do echo mine > $f; done; chmod +x tools/x ci/*.sh
+        printf 'pre-commit:\n  commands:\n    a:\n      run: ./ci/hook.sh\n' > lefthook.yml; printf '[hooks]\nenter = \"./ci/enter.sh\"\n[env]\n_.path=[\"bin\"]\n' > mise.toml
+        echo '{\"mcpServers\":{\"a\":{\"command\":\"node\",\"args\":[\"srv/main.js\"]}}}' > .mcp.json",
     );
+    // What the words of a script are called does not keep another from being found.
+    sandbox
+        .run("mkdir set echo checking what is staged")
+        .success();
     for act in [
         "scripts/setup.sh",
         "scripts/inner.sh",
         "tools/fmt.sh",
         "tools/in/check.py",
         "sub/lib/env",
+        "tools/x",
+        "ci/lint.sh",
+        "ci/hook.sh",
+        "ci/enter.sh",
+        "part/env.sh",
+        "d1/a.sh",
+        "d1/new.sh",
+        "pre_commit.py",
+        "json.py",
     ] {
         let refused = sandbox.run(&format!("echo x > {act}"));
         refused.failure().refused_by("filesystem.protect");
     }
     sandbox.run("mv sub s2").failure();
-    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls");
+    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls; echo x > srv/main.js; echo x > x.py");
     outcome.success().nothing_refused();
-    outcome.stderr_has(".claude/settings.json");
-    assert_eq!(left(&outcome), ["bin direnv", "sub/lib direnv"]);
+    outcome.stderr_has("programs outside run or obey files in folders that may be written");
+    let told = ["bin direnv", "srv/main.js all agents", "sub/lib direnv"];
+    assert_eq!(left(&outcome), told);
 }
 
 #[test]

@@ -215,8 +215,10 @@ impl Rules {
         };
         // A word with a slash may have been no path.
         let is_path = |led: &&git::Followed| led.path.parent().is_some_and(Path::is_dir);
-        let followed = self.followed.iter().filter(is_path);
-        let mut shown: Vec<String> = followed.map(shown).collect();
+        let mut followed: Vec<_> = self.followed.iter().filter(is_path).collect();
+        // What is there comes first.
+        followed.sort_by_key(|led| !led.path.exists());
+        let mut shown: Vec<String> = followed.into_iter().map(shown).collect();
         let more = shown.len().saturating_sub(3);
         shown.truncate(3);
         let more = if more > 0 {

@@ -2,8 +2,10 @@
 //! programs that it names, and programs that its hooks call. The user put them there, and git runs or obeys them;
 //! so a sandboxed program may write them no more than the hooks themselves.
 
+mod commands;
 mod scripts;
 
+pub(crate) use self::commands::{called_at, folder_of_commands, named_at};
 use self::scripts::words;
 use super::config::{Key, Variables, variables};
 use super::remotes;
@@ -26,18 +28,6 @@ const VARIABLES: usize = 64;
 const PATHS: usize = 256;
 /// So many hooks and programs that they call are read.
 const SCRIPTS: usize = 64;
-
-/// Files of a folder with commands that a program of the host runs when the user enters it or starts an agent there.
-const COMMANDS: [&str; 8] = [
-    ".envrc",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".cursor/hooks.json",
-    ".gemini/settings.json",
-    ".codex/hooks.json",
-    ".windsurf/hooks.json",
-    ".factory/hooks.json",
-];
 
 /// A path that git obeys because a configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -62,28 +52,6 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
         }
     }
     found.into_iter().take(PATHS).collect()
-}
-
-/// The folder whose file of commands this is, if it is one.
-pub(crate) fn folder_of_commands(file: &Path) -> Option<&Path> {
-    let found = COMMANDS.iter().find(|name| file.ends_with(name))?;
-    file.ancestors().nth(Path::new(found).components().count())
-}
-
-/// What the files of commands in a folder call in `folders`.
-pub(crate) fn called_at(folder: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
-    let mut reading = Reading::new(folder, folders, home);
-    for name in COMMANDS {
-        reading.commands(&folder.join(name), name);
-    }
-    reading.found.into_iter().collect()
-}
-
-/// The folders in which a shell looks for programs because of a file `.envrc`.
-pub(crate) fn on_path(file: &Path) -> Vec<PathBuf> {
-    let text = read(file).filter(|_| file.file_name() == Some(OsStr::new(".envrc")));
-    let folder = file.parent().unwrap_or(file);
-    scripts::on_path(&text.unwrap_or_default(), folder)
 }
 
 /// Beginnings of addresses that the user's own configuration has git take for folders of this machine.
@@ -265,6 +233,7 @@ impl<'a> Reading<'a> {
                 }
             }
             _ if runs(key) => {
+                self.modules(value, &key.to_string());
                 // A path may be put together of parts, and begin in a folder that the command goes to.
                 let folders = words(value)
                     .map(|word| self.top.join(self.path(word)))
@@ -290,6 +259,10 @@ impl<'a> Reading<'a> {
     fn folder_of_hooks(&mut self, folder: &Path) {
         let by = "a link among hooks";
         self.links(folder, by);
+        // What husky puts there calls the file of the same name in the folder above.
+        if let Some(above) = folder.parent().filter(|_| folder.ends_with(".husky/_")) {
+            self.folder_of_hooks(above);
+        }
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         for entry in entries.take(SCRIPTS) {
             let sample = entry.path().extension().is_some_and(|e| e == "sample");

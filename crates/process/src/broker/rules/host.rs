@@ -184,8 +184,7 @@ impl Rules {
     }
 
     /// The row of the table for a name, whatever else protects it.
-    pub(super) fn table_row(&self, path: &Path) -> Option<u32> {
-        let name = Path::new(path.file_name()?);
+    pub(super) fn table_row(&self, name: &Path) -> Option<u32> {
         Some(number(self.matcher().find(name)?.row))
     }
 

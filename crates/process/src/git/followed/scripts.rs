@@ -8,6 +8,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+/// Modules of Python's own that nearly every program imports.
+const SHADOWED: [&str; 26] = [
+    "argparse",
+    "ast",
+    "asyncio",
+    "base64",
+    "collections",
+    "configparser",
+    "contextlib",
+    "copy",
+    "dataclasses",
+    "enum",
+    "fnmatch",
+    "functools",
+    "hashlib",
+    "importlib",
+    "inspect",
+    "io",
+    "json",
+    "logging",
+    "re",
+    "shutil",
+    "socket",
+    "string",
+    "subprocess",
+    "tempfile",
+    "traceback",
+    "typing",
+];
+
 impl Reading<'_> {
     /// The programs in folders that may be written which a script calls, and those which they call.
     pub(super) fn script(&mut self, file: &Path, hook: &str, depth: usize) {
@@ -15,16 +45,16 @@ impl Reading<'_> {
         let Some(text) = read(file).filter(|_| self.scripts <= SCRIPTS && depth < 4) else {
             return;
         };
+        self.modules(&text, hook);
         // A script may go to a folder first, or keep its name in a variable.
-        let folders = words(&text)
-            .map(|word| self.top.join(self.path(word)))
-            .filter(|at| at.is_dir() && at != self.top);
-        let mut tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
-            .chain(file.parent().map(Path::to_path_buf))
-            .chain(folders)
-            .take(8)
-            .collect();
-        tops.dedup();
+        let mut tops = self.tops(&text);
+        if let Some(own) = file
+            .parent()
+            .filter(|own| !tops.iter().any(|top| top == own))
+        {
+            tops.insert(1, own.to_path_buf());
+        }
+        self.patterns(&text, &tops, hook);
         let ends = |byte: &u8| b"\n;&|(){}`".contains(byte);
         for command in text.split(ends).take(4000) {
             let mut before: &[u8] = b"";
@@ -45,8 +75,15 @@ impl Reading<'_> {
                     .iter()
                     .position(|&b| b == b'/')
                     .map_or(word, |at| &word[at + 1..]);
-                let places = self.places(word, &tops);
-                for program in places.into_iter().chain(self.places(last, &tops)) {
+                // Elsewhere a file is called by a path, or by what looks like a file's name.
+                let path = runs || word.iter().any(|byte| b"/.".contains(byte));
+                let from = if path {
+                    &tops[..]
+                } else {
+                    &tops[..2.min(tops.len())]
+                };
+                let places = self.places(word, from);
+                for program in places.into_iter().chain(self.places(last, from)) {
                     let called = program.is_file() && (runs || is_executable(&program));
                     if program != file && called && self.add(&program, hook) {
                         self.script(&program, hook, depth + 1);
@@ -60,28 +97,60 @@ impl Reading<'_> {
         }
     }
 
-    /// The programs that a file of commands names, and those which they call; `name` is the file's for a person.
-    pub(super) fn commands(&mut self, file: &Path, name: &str) {
-        let by = format!("commands in {name}");
-        if file.extension().is_none() {
-            return self.script(file, &by, 0);
-        }
-        let mut text = read(file).unwrap_or_default();
-        for byte in &mut text {
-            if b",[]:\\".contains(byte) {
-                *byte = b' ';
+    /// The files in which Python finds a module that a command runs by its name (`-m`): it looks in the folder where it
+    /// starts before it looks among its own.
+    pub(super) fn modules(&mut self, text: &[u8], by: &str) {
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"'\";|&()".contains(byte);
+        let mut words = text.split(ends).filter(|word| !word.is_empty());
+        let mut python = false;
+        while let Some(word) = words.next() {
+            let lower = word.to_ascii_lowercase();
+            if lower.windows(6).any(|part| part == b"python") {
+                python = true;
+                continue;
+            }
+            let module = match word.strip_prefix(b"-m").filter(|_| python) {
+                Some(b"") => words.next(),
+                module => module,
+            };
+            python &= word.starts_with(b"-") && module.is_none();
+            let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.".contains(byte);
+            if let Some(module) = module.filter(|module| module.iter().all(named)) {
+                self.module(&String::from_utf8_lossy(module), by);
             }
         }
-        for word in words(&text).take(4000) {
-            // A variable may stand for the folder.
-            let behind = word.iter().position(|byte| *byte == b'/');
-            let behind = behind.map(|at| &word[at + 1..]);
-            for word in std::iter::once(word).chain(behind) {
-                for program in self.places(word, &[self.top.to_path_buf()]) {
-                    let called = is_executable(&program) || is_script(&program);
-                    if program.is_file() && called && self.add(&program, &by) {
-                        self.script(&program, &by, 1);
-                    }
+    }
+
+    fn module(&mut self, name: &str, by: &str) {
+        let plain = self.top.join(name.replace('.', "/"));
+        let mut files = vec![plain.with_extension("py")];
+        files.extend(["__main__.py", "__init__.py"].map(|file| plain.join(file)));
+        let above = plain.ancestors().skip(1);
+        let above = above.take_while(|folder| *folder != self.top);
+        files.extend(above.map(|folder| folder.join("__init__.py")));
+        // What a module of the system's imports is looked for there as well.
+        let shadows = SHADOWED.iter().flat_map(|name| {
+            let at = self.top.join(name);
+            [at.with_extension("py"), at.join("__init__.py")]
+        });
+        files.extend(shadows.filter(|file| !file.exists()));
+        for file in files {
+            self.add(&file, by);
+        }
+    }
+
+    /// Folders of which a script takes all scripts by a pattern.
+    fn patterns(&mut self, text: &[u8], tops: &[PathBuf], by: &str) {
+        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"'\";|&()`".contains(byte);
+        for word in text.split(ends).take(4000) {
+            let wild = word.iter().position(|byte| b"*?[{".contains(byte));
+            let shells: [&[u8]; 4] = [b".sh", b".bash", b".zsh", b".fish"];
+            let scripts = shells.iter().any(|end| word.ends_with(end));
+            let slash = wild.filter(|_| scripts);
+            let slash = slash.and_then(|at| word[..at].iter().rposition(|byte| *byte == b'/'));
+            for folder in slash.map_or_else(Vec::new, |at| self.places(&word[..at], tops)) {
+                if folder.is_dir() && folder != self.top {
+                    self.add(&folder, by);
                 }
             }
         }
@@ -96,7 +165,7 @@ impl Reading<'_> {
 }
 
 /// Whether direnv does nothing with the files that a command is given but look whether they have changed.
-fn only_watches(command: &[u8]) -> bool {
+pub(super) fn only_watches(command: &[u8]) -> bool {
     matches!(command, b"watch_file" | b"watch_dir")
 }
 
@@ -119,7 +188,7 @@ fn precedes(word: &[u8]) -> bool {
 }
 
 /// Whether a command runs the file that it is given.
-fn interprets(command: &[u8]) -> bool {
+pub(super) fn interprets(command: &[u8]) -> bool {
     let name = command
         .rsplit(|byte| *byte == b'/')
         .next()
@@ -152,7 +221,7 @@ fn interprets(command: &[u8]) -> bool {
 }
 
 /// Whether a file has the name of a program that an interpreter runs.
-fn is_script(program: &Path) -> bool {
+pub(super) fn is_script(program: &Path) -> bool {
     let of = |end: &OsStr| {
         ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl"]
             .map(OsStr::new)
@@ -161,7 +230,7 @@ fn is_script(program: &Path) -> bool {
     program.extension().is_some_and(of)
 }
 
-fn is_executable(program: &Path) -> bool {
+pub(super) fn is_executable(program: &Path) -> bool {
     fs::metadata(program).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
 }
 

@@ -122,18 +122,15 @@ impl<'a> Names<'a> {
             return;
         };
         self.commands.insert(folder.to_path_buf());
-        let Some(row) = self.rules.table_row(path) else {
+        let name = path.strip_prefix(folder).unwrap_or(path);
+        let Some(row) = self.rules.table_row(name) else {
             return;
         };
-        for folder in git::on_path(path) {
-            if self
-                .rules
-                .kept
-                .iter()
-                .any(|top| folder.starts_with(top) && folder != *top)
-            {
-                let leads = Leads::To(vec![folder.clone()]);
-                self.know((row, Kind::Reported), folder, leads);
+        for named in git::named_at(path, folder, &self.rules.home) {
+            let inner = |top: &PathBuf| named.starts_with(top) && named != *top;
+            if self.rules.kept.iter().any(inner) {
+                let leads = Leads::To(vec![named.clone()]);
+                self.know((row, Kind::Reported), named, leads);
             }
         }
     }
