@@ -223,12 +223,21 @@ else:
     open('.git/index', 'wb').write(text)
     while open('.git/index', 'rb').read()[at:at + 4] != bytes(4): os.stat('.git')
 ";
-    for how in ["lock", "in place"] {
+    for (how, git) in [
+        ("lock", ".git"),
+        ("in place", ".git"),
+        ("lock", "d/real.git"),
+    ] {
         let sandbox = Sandbox::repository();
+        if git != ".git" {
+            sandbox
+                .host("mkdir d; echo /d > .gitignore; git init -q --separate-git-dir d/real.git");
+        }
         sandbox.host("git branch -M main; echo 1 > .envrc; git add .; git commit -qm one; git switch -qc two; echo 2 > .envrc; git commit -qam two; git switch -q main; \
             echo mine >> .envrc; touch -d '1 hour ago' .envrc");
         let ids = sandbox.host("id -u; id -g");
-        let mut words = vec!["python3", "-c", LIE];
+        let lie = LIE.replace("'.git", &format!("'{git}"));
+        let mut words = vec!["python3", "-c", &lie];
         words.extend(ids.split_whitespace());
         words.push(how);
         sandbox.exec(words).success();

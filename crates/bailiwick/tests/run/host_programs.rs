@@ -350,7 +350,7 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         .file("bashrc", "mine")
         .file("tool", "mine");
     sandbox.host(
-        "ln -s workspace/scripts/env.sh ../.envrc; mkdir -p ../.vscode ../home/.local/bin; ln -s ../workspace/scripts/tasks.json ../.vscode/tasks.json
+        "chmod 777 ..; ln -s workspace/scripts/env.sh ../.envrc; mkdir -p nvim ../home/.config/nvim; echo mine > nvim/init.lua; ln -s $PWD/nvim/init.lua ../home/.config/nvim/init.lua; mkdir -p ../.vscode ../home/.local/bin; ln -s ../workspace/scripts/tasks.json ../.vscode/tasks.json
         ln -s $PWD/bashrc ../home/.bashrc; ln -s $PWD/tool ../home/.local/bin/tool",
     );
     for act in [
@@ -361,9 +361,11 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         let refused = sandbox.run(act);
         refused.failure().refused_by("filesystem.protect");
     }
-    let outcome = sandbox.run("echo x > bashrc; echo x > tool; echo x > scripts/other");
+    let outcome = sandbox
+        .run("echo x > bashrc; echo x > tool; echo x > scripts/other; echo x > nvim/init.lua");
     outcome.success().nothing_refused();
-    let told = sandbox.host("realpath -s ../home/.bashrc ../home/.local/bin/tool");
+    let told = sandbox
+        .host("realpath -s ../home/.bashrc ../home/.config/nvim/init.lua ../home/.local/bin/tool");
     let told: Vec<&str> = told.lines().collect();
     let left = outcome
         .events()
@@ -447,4 +449,26 @@ fn what_gits_variables_in_the_environment_lead_to_counts_as_gits_configuration()
         .success()
         .refused_by("filesystem.protect")
         .stdout_is("y\n");
+}
+
+#[test]
+fn an_index_that_has_other_protected_files_than_before_is_told() {
+    let sandbox = Sandbox::repository().file(".vscode/tasks.json", "mine");
+    sandbox.host("git add .; git commit -qm two; echo two > g");
+    let outcome = sandbox.run(
+        "git add g; git commit -qm three; git rm -q --cached f; cp -r . /tmp/c; cp -r /tmp/c c",
+    );
+    assert_eq!(left(&outcome), [""; 0]);
+    for how in [
+        "git update-index --add --cacheinfo 100644,$id,.lfsconfig",
+        "cp .git/index x; GIT_INDEX_FILE=$PWD/x git update-index --add --cacheinfo 100644,$id,.lfsconfig; rm .git/index; cat x > .git/index; rm x",
+    ] {
+        let outcome = sandbox.run(&format!("id=$(echo x | git hash-object -w --stdin); {how}"));
+        let told = left(&outcome);
+        assert!(
+            told.contains(&".lfsconfig git, whose index has another one now".to_owned()),
+            "{told:?}"
+        );
+        sandbox.host("git reset -q");
+    }
 }

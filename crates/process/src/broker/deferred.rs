@@ -179,6 +179,11 @@ impl Deferred {
         }
         let text = instead.as_deref().unwrap_or(text);
         let honest = rules.honest(text, &Vec::new, &BTreeMap::new(), &site)?;
+        // One of a repository that is copied has them all.
+        let config = self.wanted.path.with_file_name("config");
+        if rules.baseline(&config).is_empty() {
+            rules.take_index_files();
+        }
         Ok(honest.or(instead))
     }
 }

@@ -260,6 +260,7 @@ impl Broker {
                 }
             }
         }
+        self.reports.left(self.rules.take_index_files());
     }
 
     /// Serves one call at the listener; forgets it where nobody can call any more.
@@ -339,6 +340,7 @@ impl Broker {
         };
         if given.is_ok() {
             self.reports.left(left.into_inner());
+            self.reports.left(self.rules.take_index_files());
             if matches!(call.operation(), "rename" | "unlink") && self.locks.pass() {
                 self.may_die();
             }

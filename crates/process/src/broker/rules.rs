@@ -15,6 +15,7 @@ mod shared;
 pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
 use self::denied::Denied;
+use self::honest::Indexes;
 use self::host::Table;
 pub(crate) use self::host::{Left, Lefts, host_program, of_closed, of_table};
 use self::nested::Known;
@@ -29,6 +30,7 @@ use bailiwick_policy::{
     Effective, HostNames, PathEntry, PathGlob, PathPattern, Way, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// One protected name.
@@ -107,6 +109,9 @@ pub(crate) struct Rules {
     /// What is known of repositories in folders, and the folders that were looked at.
     #[serde(skip)]
     nested: Known,
+    /// What is known of the indexes of the run.
+    #[serde(skip)]
+    indexes: RefCell<Indexes>,
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,

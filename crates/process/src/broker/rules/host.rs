@@ -35,6 +35,8 @@ pub(super) const CLOSED: u32 = u32::MAX - 3;
 const UNREAD: u32 = u32::MAX - 4;
 /// A configuration of git with a remote in a temporary folder.
 const TEMPORARY: u32 = u32::MAX - 7;
+/// A protected file of which an index of git has another.
+const INDEX: u32 = u32::MAX - 8;
 /// A link in the home directory that leads to what was changed.
 pub(super) const AT_HOME: u32 = u32::MAX - 6;
 /// So many are listed in a run.
@@ -269,6 +271,14 @@ impl Rules {
         })
     }
 
+    /// What is reported of a protected file of which an index has another now.
+    pub(super) fn left_index(&self, file: &Path) -> Option<Left> {
+        (!self.matcher().is_empty()).then(|| Left {
+            path: file.to_path_buf(),
+            row: INDEX,
+        })
+    }
+
     /// What of that is there, by name: the row of each, and the rule by which it is told.
     pub(crate) fn still_left(&self, left: BTreeSet<Left>) -> Vec<(Act, Decision)> {
         let mut found = BTreeMap::new();
@@ -279,6 +289,7 @@ impl Rules {
                 MOVED => drop(found.insert(path, CUT)),
                 // Something else has the name.
                 LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => {}
+                INDEX => drop(found.insert(path, INDEX)),
                 _ if is_gone(&path) => {}
                 TEMPORARY if !git::reaches_temporary(&path) => {}
                 TEMPORARY => drop(found.insert(path, ADDRESS)),
@@ -350,6 +361,10 @@ impl Rules {
             None if row == AT_HOME => {
                 let tool = "whoever reads this link of yours, which leads to what was changed";
                 (tool, "any time", of_table())
+            }
+            None if row == INDEX => {
+                let tool = "git, whose index has another one now";
+                (tool, "restore, checkout or commit", of_table())
             }
             None if row == CUT => {
                 let when = "more files than are listed";

@@ -26,6 +26,16 @@ impl Recorded {
         self.path == other.path && all(self) == all(other)
     }
 
+    /// Whether another index has the same file there.
+    pub(crate) fn has_same(&self, other: &Self) -> bool {
+        self.path == other.path && self.id == other.id
+    }
+
+    /// The id of its content.
+    pub(crate) fn id(&self) -> &[u8] {
+        &self.id
+    }
+
     /// Whether the entry is of a file with this content.
     pub(crate) fn says(&self, content: &[u8]) -> bool {
         id_of_file(content, self.id.len()) == self.id
