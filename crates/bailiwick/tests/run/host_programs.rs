@@ -9,7 +9,7 @@ on_every_backend! {
     what_the_users_links_at_such_names_lead_to_counts_as_well,
 }
 
-/// The files that a run was told to have left, with who obeys them.
+/// The files that a run was told to have left, by name, with who obeys them.
 fn left(outcome: &Outcome) -> Vec<String> {
     let workspace = outcome.workspace();
     let told = outcome
@@ -23,7 +23,9 @@ fn left(outcome: &Outcome) -> Vec<String> {
             }
             _ => None,
         });
-    told.collect()
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    told
 }
 
 fn what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed(on: Backend) {
@@ -79,8 +81,8 @@ fn what_a_command_obeys_is_told_as_far_as_it_is_there(on: Backend) {
     ];
     assert_eq!(left(&outcome), expected);
     outcome.stderr_has(
-        "bailiwick: made or changed files that programs outside obey: .github/workflows/ci.yml (GitHub Actions), \
-         CMakeLists.txt (CMake), Makefile (make) and 2 more; see `bailiwick log --handover ",
+        "bailiwick: made or changed files that programs outside obey: CMakeLists.txt (CMake), v/u/build.rs (Cargo), \
+         .github/workflows/ci.yml (GitHub Actions) and 2 more; see `bailiwick log --handover ",
     );
     let session = outcome.session().unwrap().to_owned();
     let told = sandbox.bailiwick(["log", "--handover", &session]).stdout();
@@ -253,6 +255,24 @@ fn a_remote_or_an_upstream_that_is_another_is_told() {
 }
 
 #[test]
+fn settings_of_git_that_mislead_are_told() {
+    for act in [
+        "commit.gpgSign false",
+        "status.showUntrackedFiles no",
+        "user.email x@x.test",
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host("git config user.email u@u.test");
+        let outcome = sandbox.run("git config commit.gpgSign true; git config user.signingKey k");
+        assert_eq!(left(&outcome), [""; 0]);
+        let outcome = sandbox.run(&format!("git config {act}"));
+        outcome
+            .success()
+            .stderr_has(".git/config (git, which signs otherwise");
+    }
+}
+
+#[test]
 fn a_second_name_of_what_is_reported_is_told() {
     let sandbox = Sandbox::new()
         .file("package.json", "{}")
@@ -350,7 +370,7 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         .file("bashrc", "mine")
         .file("tool", "mine");
     sandbox.host(
-        "chmod 777 ..; ln -s workspace/scripts/env.sh ../.envrc; mkdir -p nvim ../home/.config/nvim; echo mine > nvim/init.lua; ln -s $PWD/nvim/init.lua ../home/.config/nvim/init.lua; mkdir -p ../.vscode ../home/.local/bin; ln -s ../workspace/scripts/tasks.json ../.vscode/tasks.json
+        "chmod 777 ..; mkdir ../de; echo '. ./other' > ../de/.envrc; ln -s workspace/scripts/env.sh ../.envrc; mkdir -p nvim ../home/.config/nvim; echo mine > nvim/init.lua; ln -s $PWD/nvim/init.lua ../home/.config/nvim/init.lua; mkdir -p ../.vscode ../home/.local/bin; ln -s ../workspace/scripts/tasks.json ../.vscode/tasks.json
         ln -s $PWD/bashrc ../home/.bashrc; ln -s $PWD/tool ../home/.local/bin/tool",
     );
     for act in [
@@ -362,7 +382,7 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         refused.failure().refused_by("filesystem.protect");
     }
     let outcome = sandbox
-        .run("echo x > bashrc; echo x > tool; echo x > scripts/other; echo x > nvim/init.lua");
+        .run("echo x > bashrc; echo x > tool; echo x > scripts/other; echo x > other; echo x > nvim/init.lua");
     outcome.success().nothing_refused();
     let told = sandbox
         .host("realpath -s ../home/.bashrc ../home/.config/nvim/init.lua ../home/.local/bin/tool");

@@ -284,6 +284,12 @@ impl Context<'_> {
         self.left.borrow_mut().extend(left);
     }
 
+    /// Notes a configuration of git by which it shows or signs otherwise.
+    pub(super) fn note_settings(&self, path: &Path) {
+        let left = self.rules.left_settings(path);
+        self.left.borrow_mut().extend(left);
+    }
+
     /// Notes a folder that gets this name, with what it holds.
     pub(super) fn note_folder(&self, path: &Path) {
         self.left.borrow_mut().extend(self.rules.left_below(path));

@@ -445,6 +445,9 @@ fn checked(
         // What a run has made itself it may change.
         let begun = context.rules.baseline(&to.path);
         let before = if begun.is_empty() { &old } else { &begun };
+        if git::misleads(before, &new) {
+            context.note_settings(&to.path);
+        }
         let others = !begun.is_empty() && git::has_others(&begun, &new);
         if others || git::turns_elsewhere(before, &new) {
             context.note_addresses(&to.path, false);

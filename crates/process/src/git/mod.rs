@@ -27,7 +27,7 @@ pub(crate) use index::{Recorded, Seen, is_split, recorded, records, unsaid, with
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
 pub(crate) use nested::{Nested, nested, nested_at};
-pub(crate) use remotes::{has_others, has_temporary, reaches_temporary, turns_elsewhere};
+pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,
     is_repository_at, may_be_link, may_move, meaning, must_be_file, obeyed_in,

@@ -138,6 +138,30 @@ pub(crate) fn turns_elsewhere(old: &[u8], new: &[u8]) -> bool {
     old.iter().any(turned)
 }
 
+/// Whether a configuration does not sign any more, names another author than it did, or hides files that nobody has
+/// added: the user's next commands would not show it.
+pub(crate) fn misleads(old: &[u8], new: &[u8]) -> bool {
+    let (Ok(old), Ok(new)) = (config::variables(old), config::variables(new)) else {
+        return false;
+    };
+    new.iter().any(|(key, after)| {
+        let before = old.get(key);
+        let is = |words: &[&str]| {
+            let last = after.last().map(Vec::as_slice).unwrap_or_default();
+            words
+                .iter()
+                .any(|word| last.eq_ignore_ascii_case(word.as_bytes()))
+        };
+        before != Some(after)
+            && match (key.section.as_str(), key.name.as_str()) {
+                ("commit" | "tag" | "push", "gpgsign") => is(&["false", "no", "off", "0", ""]),
+                ("status", "showuntrackedfiles") => is(&["no", "false"]),
+                ("user" | "author" | "committer", _) => before.is_some(),
+                _ => false,
+            }
+    })
+}
+
 /// The temporary folders that a configuration has for remotes.
 fn temporary(config: &[u8]) -> Vec<PathBuf> {
     let all = config::variables(config).unwrap_or_default();

@@ -35,10 +35,22 @@ pub(super) const CLOSED: u32 = u32::MAX - 3;
 const UNREAD: u32 = u32::MAX - 4;
 /// A configuration of git with a remote in a temporary folder.
 const TEMPORARY: u32 = u32::MAX - 7;
+/// A configuration of git by which it signs otherwise, has another author or hides new files.
+const SETTINGS: u32 = u32::MAX - 9;
 /// A protected file of which an index of git has another.
 const INDEX: u32 = u32::MAX - 8;
 /// A link in the home directory that leads to what was changed.
 pub(super) const AT_HOME: u32 = u32::MAX - 6;
+/// What users do often and think nothing of comes first; what else is told stands before what they do on purpose.
+const ORDER: [&str; 7] = [
+    "enter a folder",
+    "status",
+    "start an agent",
+    "open an editor",
+    "commit",
+    "push",
+    "command",
+];
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -98,6 +110,15 @@ impl Lefts {
     pub(crate) fn take(&mut self) -> BTreeSet<Left> {
         std::mem::take(&mut self.known)
     }
+}
+
+/// The sooner a file is obeyed, the sooner it is told.
+fn urgency(act: &Act) -> usize {
+    let Act::Left { when, .. } = act else {
+        return ORDER.len();
+    };
+    let known = ORDER.iter().position(|known| known == when);
+    known.unwrap_or(ORDER.len() - 2)
 }
 
 /// Whether nothing has a name any more. What cannot be looked at may be there.
@@ -271,6 +292,14 @@ impl Rules {
         })
     }
 
+    /// What is reported of a configuration of git by which it shows or signs otherwise.
+    pub(crate) fn left_settings(&self, path: &Path) -> Option<Left> {
+        (!self.matcher().is_empty()).then(|| Left {
+            path: path.to_path_buf(),
+            row: SETTINGS,
+        })
+    }
+
     /// What is reported of a protected file of which an index has another now.
     pub(super) fn left_index(&self, file: &Path) -> Option<Left> {
         (!self.matcher().is_empty()).then(|| Left {
@@ -296,10 +325,12 @@ impl Rules {
                 _ => drop(found.insert(path, row)),
             }
         }
-        found
-            .iter()
+        let told = found.iter();
+        let mut told: Vec<_> = told
             .filter_map(|(path, row)| self.handed_over(path, *row))
-            .collect()
+            .collect();
+        told.sort_by_key(|(act, _)| urgency(act));
+        told
     }
 
     /// Looks through a folder that got its name in the run. Whether that was all of it.
@@ -365,6 +396,10 @@ impl Rules {
             None if row == INDEX => {
                 let tool = "git, whose index has another one now";
                 (tool, "restore, checkout or commit", of_table())
+            }
+            None if row == SETTINGS => {
+                let tool = "git, which signs otherwise, has another author or hides new files now";
+                (tool, "commit or status", of_table())
             }
             None if row == CUT => {
                 let when = "more files than are listed";

@@ -9,6 +9,10 @@ use std::path::{Component, Path, PathBuf};
 /// What the kernel shows. A folder of `/proc` leads on to the files of whoever looks: of that only names are meant that
 /// lead to no folder.
 const OF_SYSTEM: [&str; 4] = ["/sys", "/proc/mounts", "/proc/self/mounts", "/proc/self/fd"];
+/// Devices that are the same for everybody.
+const DEVICES: [&str; 10] = [
+    "null", "zero", "full", "random", "urandom", "tty", "ptmx", "stdin", "stdout", "stderr",
+];
 /// Where files of users lie, or can be reached.
 const OF_USERS: [&str; 8] = [
     "/home", "/root", "/mnt", "/media", "/srv", "/run", "/var", "/proc",
@@ -205,7 +209,9 @@ fn is_temporary(place: &Path) -> bool {
 
 /// Whether a place is one of the kernel's that shows nobody's files.
 fn is_of_system(place: &Path) -> bool {
-    let device = place.starts_with("/dev") && place.components().count() == 3;
+    let device = place
+        .strip_prefix("/dev")
+        .is_ok_and(|name| DEVICES.iter().any(|device| name == Path::new(device)));
     let mut known = OF_SYSTEM.iter();
     device || known.any(|known| place.starts_with(known))
 }

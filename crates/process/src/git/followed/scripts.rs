@@ -67,7 +67,9 @@ impl Reading<'_> {
                 let is_command = runs || before.is_empty() || precedes(before);
                 for program in self.places(word, &tops[..2.min(tops.len())]) {
                     let absent = program.symlink_metadata().is_err();
-                    if absent && is_command && (runs || word.contains(&b'/')) {
+                    // A name alone may be one of a variable.
+                    let path = word.contains(&b'/') || runs && word.contains(&b'.');
+                    if absent && is_command && path {
                         self.add(&program, hook);
                     }
                 }
@@ -160,7 +162,8 @@ impl Reading<'_> {
     pub(super) fn places(&self, word: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
         let plain = OsStr::from_bytes(word.strip_prefix(b"/").unwrap_or(word));
         let below = tops.iter().map(|top| top.join(plain));
-        below.chain([self.path(word)]).collect()
+        let whole = Some(self.path(word)).filter(|path| path.is_absolute());
+        below.chain(whole).collect()
     }
 }
 

@@ -111,7 +111,9 @@ impl Names<'_> {
                     continue;
                 }
                 self.entry_as(&inside.join(&name), &above, path, kind);
-                if kind.is_dir() && depth < deepest {
+                // Other folders there are projects of their own.
+                let dotted = entry.file_name().as_encoded_bytes().starts_with(b".");
+                if kind.is_dir() && depth < deepest && (dotted || depth > 1) {
                     open.push((name, depth + 1));
                 }
             }
