@@ -122,6 +122,8 @@ fn a_submodule_is_added_as_outside(on: Backend) {
         git -c protocol.file.allow=always submodule --quiet add $PWD/lib gone; rm -rf gone .git/modules/gone; git reset -q --hard; mv lib /tmp/lib.$$
         git -c protocol.file.allow=always submodule --quiet add /tmp/lib.$$ vendor/lib; git commit -qm sub
         git -C vendor/lib status --porcelain; cat vendor/lib/.git; cat .git/modules/vendor/lib/config | grep worktree
+        git mv vendor/lib vendor/two; git commit -qm mv; git -C vendor/two status --porcelain; git submodule deinit -f vendor/two > /dev/null 2>&1
+        git -c protocol.file.allow=always submodule --quiet update --init 2> /dev/null; git -C vendor/two log --oneline | wc -l
         git submodule status | cut -c 2- | wc -l; git worktree add -q tree -b side; cat tree/.git | sed \"s#$PWD##\"
         git -C tree log --oneline | wc -l; git worktree list | wc -l; git worktree remove --force tree
         git clone -q . copy; git -C copy log --oneline | wc -l; git init -q --bare -b main b.git; git push -q ./b.git main
