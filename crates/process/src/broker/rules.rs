@@ -96,8 +96,6 @@ pub(crate) struct Rules {
     /// Where the user's own configuration is.
     #[serde(with = "raw")]
     home: PathBuf,
-    /// Beginnings of addresses that it has git take for folders.
-    rewritten: Vec<Vec<u8>>,
     /// What the policy says of names that programs of the host obey.
     host_names: HostNames,
     /// Those names.
@@ -203,7 +201,6 @@ impl Rules {
         rules.git = found.map(|(number, _)| *number);
         if let Some(number) = rules.git {
             rules.home = policy.home.clone();
-            rules.rewritten = git::rewritten(&policy.home);
             rules.follow(number, git::followed(host, &policy.home));
         }
         rules
@@ -391,7 +388,7 @@ impl Rules {
             root: self.root(),
             kept: &self.kept,
             seen: &self.seen,
-            rewritten: &self.rewritten,
+            rewritten: &self.nested.rewritten,
             ways: &self.nested.ways,
             own: &self.own,
         }

@@ -51,6 +51,8 @@ pub(crate) struct Found {
     pub(super) closed: Vec<Closed>,
     /// Whether there are more that are reported.
     more: bool,
+    /// Beginnings of addresses that the user's own configuration has git take for folders.
+    pub(super) rewritten: Vec<Vec<u8>>,
 }
 
 impl Found {
@@ -106,6 +108,10 @@ impl Rules {
             aliases: known.into_iter().flatten().collect(),
             closed,
             more,
+            rewritten: match self.git {
+                Some(_) => git::rewritten(&self.home),
+                None => Vec::new(),
+            },
         }
     }
 

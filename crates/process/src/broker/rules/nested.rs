@@ -29,6 +29,8 @@ pub(super) struct Known {
     pub(super) aliases: Vec<Alias>,
     /// Folders of which nothing is known.
     closed: Vec<PathBuf>,
+    /// Beginnings of addresses that the user's own configuration has git take for folders.
+    pub(super) rewritten: Vec<Vec<u8>>,
     /// The folders on all such ways, as the policy writes paths.
     pub(super) ways: git::Ways,
 }
@@ -165,6 +167,7 @@ impl Rules {
     /// The same of all that the supervisor has found; the paths are the policy's.
     pub(crate) fn know_all(&mut self, found: Found) {
         self.nested.told = true;
+        self.nested.rewritten = found.rewritten;
         let root = self.root().to_path_buf();
         let aliases = found.aliases.into_iter();
         self.know_aliases(aliases.map(|alias| alias.below(&root)).collect());
