@@ -191,12 +191,13 @@ fn what_is_left_in_a_folder_that_a_run_closes_is_told() {
             mkdir -p s/t; mv s u; chmod 444 u/t",
         );
         outcome.success();
+        // What is obeyed at a command comes last.
         let expected = [
-            "app/Makefile make",
             "app/out whoever follows the link",
-            "app/package.json npm",
             "r several programs",
             "u/t several programs",
+            "app/Makefile make",
+            "app/package.json npm",
         ];
         assert_eq!(left(&outcome), expected);
         let session = outcome.session().unwrap().to_owned();
