@@ -17,10 +17,10 @@ use rustix::time::Timespec;
 use std::ffi::{CString, OsStr};
 use std::path::{Path, PathBuf};
 
-/// `XATTR_SIZE_MAX`, the longest value that the kernel takes.
-const VALUE: usize = 64 * 1024;
+/// `XATTR_SIZE_MAX`, the longest value that the kernel takes; a list of names is at most as long.
+pub(super) const VALUE: usize = 64 * 1024;
 /// The attribute of a list of access (acl(5)).
-const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
+pub(super) const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 /// `struct timespec`, twice.
 const TIMES: usize = 32;
 

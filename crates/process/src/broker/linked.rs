@@ -4,6 +4,7 @@
 //! the sandbox gets a copy of its own first.
 
 use super::act::{Context, Refused};
+use super::attributes;
 use super::path::shown;
 use super::rename::{read, replace};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
@@ -19,9 +20,6 @@ use std::path::{Path, PathBuf};
 
 /// A file is copied that has at most so many bytes; a program can copy a larger one itself.
 const LARGEST: usize = 64 << 20;
-
-/// The names of a file's extended attributes, and the value of one, are at most so many bytes (`XATTR_SIZE_MAX`).
-const ATTRIBUTES: usize = 64 << 10;
 
 /// So many names are known; of more, what they are names of is copied as if nobody knew them.
 const NAMES: usize = 100_000;
@@ -159,16 +157,16 @@ impl Context<'_> {
 fn copy_attributes(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
     let at = |file: &OwnedFd| format!("/proc/self/fd/{}", file.as_raw_fd());
     let (from, to) = (at(from), at(to));
-    let mut names = vec![0; ATTRIBUTES];
+    let mut names = vec![0; attributes::VALUE];
     let length = match listxattr(&from, &mut names) {
         Err(Errno::NOTSUP) => return Ok(()),
         length => length?,
     };
-    let mut value = vec![0; ATTRIBUTES];
+    let mut value = vec![0; attributes::VALUE];
     for name in names[..length].split_inclusive(|byte| *byte == 0) {
-        let users = name.starts_with(b"user.") || name == b"system.posix_acl_access\0";
         let name = CStr::from_bytes_with_nul(name).map_err(|_| Errno::INVAL)?;
-        if users {
+        let text = name.to_bytes();
+        if text.starts_with(b"user.") || text == attributes::ACCESS_LIST {
             let length = getxattr(&from, name, &mut value)?;
             setxattr(&to, name, &value[..length], XattrFlags::empty())?;
         }

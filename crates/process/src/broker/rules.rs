@@ -25,12 +25,13 @@ use super::rename::content_of;
 use crate::git::{self, Content, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
+use crate::walk::Heads;
 use bailiwick_event::{Origin, RuleRef, Text};
 use bailiwick_policy::{
     Effective, HostNames, PathEntry, PathGlob, PathPattern, Way, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::path::{Path, PathBuf};
 
 /// One protected name.
@@ -88,6 +89,9 @@ pub(crate) struct Rules {
     denied: Vec<Denied>,
     #[serde(skip)]
     denied_globs: Vec<Option<PathGlob>>,
+    /// Where they go on below links, made when it is asked for.
+    #[serde(skip)]
+    denied_heads: OnceCell<Vec<Heads>>,
     /// Where all of these paths stand, where a monitor shows them.
     shared: Option<Shared>,
     /// What git's configuration led to at the start, for a person.

@@ -4,6 +4,7 @@ use bailiwick_policy::PathGlob;
 use std::path::Path;
 
 /// The beginnings of a pattern, each with what is left of it.
+#[derive(Clone, Debug)]
 pub(crate) struct Heads(Vec<(PathGlob, String)>);
 
 impl Heads {

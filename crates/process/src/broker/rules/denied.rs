@@ -78,17 +78,18 @@ impl Rules {
 
     /// What is left of a pattern that denies below a link at this path, up to a part with a wildcard.
     pub(super) fn denied_below(&self, path: &Path) -> Vec<(u32, PathBuf)> {
-        let tails = |one: &Denied| {
-            let below = path.strip_prefix(&one.root).ok();
-            let heads = below.filter(|_| one.looks_above());
-            let heads = heads.map(|below| (Heads::of(&one.glob), below));
-            let tails = heads.into_iter().flat_map(|(heads, below)| {
+        let heads = self.denied_heads.get_or_init(|| {
+            let all = self.denied.iter();
+            all.map(|one| Heads::of(&one.glob)).collect()
+        });
+        let mut found = Vec::new();
+        for (one, heads) in self.denied.iter().zip(heads) {
+            if let Ok(below) = path.strip_prefix(&one.root) {
                 let tails = heads.tails(below).map(plain_part);
-                tails.collect::<Vec<_>>()
-            });
-            tails.map(|tail| (one.rule, tail)).collect::<Vec<_>>()
-        };
-        self.denied.iter().flat_map(tails).collect()
+                found.extend(tails.map(|tail| (one.rule, tail)));
+            }
+        }
+        found
     }
 
     /// The rule whose pattern denies a path by its name, or all of a folder above it.

@@ -7,7 +7,7 @@ use crate::git::{self, Recorded, Site};
 use crate::paths::below;
 use rustix::fs::{AtFlags, CWD, statat};
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
@@ -58,13 +58,20 @@ impl Rules {
         let found = found.filter_map(|entry| Some((protected(&entry)?, entry)));
         let found: Vec<(PathBuf, Recorded)> = found.collect();
         let known = OnceCell::new();
-        let known = || {
-            let read = || git::recorded(&old(), site, &named).unwrap_or_default();
-            known.get_or_init(read)
+        let is_known = |entry: &Recorded, same: fn(&Recorded, &Recorded) -> bool| {
+            let read = || {
+                let mut known: HashMap<Vec<u8>, Vec<Recorded>> = HashMap::new();
+                for entry in git::recorded(&old(), site, &named).unwrap_or_default() {
+                    known.entry(entry.path.clone()).or_default().push(entry);
+                }
+                known
+            };
+            let there = known.get_or_init(read).get(&entry.path);
+            there.is_some_and(|there| there.iter().any(|known| same(known, entry)))
         };
         if self.changed(site.path, &found) {
-            let same = |entry: &Recorded| known().iter().any(|known| known.has_same(entry));
-            let others = found.iter().filter(|(_, entry)| !same(entry));
+            let others = found.iter();
+            let others = others.filter(|(_, entry)| !is_known(entry, Recorded::has_same));
             let others = others.map(|(path, _)| path.clone());
             self.indexes.borrow_mut().others.extend(others);
         }
@@ -74,7 +81,7 @@ impl Rules {
         };
         let mut lies = Vec::new();
         for (path, entry) in found {
-            if is_lie(&path, &entry) && !known().iter().any(|known| known.is(&entry)) {
+            if is_lie(&path, &entry) && !is_known(&entry, Recorded::is) {
                 lies.push(entry);
             }
         }

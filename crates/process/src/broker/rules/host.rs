@@ -221,10 +221,7 @@ impl Rules {
     pub(crate) fn left_below(&self, path: &Path) -> Option<Left> {
         let asked = Asked::new(path);
         let kept = self.host.iter().any(|folder| asked.is_in(folder));
-        (kept && !self.matcher().is_empty()).then(|| Left {
-            path: path.to_path_buf(),
-            row: MOVED,
-        })
+        self.left_as(path, MOVED).filter(|_| kept)
     }
 
     /// The row by which the file or folder of this very name is reported.
@@ -278,34 +275,29 @@ impl Rules {
 
     /// What is reported of a link that is made.
     pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Option<Left> {
-        (!self.matcher().is_empty() && self.leads_out(link, target)).then(|| Left {
-            path: link.to_path_buf(),
-            row: LINK,
-        })
+        let left = self.left_as(link, LINK)?;
+        self.leads_out(link, target).then_some(left)
     }
 
     /// What is reported of a configuration of git that leads elsewhere.
     pub(crate) fn left_addresses(&self, path: &Path, temporary: bool) -> Option<Left> {
-        (!self.matcher().is_empty()).then(|| Left {
-            path: path.to_path_buf(),
-            row: if temporary { TEMPORARY } else { ADDRESS },
-        })
+        self.left_as(path, if temporary { TEMPORARY } else { ADDRESS })
     }
 
     /// What is reported of a configuration of git by which it shows or signs otherwise.
     pub(crate) fn left_settings(&self, path: &Path) -> Option<Left> {
-        (!self.matcher().is_empty()).then(|| Left {
-            path: path.to_path_buf(),
-            row: SETTINGS,
-        })
+        self.left_as(path, SETTINGS)
     }
 
     /// What is reported of a protected file of which an index has another now.
     pub(super) fn left_index(&self, file: &Path) -> Option<Left> {
-        (!self.matcher().is_empty()).then(|| Left {
-            path: file.to_path_buf(),
-            row: INDEX,
-        })
+        self.left_as(file, INDEX)
+    }
+
+    /// A path and why it is reported, as far as anything is.
+    fn left_as(&self, path: &Path, row: u32) -> Option<Left> {
+        let path = path.to_path_buf();
+        (!self.matcher().is_empty()).then_some(Left { path, row })
     }
 
     /// What of that is there, by name: the row of each, and the rule by which it is told.

@@ -25,13 +25,13 @@ impl Names<'_> {
     pub(in super::super) fn outside(&mut self) {
         let mut left = ENTRIES;
         let mut seen = BTreeSet::new();
-        let tops = self.rules.kept.iter().zip(&self.rules.host);
-        for (top, inside) in tops.map(|(top, inside)| (top.clone(), inside.clone())) {
+        let rules = self.rules;
+        for (top, inside) in rules.kept.iter().zip(&rules.host) {
             let above = top.ancestors().skip(1);
             for folder in above.take_while(|folder| folder.parent().is_some()) {
-                let inner = self.rules.kept.iter().any(|kept| folder.starts_with(kept));
+                let inner = rules.kept.iter().any(|kept| folder.starts_with(kept));
                 if !inner && seen.insert(folder.to_path_buf()) {
-                    self.above(folder, &inside, &mut left);
+                    self.above(folder, inside, &mut left);
                 }
             }
         }
