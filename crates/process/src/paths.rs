@@ -53,6 +53,11 @@ pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
+/// Whether a path lies where every sandbox has a folder of its own for temporary files.
+pub(crate) fn is_temporary(path: &Path) -> bool {
+    path.starts_with("/tmp") || path.starts_with("/var/tmp")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -82,7 +82,7 @@ pub(super) fn may_be_fetched(url: &[u8], site: &Site<'_>) -> bool {
         return false;
     }
     let plain = leads::plain(&leads::tree_around(site).join(path));
-    let temporary = is_temporary(&plain);
+    let temporary = paths::is_temporary(&plain);
     let is_new = !config::has_index(site);
     places(&plain).into_iter().all(|place| {
         let below = paths::below(site.root, &place);
@@ -102,11 +102,6 @@ pub(super) fn may_be_fetched(url: &[u8], site: &Site<'_>) -> bool {
             place != plain && site.seen.contains(&plain) && below_is_repository(&plain, site);
         seen || beside || temporary && is_new
     })
-}
-
-fn is_temporary(path: &Path) -> bool {
-    let mut folders = ["/tmp", "/var/tmp"].iter();
-    folders.any(|folder| path.starts_with(folder))
 }
 
 /// Where git looks for a repository: at a path, and at the same with `.git` behind it.
@@ -167,7 +162,7 @@ fn temporary(config: &[u8]) -> Vec<PathBuf> {
     let all = config::variables(config).unwrap_or_default();
     let addresses = all.iter().filter(|(key, _)| is_address(key));
     let folder = |value: &Vec<u8>| match Address::of(value) {
-        Address::Folder(path) if is_temporary(path) => Some(leads::plain(path)),
+        Address::Folder(path) if paths::is_temporary(path) => Some(leads::plain(path)),
         _ => None,
     };
     addresses

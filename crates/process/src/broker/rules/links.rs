@@ -173,11 +173,12 @@ impl Rules {
         let caches = CACHES
             .iter()
             .any(|cache| place.starts_with(self.home.join(cache)));
-        let depth = if is_temporary(place) { 3 } else { 2 };
+        let depth = if paths::is_temporary(place) { 3 } else { 2 };
         let top: PathBuf = place.components().take(depth).collect();
         let near = self.kept.iter().chain([&self.home, &self.own]);
         let mut near = near.filter(|folder| !folder.as_os_str().is_empty());
-        let of_users = !is_temporary(place) && OF_USERS.iter().any(|name| place.starts_with(name));
+        let of_users =
+            !paths::is_temporary(place) && OF_USERS.iter().any(|name| place.starts_with(name));
         !caches && (of_users || near.any(|folder| folder.starts_with(&top)))
     }
 
@@ -201,10 +202,6 @@ impl Rules {
     pub(crate) fn ways_below(&self, folder: &Path) -> Vec<PathBuf> {
         self.nested.ways.below(&self.of_policy(folder))
     }
-}
-
-fn is_temporary(place: &Path) -> bool {
-    place.starts_with("/tmp") || place.starts_with("/var/tmp")
 }
 
 /// Whether a place is one of the kernel's that shows nobody's files.
