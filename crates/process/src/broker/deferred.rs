@@ -55,6 +55,8 @@ pub(super) struct Wanted {
     pub(super) mode: Mode,
     pub(super) content: Content,
     pub(super) rule: u32,
+    /// What it says, where what it said before counts.
+    pub(super) old: Vec<u8>,
     /// The program that writes it.
     pub(super) process: u32,
 }
@@ -173,7 +175,7 @@ impl Deferred {
     fn check(&self, text: &[u8], rules: &Rules) -> Result<Option<Vec<u8>>, String> {
         let path = rules.of_policy(&self.wanted.path);
         let site = rules.site(&path);
-        let instead = git::check(self.wanted.content, b"", text, &site)?;
+        let instead = git::check(self.wanted.content, &self.wanted.old, text, &site)?;
         if self.wanted.content != Content::Index {
             return Ok(instead);
         }

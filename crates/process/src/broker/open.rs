@@ -5,6 +5,7 @@ use super::deferred::{Deferred, Wanted};
 use super::linked::may_write;
 use super::locks::{Lock, is_lock};
 use super::path::{Place, is_own, is_proc, kind_of, shown};
+use super::rename::read;
 use super::watched::Watched;
 use crate::git::{self, Content, InPlace};
 use crate::kernel::ACCESS;
@@ -237,6 +238,10 @@ impl Obeyed {
             Some(found) => Mode::from_raw_mode(fstat(found)?.st_mode),
             None => mode & !context.tracee.status()?.umask,
         };
+        let old = match found {
+            Some(found) if content.is_compared() => read(found, content.limit())?,
+            _ => None,
+        };
         let (file, given) = Deferred::new(Wanted {
             folder,
             name,
@@ -244,6 +249,7 @@ impl Obeyed {
             mode: mode & Mode::from_raw_mode(0o777),
             content,
             rule,
+            old: old.map(|(text, _)| text).unwrap_or_default(),
             process: context.tracee.status()?.process,
         })?;
         let close = wanted & libc::O_CLOEXEC != 0;

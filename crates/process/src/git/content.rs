@@ -94,7 +94,8 @@ impl Content {
 
     /// Whether what a file of this kind said before counts.
     pub(crate) fn is_compared(self) -> bool {
-        self.is_configuration() || matches!(self, Self::Alternates | Self::PackedRefs)
+        self.is_configuration()
+            || matches!(self, Self::GitFile | Self::Alternates | Self::PackedRefs)
     }
 
     /// Whether a file of this kind is one of variables, which can change one by one.
@@ -173,7 +174,7 @@ pub(crate) fn check(
         }
         Content::Index | Content::SharedIndex => index::check(content, new, site),
         Content::GitFile | Content::CommonDir | Content::GitDir => {
-            as_it_is(leads::check(content, new, site))
+            as_it_is(leads::check(content, old, new, site))
         }
         Content::Alternates => as_it_is(leads::check_alternates(old, new, site)),
         Content::PackedRefs => as_it_is(lines::check_packed(old, new)),

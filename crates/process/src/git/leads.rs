@@ -16,10 +16,14 @@ use std::path::{Component, Path, PathBuf};
 const ELSEWHERE: &str = "it leads to a repository that is not protected";
 
 /// Whether a file that leads to a folder leads to where everything is protected by its name.
-pub(super) fn check(content: Content, text: &[u8], site: &Site<'_>) -> Result<(), String> {
-    let file = paths::below(site.root, site.path);
+pub(super) fn check(
+    content: Content,
+    old: &[u8],
+    text: &[u8],
+    site: &Site<'_>,
+) -> Result<(), String> {
     // Git writes the file of a submodule that it has moved anew, before the configuration names the new place.
-    if content == Content::GitFile && followed::read(&file).is_some_and(|old| old == text) {
+    if content == Content::GitFile && !old.is_empty() && old == text {
         return Ok(());
     }
     let line = text.strip_suffix(b"\n").unwrap_or(text);
@@ -277,7 +281,7 @@ fn is_kept(path: &Path, site: &Site<'_>) -> bool {
 pub(crate) fn leads_as_well(content: Content, text: &[u8], site: &Site<'_>) -> bool {
     match content {
         Content::GitFile | Content::CommonDir | Content::GitDir => {
-            check(content, text, site).is_ok()
+            check(content, b"", text, site).is_ok()
         }
         Content::Alternates => check_alternates(b"", text, site).is_ok(),
         Content::Config | Content::ConfigOfTree => {

@@ -23,7 +23,7 @@ fn may_lead(content: Content, old: &[u8], new: &[u8]) -> bool {
     let site = Site::of_test(path.as_ref(), root.path(), &kept);
     match content {
         Content::Alternates => check_alternates(old, new, &site).is_ok(),
-        _ => check(content, new, &site).is_ok(),
+        _ => check(content, old, new, &site).is_ok(),
     }
 }
 
@@ -47,6 +47,15 @@ fn a_git_file_leads_to_where_somebody_looks_after_it() {
     ] {
         assert!(!leads(text), "{text}");
     }
+    // What it said before it may go on to say, and what is new may not be called the old.
+    let elsewhere = b"gitdir: /ws/sub\n";
+    assert!(may_lead(Content::GitFile, elsewhere, elsewhere));
+    assert!(!may_lead(
+        Content::GitFile,
+        b"gitdir: /ws/tree\n",
+        elsewhere
+    ));
+    assert!(!may_lead(Content::GitFile, b"", b""));
 }
 
 #[test]
