@@ -16,6 +16,7 @@ use crate::plan::Plan;
 use crate::running::{Dialler, Nowhere, ProcessSandbox, Sweep};
 use crate::scratch::Scratch;
 use crate::setup::{self, SetUp};
+use crate::stored;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
 use bailiwick_gate::{Calls, Inside, Sockets};
@@ -23,7 +24,6 @@ use bailiwick_policy::{ProtectAbsent, Written};
 use bailiwick_sandbox::startup;
 use bailiwick_sandbox::{Backend, Begun, Launch, Prepared, Started, TerminalShape};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::time::{ClockId, clock_gettime};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -222,8 +222,7 @@ impl Prepared for Waiting {
         if !running.isolated {
             running.scratch = Some(Scratch::make(launch.private, running.pid)?);
         }
-        let now = clock_gettime(ClockId::RealtimeCoarse);
-        let now = (now.tv_sec, now.tv_nsec);
+        let now = stored::now();
         let mut set_up = SetUp::of(
             launch,
             identity,

@@ -58,6 +58,7 @@ mod scratch;
 mod seccomp;
 mod setup;
 mod skeleton;
+mod stored;
 mod sweep;
 mod switches;
 mod unmapped;

@@ -11,6 +11,7 @@ use crate::message::{Order, Report, receive, send, tell};
 use crate::pty;
 use crate::scratch::Scratch;
 use crate::setup::{Command, pack};
+use crate::stored::{self, Stores};
 use crate::sweep;
 use crate::switches::{Layer, without};
 use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text, shell_word};
@@ -53,6 +54,10 @@ pub(crate) struct ProcessSandbox {
     pub(crate) made: Option<Made>,
     /// Files that were made or changed and that programs of the host obey.
     left: Lefts,
+    /// When it was begun, by the clock of files.
+    since: stored::Instant,
+    /// Where it stores objects of git.
+    stores: Stores,
     /// Folders of which nothing is known, as far as the user was told when it was set up.
     pub(crate) told: Vec<PathBuf>,
     /// News that were found and not told yet.
@@ -65,7 +70,7 @@ pub(crate) struct ProcessSandbox {
 pub(crate) struct Sweep {
     pub(crate) rules: Rules,
     pub(crate) folders: Vec<PathBuf>,
-    pub(crate) since: sweep::Instant,
+    pub(crate) since: stored::Instant,
     pub(crate) quarantine: PathBuf,
 }
 
@@ -182,8 +187,11 @@ impl Running for ProcessSandbox {
                 let found = self.rules.as_ref().map(Rules::find).unwrap_or_default();
                 let told = found.told(&self.told).into_iter().map(News::Told);
                 self.more.extend(told);
-                let found = pack(&found)?;
-                match send(&self.control, &Order::Found, &[found.as_fd()]) {
+                let packed = pack(&found)?;
+                if let Some(rules) = &mut self.rules {
+                    rules.know_all(found);
+                }
+                match send(&self.control, &Order::Found, &[packed.as_fd()]) {
                     // It has ended meanwhile, and has said so.
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
                     other => other?,
@@ -199,10 +207,14 @@ impl Running for ProcessSandbox {
                 Some(News::Quiet)
             }
             Some((Report::Left { path, row }, _)) => {
-                self.left.add(Left {
+                let left = Left {
                     path: path.into(),
                     row,
-                });
+                };
+                if let Some(folder) = Rules::folder_of_stored(&left) {
+                    self.stores.begin(folder, self.since);
+                }
+                self.left.add(left);
                 Some(News::Quiet)
             }
             Some((Report::Exited { code }, _)) => {
@@ -287,6 +299,7 @@ impl Running for ProcessSandbox {
     }
 
     fn begins(&mut self) -> io::Result<()> {
+        self.since = stored::now();
         tell(&self.control, &Order::Begins)
     }
 
@@ -338,6 +351,8 @@ impl ProcessSandbox {
             told: Vec::new(),
             more: VecDeque::new(),
             left: Lefts::default(),
+            since: stored::now(),
+            stores: Stores::default(),
             cgroup: None,
         }
     }
@@ -398,12 +413,18 @@ impl ProcessSandbox {
 
     /// Tells what is left for programs of the host, of what is still there.
     fn hand_over(&mut self) {
-        let left = self.left.take();
+        let mut left = self.left.take();
         let Some(rules) = self.rules.as_ref().filter(|_| !left.is_empty()) else {
             return;
         };
+        let stored = Rules::take_stored(&mut left);
+        let found = self.stores.look(rules, &stored, self.since);
+        left.extend(found.left);
         for left in rules.still_left(left) {
             self.more.push_back(News::Left(Box::new(left)));
+        }
+        for removed in found.removed {
+            self.removed("store", removed.rule, &removed.path, removed.reason);
         }
     }
 

@@ -4,6 +4,7 @@
 
 use crate::broker::{Rules, Verdict, content_of};
 use crate::git::{self, Meaning};
+use crate::stored::Instant;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -20,9 +21,6 @@ pub(crate) struct Found {
     /// What was done about it.
     pub(crate) note: String,
 }
-
-/// A clock reading of files, in seconds and nanoseconds.
-pub(crate) type Instant = (i64, i64);
 
 /// Takes away what is protected below `tops` and was changed at or after `since`; it is moved below
 /// `quarantine`.

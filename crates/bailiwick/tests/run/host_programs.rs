@@ -10,7 +10,7 @@ on_every_backend! {
 }
 
 /// The files that a run was told to have left, by name, with who obeys them.
-fn left(outcome: &Outcome) -> Vec<String> {
+pub(crate) fn left(outcome: &Outcome) -> Vec<String> {
     let workspace = outcome.workspace();
     let told = outcome
         .events()

@@ -3,6 +3,7 @@
 //! what a user does after it.
 
 mod ended;
+mod objects;
 mod oracle;
 mod random;
 mod ways;

@@ -34,7 +34,7 @@ mod withheld;
 pub(crate) use rules::{
     Found, Left, Lefts, Named, Rules, Verdict, host_program, of_closed, of_table,
 };
-pub(crate) use undecided::Undecided;
+pub(crate) use undecided::{Removed, Undecided};
 
 use crate::kernel;
 use crate::message::{Report, tell, tell_now};

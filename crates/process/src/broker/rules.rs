@@ -11,6 +11,7 @@ mod moves;
 mod nested;
 mod parts_of_names;
 mod shared;
+mod stored;
 
 pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};

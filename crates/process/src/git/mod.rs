@@ -13,6 +13,7 @@ mod leads;
 mod lines;
 mod names;
 mod nested;
+mod objects;
 mod parser;
 mod remotes;
 mod repository;
@@ -27,6 +28,7 @@ pub(crate) use index::{Recorded, Seen, is_split, recorded, records, unsaid, with
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
 pub(crate) use nested::{Nested, nested, nested_at};
+pub(crate) use objects::{Budget, Changed, Fault, Kind, Objects, Pack, Stored, changed, stored_as};
 pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,

@@ -39,6 +39,11 @@ const TEMPORARY: u32 = u32::MAX - 7;
 const SETTINGS: u32 = u32::MAX - 9;
 /// A protected file of which an index of git has another.
 const INDEX: u32 = u32::MAX - 8;
+/// A folder of git's objects in which something was stored; a protected file that a commit of them brings; and such a
+/// folder in which not all is known.
+pub(super) const STORED: u32 = u32::MAX - 10;
+pub(super) const BROUGHT: u32 = u32::MAX - 11;
+pub(super) const UNCOMPARED: u32 = u32::MAX - 12;
 /// A link in the home directory that leads to what was changed.
 pub(super) const AT_HOME: u32 = u32::MAX - 6;
 /// What users do often and think nothing of comes first; what else is told stands before what they do on purpose.
@@ -235,7 +240,7 @@ impl Rules {
         let named = self.named_at(path).filter(|(found, _)| !found.protected);
         match named {
             Some((_, left)) => Some(left),
-            None => self.left_by_link(path),
+            None => self.left_by_link(path).or_else(|| self.stored(path)),
         }
     }
 
@@ -295,7 +300,7 @@ impl Rules {
     }
 
     /// A path and why it is reported, as far as anything is.
-    fn left_as(&self, path: &Path, row: u32) -> Option<Left> {
+    pub(super) fn left_as(&self, path: &Path, row: u32) -> Option<Left> {
         let path = path.to_path_buf();
         (!self.matcher().is_empty()).then_some(Left { path, row })
     }
@@ -310,7 +315,8 @@ impl Rules {
                 MOVED => drop(found.insert(path, CUT)),
                 // Something else has the name.
                 LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => {}
-                INDEX => drop(found.insert(path, INDEX)),
+                INDEX | BROUGHT => drop(found.insert(path, row)),
+                STORED => {}
                 _ if is_gone(&path) => {}
                 TEMPORARY if !git::reaches_temporary(&path) => {}
                 TEMPORARY => drop(found.insert(path, ADDRESS)),
@@ -388,6 +394,14 @@ impl Rules {
             None if row == INDEX => {
                 let tool = "git, whose index has another one now";
                 (tool, "restore, checkout or commit", of_table())
+            }
+            None if row == BROUGHT => {
+                let tool = "git, of which a commit of the run has another one";
+                (tool, "switch, merge, rebase or stash", of_table())
+            }
+            None if row == UNCOMPARED => {
+                let tool = "git, which does not compare objects with their names (`git fsck` does)";
+                (tool, "restore, switch or merge", of_table())
             }
             None if row == SETTINGS => {
                 let tool = "git, which signs otherwise, has another author or hides new files now";

@@ -1,0 +1,108 @@
+//! Objects of git whose content is not what their names say, and commits that bring protected files: git takes the
+//! one for the other when the user checks something out.
+
+use crate::host_programs::left;
+use crate::support::{Outcome, Sandbox};
+
+/// Stores content under another object's id: in a file of its own, or in a pack of one object (gitformat-pack(5)).
+const FORGE: &str = r"import glob, hashlib, os, struct, sys, zlib
+how, id, content = sys.argv[1], sys.argv[2], sys.argv[3].encode()
+loose = f'.git/objects/{id[:2]}/{id[2:]}'
+if how == 'pack':
+    head = bytes([3 << 4 | 128 | len(content) & 15, len(content) >> 4]) if len(content) > 15 else bytes([3 << 4 | len(content)])
+    pack = b'PACK' + struct.pack('>II', 2, 1) + head + zlib.compress(content)
+    pack += hashlib.sha1(pack).digest()
+    key = bytes.fromhex(id)
+    index = b'\xfftOc' + struct.pack('>I', 2) + b''.join(struct.pack('>I', key[0] <= n) for n in range(256))
+    index += key + struct.pack('>II', 0, 12) + pack[-20:]
+    index += hashlib.sha1(index).digest()
+    for end, text in (('.pack', pack), ('.idx', index)):
+        open(f'.git/objects/pack/pack-{pack[-20:].hex()}{end}', 'wb').write(text)
+else:
+    packed = zlib.compress(b'blob %d\0' % len(content) + content)
+    if how == 'link':
+        x = '.git/info/refs_x'; os.link(loose, x); os.chmod(x, 0o644); open(x, 'wb').write(packed); os.remove(x)
+    elif how == 'there':
+        os.chmod(loose, 0o644); open(loose, 'wb').write(packed)
+    else:
+        draft = '.git/objects/tmp_obj_x'; open(draft, 'wb').write(packed); os.rename(draft, loose)
+";
+
+/// A repository whose hooks are tracked, and whose branch `two` has another one.
+fn with_tracked_hooks() -> Sandbox {
+    let sandbox = Sandbox::repository().file("forge.py", FORGE);
+    sandbox.host(
+        "mkdir .githooks; printf '#!/bin/sh\\n' > .githooks/post-checkout; chmod +x .githooks/post-checkout; \
+         git add .; git commit -qm hooks; git config core.hooksPath .githooks; git switch -qc two; \
+         echo 'echo mine' >> .githooks/post-checkout; git commit -qam two; git switch -q -",
+    );
+    sandbox
+}
+
+#[test]
+fn no_object_takes_the_name_of_another() {
+    for how in ["new", "there", "link", "pack"] {
+        let sandbox = with_tracked_hooks();
+        let forge = format!(
+            "python3 forge.py {how} $(git rev-parse two:.githooks/post-checkout) \"$(printf '#!/bin/sh\\ntouch PWNED\\n')\""
+        );
+        let outcome = sandbox.run(&forge);
+        outcome.refused_by("filesystem.protect");
+        outcome.stderr_has("git would take");
+        sandbox.host("git switch -q two 2> /dev/null; test ! -e PWNED");
+    }
+}
+
+/// The files that commits of the run bring, by the record.
+fn told(outcome: &Outcome) -> Vec<String> {
+    let left = left(outcome);
+    assert!(
+        !left.iter().any(|told| told.contains("compare")),
+        "{left:?}"
+    );
+    let left = left.into_iter();
+    let name = |told: String| {
+        Some(
+            told.strip_suffix(" git, of which a commit of the run has another one")?
+                .to_owned(),
+        )
+    };
+    left.filter_map(name).collect()
+}
+
+#[test]
+fn a_commit_that_brings_protected_files_is_told() {
+    let by_own_index = "export GIT_INDEX_FILE=/tmp/i; git read-tree HEAD; id=$(git hash-object -w forge.py); \
+         git update-index --add --cacheinfo 100755,$id,.githooks/post-merge --cacheinfo 100644,$id,sub/.mcp.json; \
+         commit=$(git commit-tree -p HEAD -m x $(git write-tree)); unset GIT_INDEX_FILE; ";
+    for then in [
+        "git branch fix $commit",
+        "git branch fix $commit; git repack -qad",
+        "mkdir .git/rebase-merge; echo $commit > .git/rebase-merge/orig-head",
+        "git branch over $(git commit-tree -p $commit -m y HEAD^{tree})",
+    ] {
+        let outcome = with_tracked_hooks().run(&format!("{by_own_index}{then}"));
+        outcome.success();
+        assert_eq!(
+            told(&outcome),
+            [".githooks/post-merge", "sub/.mcp.json"],
+            "{then}"
+        );
+    }
+}
+
+#[test]
+fn honest_objects_stay_and_nothing_is_told_of_them() {
+    let sandbox = with_tracked_hooks();
+    sandbox.host(
+        "for n in $(seq 200); do echo line $n >> long; git add long; git commit -qm $n; done",
+    );
+    let outcome = sandbox.run(
+        "set -e; echo a > a; git add a; git commit -qm a; echo b > a; git stash -q; git stash pop -q; git commit -qam b; \
+         git -c pack.window=50 repack -qadf; git commit-graph write --reachable 2> /dev/null; git multi-pack-index write 2> /dev/null; \
+         git gc -q; git switch -qc new HEAD~5; git merge -q -m m two~0^; git fsck --strict",
+    );
+    outcome.success().nothing_refused();
+    assert_eq!(told(&outcome), [""; 0]);
+    sandbox.host("git fsck --strict && git log --oneline | grep -q . && test ! -e .git/objects/info/commit-graph");
+}

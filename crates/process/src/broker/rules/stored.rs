@@ -1,0 +1,66 @@
+//! What a run stores as objects of git, as far as the rules say something of it; see `crate::stored`.
+
+use super::host::{BROUGHT, STORED, UNCOMPARED};
+use super::{Left, Rules, Verdict};
+use crate::git::{self, Stored};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+impl Rules {
+    /// What is to be looked at when the run has ended, because something is stored by this name: the list of a pack, the
+    /// folder `pack`, or the folder of objects.
+    pub(super) fn stored(&self, path: &Path) -> Option<Left> {
+        let folder = match path.file_name()? {
+            name if name == ".git" => path.join("objects"),
+            _ => path
+                .ancestors()
+                .find(|above| is_objects(above))?
+                .to_path_buf(),
+        };
+        self.git(&folder)?;
+        let below = path.strip_prefix(&folder).unwrap_or(Path::new(""));
+        let looked_at = match git::stored_as(below) {
+            Some(Stored::Pack) => path.with_extension("idx"),
+            // A folder of this name has come as a whole.
+            _ if below == Path::new("") || below == Path::new("pack") => folder.join("pack"),
+            _ => folder,
+        };
+        self.left_as(&looked_at, STORED)
+    }
+
+    /// The folder of objects in which something is stored, where this says so.
+    pub(crate) fn folder_of_stored(left: &Left) -> Option<&Path> {
+        let mut above = left.path.ancestors();
+        above.find(|above| left.row == STORED && above.ends_with("objects"))
+    }
+
+    /// What is reported of a protected file that a commit brings.
+    pub(crate) fn left_commit(&self, file: &Path) -> Option<Left> {
+        self.left_as(file, BROUGHT)
+    }
+
+    /// What is reported of a folder of objects in which not all was compared.
+    pub(crate) fn left_objects(&self, folder: &Path) -> Option<Left> {
+        self.left_as(folder, UNCOMPARED)
+    }
+
+    /// Takes what was stored out of what is left.
+    pub(crate) fn take_stored(left: &mut BTreeSet<Left>) -> Vec<PathBuf> {
+        let stored = left.extract_if(.., |left| left.row == STORED);
+        stored.map(|left| left.path).collect()
+    }
+
+    /// Whether a git folder is that of a folder which may be written: the user's, whoever has made it anew.
+    pub(crate) fn is_of_top(&self, git: &Path) -> bool {
+        self.host.iter().any(|folder| folder.join(".git") == git)
+    }
+
+    /// Whether no program may write a file.
+    pub(crate) fn protects(&self, file: &Path) -> bool {
+        matches!(self.decide(file), Verdict::Refuse(_))
+    }
+}
+
+fn is_objects(folder: &Path) -> bool {
+    folder.ends_with("objects") && folder.parent().is_some_and(git::is_repository_at)
+}

@@ -1,0 +1,154 @@
+//! What commits change: the files of each that none of its parents has so.
+
+use super::{Fault, Kind, Objects, id_of};
+use std::collections::BTreeSet;
+
+/// Folders in folders are followed so far; git makes no path that is longer.
+const DEPTH: usize = 1_000;
+/// So many files are told.
+const MOST: usize = 10_000;
+/// The bits of a mode that say what kind of file it is, and a folder's.
+const KIND: u32 = 0o170_000;
+const FOLDER: u32 = 0o040_000;
+
+/// Files that commits change, as paths in a working tree.
+pub(crate) type Changed = BTreeSet<Vec<u8>>;
+
+/// Adds what a commit changes, as far as `is_meant` says yes to a path. A parent that is not there (of a shallow
+/// repository) has nothing.
+pub(crate) fn changed(
+    objects: &Objects<'_>,
+    commit: &[u8],
+    is_meant: &dyn Fn(&[u8]) -> bool,
+    found: &mut Changed,
+) -> Result<(), Fault> {
+    let (tree, parents) = links_of(objects, commit)?;
+    let mut olds = Vec::new();
+    for parent in parents {
+        match links_of(objects, &parent) {
+            Ok((tree, _)) => olds.push(tree),
+            Err(Fault::Absent) => {}
+            Err(fault) => return Err(fault),
+        }
+    }
+    if olds.contains(&tree) {
+        return Ok(());
+    }
+    let mut walk = Walk {
+        objects,
+        is_meant,
+        found,
+    };
+    walk.folder(&tree, &olds, &mut Vec::new(), 0)
+}
+
+/// The tree of a commit, and its parents.
+fn links_of(objects: &Objects<'_>, commit: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>), Fault> {
+    let (kind, text) = objects.read(commit)?;
+    if kind != Kind::Commit {
+        return Err(Fault::Broken);
+    }
+    let mut lines = text.split(|&b| b == b'\n');
+    let mut next = |head: &[u8]| {
+        let line = lines.clone().next()?.strip_prefix(head)?;
+        lines.next();
+        Some(id_of(line).ok_or(Fault::Broken))
+    };
+    let tree = next(b"tree ").ok_or(Fault::Broken)??;
+    let parents = std::iter::from_fn(|| next(b"parent ")).collect::<Result<_, _>>()?;
+    Ok((tree, parents))
+}
+
+/// An entry of a tree.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    name: Vec<u8>,
+    mode: u32,
+    id: Vec<u8>,
+}
+
+fn entries(tree: &[u8], width: usize) -> Result<Vec<Entry>, Fault> {
+    let mut entries = Vec::new();
+    let mut rest = tree;
+    while !rest.is_empty() {
+        let end = rest.iter().position(|&b| b == 0).ok_or(Fault::Broken)?;
+        let (head, after) = (&rest[..end], &rest[end + 1..]);
+        let space = head.iter().position(|&b| b == b' ');
+        let (mode, name) = head.split_at(space.ok_or(Fault::Broken)?);
+        let mode = std::str::from_utf8(mode).ok();
+        let mode = mode.and_then(|mode| u32::from_str_radix(mode, 8).ok());
+        let (id, after) = after.split_at_checked(width).ok_or(Fault::Broken)?;
+        entries.push(Entry {
+            name: name[1..].to_vec(),
+            mode: mode.ok_or(Fault::Broken)?,
+            id: id.to_vec(),
+        });
+        rest = after;
+    }
+    Ok(entries)
+}
+
+struct Walk<'a> {
+    objects: &'a Objects<'a>,
+    is_meant: &'a dyn Fn(&[u8]) -> bool,
+    found: &'a mut Changed,
+}
+
+impl Walk<'_> {
+    fn entries_of(&self, tree: &[u8]) -> Result<Vec<Entry>, Fault> {
+        let (kind, content) = self.objects.read(tree)?;
+        match kind {
+            Kind::Tree => entries(&content, tree.len()),
+            _ => Err(Fault::Broken),
+        }
+    }
+
+    /// What a folder has that none of the old ones has; `path` is the folder's, with a slash.
+    fn folder(
+        &mut self,
+        tree: &[u8],
+        olds: &[Vec<u8>],
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        if depth > DEPTH {
+            return Err(Fault::TooMuch);
+        }
+        let mut known = BTreeSet::new();
+        for old in olds {
+            match self.entries_of(old) {
+                Ok(entries) => known.extend(entries),
+                Err(Fault::Absent) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        for entry in self.entries_of(tree)? {
+            if known.contains(&entry) {
+                continue;
+            }
+            let length = path.len();
+            path.extend_from_slice(&entry.name);
+            if entry.mode & KIND == FOLDER {
+                path.push(b'/');
+                let first = Entry {
+                    name: entry.name.clone(),
+                    mode: 0,
+                    id: Vec::new(),
+                };
+                let same = known
+                    .range(first..)
+                    .take_while(|old| old.name == entry.name);
+                let olds = same.filter(|old| old.mode & KIND == FOLDER);
+                let olds: Vec<Vec<u8>> = olds.map(|old| old.id.clone()).collect();
+                self.folder(&entry.id, &olds, path, depth + 1)?;
+            } else if (self.is_meant)(path) {
+                if self.found.len() >= MOST {
+                    return Err(Fault::TooMuch);
+                }
+                self.found.insert(path.clone());
+            }
+            path.truncate(length);
+        }
+        Ok(())
+    }
+}

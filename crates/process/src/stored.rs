@@ -1,0 +1,270 @@
+//! What a run has stored as objects of git. Git checks out what a file or a pack holds under an object's name and
+//! does not compare the two; and a commit can bring protected files of which no name was made. When the run has
+//! ended, what is new is compared, and what its commits bring is told.
+
+use crate::broker::{Left, Removed, Rules};
+use crate::git::{self, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
+use crate::mounts::open_without_links;
+use crate::paths::below;
+use bailiwick_event::Text;
+use rustix::fs::{AtFlags, CWD, StatxFlags, renameat, statx, unlinkat};
+use rustix::time::{ClockId, clock_gettime};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// So many bytes of new objects are unpacked in a folder; what is beyond is told.
+const BYTES: u64 = 1 << 30;
+/// So many files of a folder of objects are looked at.
+const FILES: usize = 1_000_000;
+/// So many packs are known that were there before.
+const PACKS: usize = 100;
+
+/// A reading of the clock by which files have their times: seconds and nanoseconds.
+pub(crate) type Instant = (i64, i64);
+
+/// What that clock says now.
+pub(crate) fn now() -> Instant {
+    let now = clock_gettime(ClockId::RealtimeCoarse);
+    (now.tv_sec, now.tv_nsec)
+}
+
+fn is_before(meta: &Metadata, since: Instant) -> bool {
+    (meta.ctime(), meta.ctime_nsec()) < since
+}
+
+/// Folders of objects in which a run stores something, as the host's paths, with what they had before.
+#[derive(Debug, Default)]
+pub(crate) struct Stores(BTreeMap<PathBuf, Before>);
+
+/// The objects that a folder had.
+#[derive(Debug, Default)]
+struct Before {
+    loose: HashSet<Vec<u8>>,
+    packs: Vec<Pack>,
+}
+
+/// What was found when a run has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) removed: Vec<Removed>,
+    pub(crate) left: Vec<Left>,
+}
+
+impl Stores {
+    /// Notes what a folder has that was there before `since`: a run is about to store something in it.
+    pub(crate) fn begin(&mut self, folder: &Path, since: Instant) {
+        if !self.0.contains_key(folder) {
+            let before = Before::of(folder, since);
+            self.0.insert(folder.to_path_buf(), before);
+        }
+    }
+
+    /// Looks at what was stored at or after `since`: packs by their lists, all of a folder `pack`, and files of objects
+    /// in a folder `objects`.
+    pub(crate) fn look(&mut self, rules: &Rules, stored: &[PathBuf], since: Instant) -> Found {
+        let mut found = Found::default();
+        for (folder, before) in std::mem::take(&mut self.0) {
+            let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
+                continue;
+            };
+            if open_without_links(&folder).is_err() || is_new_repository(rules, &folder, since) {
+                continue;
+            }
+            let budget = Budget::new(BYTES);
+            let mut look = Look {
+                objects: &Objects::at(&folder, Path::new("/"), &budget),
+                folder: &folder,
+                before: &before,
+                since,
+                rule,
+                commits: Vec::new(),
+                removed: &mut found.removed,
+            };
+            let brought = look.all(stored).and_then(|()| look.brought(rules));
+            match brought {
+                Ok(files) => found
+                    .left
+                    .extend(files.iter().filter_map(|file| rules.left_commit(file))),
+                Err(_) => found.left.extend(rules.left_objects(&folder)),
+            }
+        }
+        found
+    }
+}
+
+impl Before {
+    fn of(folder: &Path, since: Instant) -> Self {
+        let mut before = Self::default();
+        let mut each = |path: &Path, meta: &Metadata| {
+            if is_before(meta, since) {
+                match path.strip_prefix(folder).ok().and_then(git::stored_as) {
+                    Some(Stored::Loose(id)) => drop(before.loose.insert(id)),
+                    Some(Stored::Pack) if before.packs.len() < PACKS => {
+                        let list = path.extension().is_some_and(|end| end == "idx");
+                        before.packs.extend(Pack::open(path).ok().filter(|_| list));
+                    }
+                    _ => {}
+                }
+            }
+            Ok(())
+        };
+        // Of what is not known more is told than is new.
+        let _ = files(folder, &mut each);
+        before
+    }
+
+    fn has(&self, id: &[u8]) -> bool {
+        let has = |pack: &Pack| pack.find(id).is_ok_and(|place| place.is_some());
+        self.loose.contains(id) || self.packs.iter().any(has)
+    }
+}
+
+/// Calls `each` with every file below a folder.
+fn files(
+    folder: &Path,
+    each: &mut dyn FnMut(&Path, &Metadata) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let mut count = 0;
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let Ok(meta) = entry.metadata() else { continue };
+            if meta.is_dir() {
+                folders.push(entry.path());
+                continue;
+            }
+            count += 1;
+            if count > FILES {
+                return Err(Fault::TooMuch);
+            }
+            each(&entry.path(), &meta)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the run has made the repository: then all of it is what the run has left, and nothing of the user's is in
+/// it. Where the file system does not say when a folder was made it counts as older.
+fn is_new_repository(rules: &Rules, folder: &Path, since: Instant) -> bool {
+    let Some(git) = folder.parent() else {
+        return false;
+    };
+    let made = statx(CWD, git, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok();
+    let made = made.filter(|made| made.stx_mask & StatxFlags::BTIME.bits() != 0);
+    let made = made.map(|made| (made.stx_btime.tv_sec, i64::from(made.stx_btime.tv_nsec)));
+    !rules.is_of_top(&below(rules.root(), git)) && made.is_some_and(|made| made >= since)
+}
+
+struct Look<'a> {
+    objects: &'a Objects<'a>,
+    folder: &'a Path,
+    before: &'a Before,
+    since: Instant,
+    rule: u32,
+    commits: Vec<Vec<u8>>,
+    removed: &'a mut Vec<Removed>,
+}
+
+impl Look<'_> {
+    /// Compares what is new with its names, and takes away what differs.
+    fn all(&mut self, stored: &[PathBuf]) -> Result<(), Fault> {
+        let (folder, since) = (self.folder, self.since);
+        let pack = folder.join("pack");
+        let all_packs = stored.contains(&pack);
+        let named = stored
+            .iter()
+            .filter(|path| path.starts_with(&pack) && **path != pack);
+        let mut lists: BTreeSet<PathBuf> = named.cloned().collect();
+        files(folder, &mut |path, meta| {
+            if is_before(meta, since) {
+                return Ok(());
+            }
+            match path.strip_prefix(folder).ok().and_then(git::stored_as) {
+                Some(Stored::Loose(id)) => self.loose(path, id),
+                Some(Stored::Pack) if all_packs => {
+                    lists.insert(path.with_extension("idx"));
+                    Ok(())
+                }
+                // Git makes it anew when it wants it.
+                Some(Stored::Cache) => self.take(path, None),
+                _ => Ok(()),
+            }
+        })?;
+        lists.iter().try_for_each(|list| self.pack(list))
+    }
+
+    fn loose(&mut self, path: &Path, id: Vec<u8>) -> Result<(), Fault> {
+        match self.objects.verify_loose(path, &id) {
+            Ok(Kind::Commit) => self.commits.push(id),
+            Ok(_) | Err(Fault::Absent) => {}
+            Err(Fault::TooMuch) => return Err(Fault::TooMuch),
+            Err(Fault::Broken) => {
+                let reason = "git would take it for another object than it is";
+                self.take(path, Some(reason))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pack(&mut self, list: &Path) -> Result<(), Fault> {
+        match self.objects.verify_pack(list) {
+            Ok(commits) => self.commits.extend(commits),
+            // Without its list git knows nothing of a pack.
+            Err(Fault::Absent) => {}
+            Err(Fault::TooMuch) => return Err(Fault::TooMuch),
+            Err(Fault::Broken) => {
+                let reason = "git would take objects of the pack for others than they are (`git index-pack` of the \
+                     pack makes a true list)";
+                self.take(list, Some(reason))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a file away: for good, or to a name beside it that means nothing to git.
+    fn take(&mut self, path: &Path, reason: Option<&str>) -> Result<(), Fault> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Ok(());
+        };
+        let folder = open_without_links(parent)?;
+        let Some(reason) = reason else {
+            return unlinkat(&folder, name, AtFlags::empty()).map_err(|_| Fault::Broken);
+        };
+        let mut aside: OsString = name.to_owned();
+        aside.push(".refused");
+        renameat(&folder, name, &folder, &aside).map_err(|_| Fault::Broken)?;
+        self.removed.push(Removed {
+            rule: self.rule,
+            path: path.to_path_buf(),
+            reason: format!("{reason}; it was moved to {}", Text::from(aside)),
+        });
+        Ok(())
+    }
+
+    /// Protected files, as paths of the host, that new commits bring.
+    fn brought(&mut self, rules: &Rules) -> Result<Vec<PathBuf>, Fault> {
+        let config = self.folder.with_file_name("config");
+        let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site(&config)) {
+            Some(tree) => vec![tree],
+            // Whoever runs git says where its working tree is.
+            None => rules.kept().to_vec(),
+        };
+        let protected = |path: &[u8]| {
+            let mut places = tops.iter().map(|top| top.join(OsStr::from_bytes(path)));
+            places.find(|place| rules.protects(&below(rules.root(), place)))
+        };
+        let mut files = Changed::new();
+        for commit in &self.commits {
+            if !self.before.has(commit) {
+                let is_meant = |path: &[u8]| protected(path).is_some();
+                git::changed(self.objects, commit, &is_meant, &mut files)?;
+            }
+        }
+        Ok(files.iter().filter_map(|file| protected(file)).collect())
+    }
+}
