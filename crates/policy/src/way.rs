@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 /// As many links as the kernel follows on one way (path_resolution(7)).
-pub(crate) const LINKS: usize = 40;
+pub const LINKS: usize = 40;
 
 /// A symbolic link on a way.
 #[derive(Clone, Debug, PartialEq, Eq)]

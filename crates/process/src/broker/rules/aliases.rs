@@ -19,9 +19,6 @@ use std::path::{Path, PathBuf};
 /// So many of each kind are known.
 const MOST: usize = 10_000;
 
-/// So many links are followed on one way, as the kernel does.
-const LINKS: usize = 40;
-
 /// What else leads to a name that is protected or reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Alias {
@@ -63,7 +60,7 @@ impl Found {
         let so = "the run could change nothing in it, and what links and repositories in it lead to was not protected";
         let more = self.more.then(|| {
             format!(
-                "there are more than {MOST} links at names that are reported; what was changed by the others is not told"
+                "there are more than {MOST} links at names that are reported, or some lead too far; what was changed by those is not told"
             )
         });
         closed::told(&closed, so).into_iter().chain(more).collect()

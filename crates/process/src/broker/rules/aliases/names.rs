@@ -1,23 +1,27 @@
 //! The names of a walk, and which of them are other names of what is protected, denied or reported.
 
 mod above;
+mod way;
 
-use super::{Alias, LINKS, Leads, MOST};
+use super::{Alias, Leads, MOST};
 use crate::broker::rules::parts_of_names::Parts;
 use crate::broker::rules::{Rules, Verdict};
 use crate::closed::{self, Closed, Why};
 use crate::git;
-use crate::paths::{below, is_absent};
-use bailiwick_policy::{Way, resolve_existing};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
-use std::ffi::{OsStr, OsString};
+use crate::paths::below;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use way::Way;
 
 /// So deep is looked into a folder to which a link leads.
 const INNER: usize = 16;
+/// So far links are followed in all, in parts of their ways; one of a long path counts as more. A run can make many
+/// links that lead far, and the next one waits until they are followed.
+const FAR: usize = 2_000_000;
 
 /// Looks at the names of a walk.
 pub(super) struct Names<'a> {
@@ -33,6 +37,8 @@ pub(super) struct Names<'a> {
     pub(super) unknown: closed::All,
     /// Whether there are more that are reported.
     pub(super) more: bool,
+    /// How far links may be followed yet, in all.
+    far: usize,
     /// Folders to which links at such names lead.
     led: HashSet<(Kind, PathBuf)>,
     /// Folders with files of commands that programs of the host run.
@@ -58,6 +64,7 @@ impl<'a> Names<'a> {
             files: HashSet::new(),
             unknown: closed::All::default(),
             more: false,
+            far: FAR,
             led: HashSet::new(),
             commands: BTreeSet::new(),
         }
@@ -180,27 +187,13 @@ impl<'a> Names<'a> {
     /// Notes where a link leads in the folders that may be written, and there to `tail`; where that is a folder, also
     /// the other names of what is in it.
     fn led_to(&mut self, of: (u32, Kind), link: PathBuf, tail: &Path) {
-        let mut folder = None;
         // Joined with nothing a path would end in a slash.
         let whole = match tail.as_os_str().is_empty() {
             true => link.clone(),
             false => link.join(tail),
         };
-        let mut places = match Way::of(&whole) {
-            Some(way) => {
-                folder = way.folder.then(|| way.real.clone());
-                let links = way.links.into_iter().map(|step| step.at);
-                links.chain([way.real]).collect()
-            }
-            // What is not there could be made.
-            None => {
-                let target = fs::read_link(&link).unwrap_or_default().join(tail);
-                let above = link.parent().unwrap_or(&link);
-                let plain = git::plain(&above.join(&target));
-                let (mut places, end) = unfinished(above, &target);
-                places.extend([resolve_existing(&plain), plain, end]);
-                places
-            }
+        let Some((mut places, folder)) = self.places_of(&link, &whole, tail) else {
+            return self.leads_too_far(of, &link);
         };
         let kept = |place: &PathBuf| self.rules.kept.iter().any(|top| place.starts_with(top));
         places.retain(|place| *place != link && kept(place));
@@ -211,6 +204,39 @@ impl<'a> Names<'a> {
         let folder = folder.filter(|_| of.1 != Kind::Reported);
         if let Some(folder) = folder.filter(|folder| self.led.insert((of.1, folder.clone()))) {
             self.below(of, &folder, INNER);
+        }
+    }
+
+    /// Where a path through a link leads, by every link on its way, and the folder at its end; none where that is too
+    /// far. What is not there could be made: where the link's text alone leads counts then as well.
+    fn places_of(
+        &mut self,
+        link: &Path,
+        whole: &Path,
+        tail: &Path,
+    ) -> Option<(Vec<PathBuf>, Option<PathBuf>)> {
+        let way = Way::of(whole, &mut self.far)?;
+        let folder = way.is_folder.then(|| way.end.clone());
+        let mut places = way.places;
+        places.push(way.end);
+        if !way.is_there {
+            let target = fs::read_link(link).unwrap_or_default().join(tail);
+            let plain = git::plain(&link.parent().unwrap_or(link).join(target));
+            places.push(Way::of(&plain, &mut self.far)?.end);
+            places.push(plain);
+        }
+        Some((places, folder))
+    }
+
+    /// Notes a link of which nobody knows where it leads.
+    fn leads_too_far(&mut self, (_, kind): (u32, Kind), link: &Path) {
+        match kind {
+            Kind::Reported => self.more = true,
+            Kind::Protected | Kind::Denied => {
+                let path = link.parent().unwrap_or(link).to_path_buf();
+                let why = Why::TooMuch;
+                self.unknown.add(Closed { path, why });
+            }
         }
     }
 
@@ -233,35 +259,4 @@ impl<'a> Names<'a> {
             }
         }
     }
-}
-
-/// The links on the way of a path from a folder that does not lead to anything yet, the names on it that are not there
-/// and have a `..` behind them, and where it ends as things are.
-fn unfinished(folder: &Path, path: &Path) -> (Vec<PathBuf>, PathBuf) {
-    let parts = |path: &Path| -> VecDeque<OsString> { path.iter().map(OsString::from).collect() };
-    let (mut at, mut todo) = (folder.to_path_buf(), parts(path));
-    let mut places = Vec::new();
-    while let Some(part) = todo.pop_front() {
-        if part == ".." {
-            at.pop();
-            continue;
-        }
-        let next = at.join(part);
-        match fs::read_link(&next) {
-            Ok(target) if places.len() < LINKS => {
-                places.push(next);
-                todo = parts(&target).into_iter().chain(todo).collect();
-            }
-            _ => {
-                let absent = next
-                    .symlink_metadata()
-                    .is_err_and(|error| is_absent(&error));
-                if absent && todo.iter().any(|part| part == "..") {
-                    places.push(next.clone());
-                }
-                at = next;
-            }
-        }
-    }
-    (places, at)
 }
