@@ -48,6 +48,12 @@ pub(crate) fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.kind(), NotFound | NotADirectory)
 }
 
+/// Whether something has this name, or it cannot be found out: who decides what is protected takes it for there.
+pub(crate) fn may_be_there(path: &Path) -> bool {
+    let found = path.symlink_metadata();
+    found.map_or_else(|error| !is_absent(&error), |_| true)
+}
+
 /// Where a path is that is absolute for whom `root` is the root.
 pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))

@@ -208,3 +208,50 @@ fn what_is_left_in_a_folder_that_a_run_closes_is_told() {
         sandbox.host("chmod -R u+rwX app r u");
     }
 }
+
+/// Makes a working tree of a linked one, while the folder of its hooks is closed or while all of it is.
+const CLOSES: &str = "import os, shutil, subprocess, sys, time
+subprocess.run('git worktree add -q wt -b wt --no-checkout', shell=True)
+text = open('wt/.git').read()
+def git():
+    open('t/.git', 'w').write(text)
+    waits = lambda: os.path.exists('t/.git') and open('t/.git').read() != text
+    while waits(): time.sleep(0.01)
+def hook():
+    os.makedirs('t/tools/hooks', exist_ok=True)
+    open('t/tools/hooks/pre-commit', 'w').write('#!/bin/sh\\ntouch PWNED\\n')
+    os.chmod('t/tools/hooks/pre-commit', 0o755)
+if sys.argv[1] == 'hooks':
+    hook(); os.chmod('t/tools', 0)
+    try: git()
+    finally: os.chmod('t/tools', 0o755)
+else:
+    os.makedirs('t/s'); folder = os.open('t/s', os.O_RDONLY); git(); os.chmod('t', 0)
+    try: os.close(os.open('x', os.O_WRONLY | os.O_CREAT, 0o644, dir_fd=folder))
+    finally: os.chmod('t', 0o755)
+    hook()
+";
+
+#[test]
+fn what_lies_in_a_folder_that_is_closed_for_a_moment_counts_as_there() {
+    for closes in ["hooks", "all"] {
+        for sandbox in both() {
+            let sandbox = sandbox
+                .file("closes.py", CLOSES)
+                .file("tools/hooks/pre-commit", "#!/bin/sh\n");
+            sandbox.host("chmod +x tools/hooks/pre-commit; git config core.hooksPath tools/hooks");
+            sandbox.run(&format!("python3 closes.py {closes}"));
+            sandbox.host("cd t; test ! -e .git -o ! -e tools/hooks/pre-commit");
+        }
+    }
+}
+
+#[test]
+fn the_folder_of_a_file_of_commands_stays_open() {
+    for sandbox in both() {
+        let commands = "{\"hooks\":{\"x\":[{\"command\":\"scripts/x.sh\"}]}}";
+        let sandbox = sandbox.file(".claude/settings.json", commands);
+        let outcome = sandbox.run("chmod 755 .claude; chmod 0 .claude");
+        outcome.failure().refused_by("filesystem.protect");
+    }
+}

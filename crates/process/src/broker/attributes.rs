@@ -198,7 +198,8 @@ impl Context<'_> {
                 .git(path)
                 .filter(|_| self.rules.is_led_through(path))
         };
-        self.rules.holds_alias(path).or_else(led)
+        let calls = || self.rules.git(path).filter(|_| holds_commands(path));
+        self.rules.holds_alias(path).or_else(led).or_else(calls)
     }
 
     /// Whether a file that is there may be changed in anything but what it says. Git's own files may, and so
@@ -319,6 +320,15 @@ impl Context<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a folder holds a file of commands that a program of the host runs. Of what it calls the next run protects what
+/// it can read.
+fn holds_commands(folder: &Path) -> bool {
+    let dotted = |name: &OsStr| name != ".git" && name.as_encoded_bytes().starts_with(b".");
+    let entries = || std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_one = |entry: std::fs::DirEntry| git::folder_of_commands(&entry.path()).is_some();
+    folder.file_name().is_some_and(dotted) && entries().any(is_one)
 }
 
 /// The rights of the owner that a list of access gives, as a mode; none where it cannot be understood. Behind its version

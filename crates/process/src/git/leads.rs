@@ -76,7 +76,7 @@ fn holds_what_is_followed(git: &Path, site: &Site<'_>) -> bool {
     let is_new = followed::line(&inside(site.path), "gitdir: ").is_none();
     let followed = followed::followed_in(&tree, git, &kept, Path::new("/"));
     let mut there = followed.iter().filter(|led| led.path.starts_with(&tree));
-    is_new && there.any(|led| led.path.symlink_metadata().is_ok())
+    is_new && there.any(|led| paths::may_be_there(&led.path))
 }
 
 /// The working tree that the configuration of a git folder names.

@@ -6,7 +6,7 @@
 use super::content::Content;
 use super::layout::{self, Part};
 use super::leads::below_git;
-use crate::paths::{below, is_absent};
+use crate::paths::{below, may_be_there};
 use rustix::fs::FileType;
 use std::ffi::OsStr;
 use std::fs;
@@ -213,12 +213,6 @@ fn is_in_repository(path: &Path) -> bool {
 pub(crate) fn is_repository_at(folder: &Path) -> bool {
     let has = |name: &str| may_be_there(&folder.join(name));
     has("HEAD") || has("objects") && has("refs")
-}
-
-/// Whether something has this name, or it cannot be found out.
-fn may_be_there(path: &Path) -> bool {
-    let found = path.symlink_metadata();
-    found.map_or_else(|error| !is_absent(&error), |_| true)
 }
 
 /// Whether the folder of `path` becomes a repository by this name.

@@ -6,7 +6,7 @@ use super::aliases::{Alias, Found};
 use super::host::CLOSED;
 use super::{Name, Rules};
 use crate::git;
-use crate::paths::{below, is_absent};
+use crate::paths::{below, may_be_there};
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -94,11 +94,8 @@ impl Rules {
     pub(crate) fn would_be_obeyed(&self, git: &Path) -> bool {
         let tree = git.parent().filter(|_| is_git(git) && self.git.is_some());
         tree.is_some_and(|tree| {
-            let gone = |file: &PathBuf| {
-                let found = tree.join(file).symlink_metadata();
-                found.is_err_and(|error| is_absent(&error))
-            };
-            !self.everywhere.iter().all(gone)
+            let mut files = self.everywhere.iter();
+            files.any(|file| may_be_there(&tree.join(file)))
         })
     }
 
@@ -123,7 +120,7 @@ impl Rules {
             if seen.contains(folder) || !self.host.iter().any(inside) {
                 return None;
             }
-            if folder.join(".git").symlink_metadata().is_ok() {
+            if may_be_there(&folder.join(".git")) {
                 let home = below(self.root(), &self.home);
                 let found = git::nested_at(folder, &self.host, &home);
                 let mut followed = found.map(|one| one.followed).unwrap_or_default();
@@ -132,8 +129,8 @@ impl Rules {
                     by: "the user's own configuration".to_owned(),
                 }));
                 let tree = folder.to_path_buf();
-                // It may be written still.
-                if followed.is_empty() && folder.join(".git").is_file() {
+                // It may be written still, or be found when the folder is open again.
+                if followed.is_empty() && !folder.join(".git").is_dir() {
                     continue;
                 }
                 if !followed.is_empty() && !self.nested.trees.contains(&tree) {
