@@ -122,17 +122,20 @@ fn a_submodule_is_added_as_outside(on: Backend) {
         git -c protocol.file.allow=always submodule --quiet add $PWD/lib gone; rm -rf gone .git/modules/gone; git reset -q --hard; mv lib /tmp/lib.$$
         git -c protocol.file.allow=always submodule --quiet add /tmp/lib.$$ vendor/lib; git commit -qm sub
         git -C vendor/lib status --porcelain; cat vendor/lib/.git; cat .git/modules/vendor/lib/config | grep worktree
-        git mv vendor/lib vendor/two; git commit -qm mv; git -C vendor/two status --porcelain; git submodule deinit -f vendor/two > /dev/null 2>&1
+        git mv vendor/lib vendor/two; git commit -qm mv; git -C vendor/two status --porcelain; mkdir v; git mv vendor/two v/two; git mv v/two vendor; git -C vendor/two status --porcelain; git submodule deinit -f vendor/two > /dev/null 2>&1
         git -c protocol.file.allow=always submodule --quiet update --init 2> /dev/null; git -C vendor/two log --oneline | wc -l
         git submodule status | cut -c 2- | wc -l; git worktree add -q tree -b side; cat tree/.git | sed \"s#$PWD##\"
         git -C tree log --oneline | wc -l; git worktree list | wc -l; git worktree remove --force tree
         git clone -q . copy; git -C copy log --oneline | wc -l; git init -q --bare -b main b.git; git push -q ./b.git main
         git -C b.git log --oneline | wc -l; git fsck --no-dangling";
-    let inside = Sandbox::repository_on(on).run(script);
+    let sandbox = Sandbox::repository_on(on);
+    let inside = sandbox.run(script);
     inside.success();
     let outside = Sandbox::repository_on(on).host(script);
     assert_eq!(inside.stdout(), outside);
     assert_eq!(inside.stderr(), "");
+    // A commit from before has no list of submodules.
+    sandbox.run("set -e; b=$(git branch --show-current); git switch -qd $(git rev-list --max-parents=0 HEAD); test ! -e .gitmodules; git switch -q $b; test -e .gitmodules").success();
 }
 
 fn linked_trees_of_bare_repositories_have_submodules_as_outside(on: Backend) {

@@ -477,11 +477,11 @@ impl Context<'_> {
             Meaning::Obeyed(content) if content.is_configuration() => {
                 let own = self.rules.of_policy(path);
                 let site = self.rules.site(&own);
+                // A branch without submodules has no list of them.
+                let may_go = content == Content::Modules || self.rules.baseline(path).is_empty();
                 match rename::content_of(path, content.limit()) {
-                    Ok(text) if self.rules.baseline(path).is_empty() => {
-                        git::check_removal(content, &text, &site)
-                            .map_err(|reason| Refused::by(rule, path, reason))
-                    }
+                    Ok(text) if may_go => git::check_removal(content, &text, &site)
+                        .map_err(|reason| Refused::by(rule, path, reason)),
                     _ => Err(Refused::by(
                         rule,
                         path,

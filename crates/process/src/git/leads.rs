@@ -57,8 +57,10 @@ fn leads_to_git(target: &[u8], site: &Site<'_>) -> bool {
         }
         _ => false,
     };
+    // A submodule that is moved gets this file before its configuration says where it is.
+    let left = |tree: &Path| !paths::may_be_there(&paths::below(site.root, &tree.join(".git")));
     let well = named
-        && tree_of(&real, site).is_none_or(|tree| tree == site.folder())
+        && tree_of(&real, site).is_none_or(|tree| tree == site.folder() || left(&tree))
         && !holds_what_is_followed(&real, site);
     if well {
         site.leads_to(&real);
