@@ -270,6 +270,20 @@ fn settings_of_git_that_mislead_are_told() {
             .success()
             .stderr_has(".git/config (git, which signs otherwise");
     }
+    // His name stood elsewhere until now, is taken away first, or it is a list of what is not shown.
+    let sandbox = Sandbox::repository();
+    sandbox
+        .host("git config --unset user.email; git init -q n; git -C n config user.email u@u.test");
+    let acts = "git config user.email x@x.test; git -C n config --unset user.email; git -C n config user.email x@x.test; echo f >> .git/info/exclude; git init -q m; git -C m config user.email x@x.test";
+    let told = left(&sandbox.run(acts));
+    let files = told
+        .iter()
+        .filter_map(|told| told.split_once(' '))
+        .map(|(file, _)| file);
+    assert_eq!(
+        files.collect::<Vec<_>>(),
+        [".git/config", ".git/info/exclude", "n/.git/config"]
+    );
 }
 
 #[test]
@@ -396,6 +410,15 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         });
     assert_eq!(left.collect::<Vec<_>>(), told);
     outcome.stderr_has("whoever reads this link of yours");
+    // One in a folder of its own, beside no other.
+    let sandbox = Sandbox::new().fresh_home().file("nvim/init.lua", "mine");
+    sandbox.host(
+        "mkdir -p ../home/.config/nvim; ln -s $PWD/nvim/init.lua ../home/.config/nvim/init.lua",
+    );
+    let outcome = sandbox.run("echo x > nvim/init.lua");
+    outcome
+        .success()
+        .stderr_has("/.config/nvim/init.lua (whoever reads this link of yours");
 }
 
 #[test]

@@ -445,7 +445,7 @@ fn checked(
         // What a run has made itself it may change.
         let begun = context.rules.baseline(&to.path);
         let before = if begun.is_empty() { &old } else { &begun };
-        if git::misleads(before, &new) {
+        if git::misleads(before, &new, !begun.is_empty()) {
             context.note_settings(&to.path);
         }
         let others = !begun.is_empty() && git::has_others(&begun, &new);

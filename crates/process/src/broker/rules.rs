@@ -10,6 +10,7 @@ mod links;
 mod moves;
 mod nested;
 mod parts_of_names;
+mod settings;
 mod shared;
 mod stored;
 

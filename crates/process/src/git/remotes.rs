@@ -134,27 +134,34 @@ pub(crate) fn turns_elsewhere(old: &[u8], new: &[u8]) -> bool {
 }
 
 /// Whether a configuration does not sign any more, names another author than it did, or hides files that nobody has
-/// added: the user's next commands would not show it.
-pub(crate) fn misleads(old: &[u8], new: &[u8]) -> bool {
+/// added: the user's next commands would not show it. Where the configuration is the user's (`of_user`), his name may
+/// stand in another one until now.
+pub(crate) fn misleads(old: &[u8], new: &[u8], of_user: bool) -> bool {
     let (Ok(old), Ok(new)) = (config::variables(old), config::variables(new)) else {
         return false;
     };
-    new.iter().any(|(key, after)| {
-        let before = old.get(key);
-        let is = |words: &[&str]| {
-            let last = after.last().map(Vec::as_slice).unwrap_or_default();
-            words
-                .iter()
-                .any(|word| last.eq_ignore_ascii_case(word.as_bytes()))
-        };
-        before != Some(after)
-            && match (key.section.as_str(), key.name.as_str()) {
-                ("commit" | "tag" | "push", "gpgsign") => is(&["false", "no", "off", "0", ""]),
-                ("status", "showuntrackedfiles") => is(&["no", "false"]),
-                ("user" | "author" | "committer", _) => before.is_some(),
-                _ => false,
-            }
-    })
+    let names = |key: &config::Key| matches!(&*key.section, "user" | "author" | "committer");
+    let forgets = old.keys().any(|key| names(key) && !new.contains_key(key));
+    let mut all = new.iter();
+    forgets
+        || all.any(|(key, after)| {
+            let before = old.get(key);
+            let is = |words: &[&str]| {
+                let last = after.last().map(Vec::as_slice).unwrap_or_default();
+                words
+                    .iter()
+                    .any(|word| last.eq_ignore_ascii_case(word.as_bytes()))
+            };
+            before != Some(after)
+                && match (key.section.as_str(), key.name.as_str()) {
+                    ("commit" | "tag" | "push", "gpgsign") => is(&["false", "no", "off", "0", ""]),
+                    ("status", "showuntrackedfiles") => is(&["no", "false"]),
+                    _ => {
+                        let new = of_user && matches!(&*key.name, "name" | "email");
+                        names(key) && (new || before.is_some())
+                    }
+                }
+        })
 }
 
 /// The temporary folders that a configuration has for remotes.

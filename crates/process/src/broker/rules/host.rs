@@ -28,15 +28,15 @@ const CUT: u32 = u32::MAX - 1;
 /// A link that leads to where the sandbox sees nothing.
 const LINK: u32 = u32::MAX - 2;
 /// A configuration of git in which the address of a remote, or the branch that is merged, is another.
-const ADDRESS: u32 = u32::MAX - 5;
+pub(super) const ADDRESS: u32 = u32::MAX - 5;
 /// The rule that protects folders of which nothing is known, where git is left alone.
 pub(super) const CLOSED: u32 = u32::MAX - 3;
 /// A folder that got its name in the run and cannot be looked through.
 const UNREAD: u32 = u32::MAX - 4;
 /// A configuration of git with a remote in a temporary folder.
-const TEMPORARY: u32 = u32::MAX - 7;
+pub(super) const TEMPORARY: u32 = u32::MAX - 7;
 /// A configuration of git by which it signs otherwise, has another author or hides new files.
-const SETTINGS: u32 = u32::MAX - 9;
+pub(super) const SETTINGS: u32 = u32::MAX - 9;
 /// A protected file of which an index of git has another.
 const INDEX: u32 = u32::MAX - 8;
 /// A folder of git's objects in which something was stored; a protected file that a commit of them brings; and such a
@@ -240,7 +240,12 @@ impl Rules {
         let named = self.named_at(path).filter(|(found, _)| !found.protected);
         match named {
             Some((_, left)) => Some(left),
-            None => self.left_by_link(path).or_else(|| self.stored(path)),
+            None => {
+                let by_link = self.left_by_link(path);
+                by_link
+                    .or_else(|| self.stored(path))
+                    .or_else(|| self.hides(path))
+            }
         }
     }
 
@@ -282,16 +287,6 @@ impl Rules {
     pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Option<Left> {
         let left = self.left_as(link, LINK)?;
         self.leads_out(link, target).then_some(left)
-    }
-
-    /// What is reported of a configuration of git that leads elsewhere.
-    pub(crate) fn left_addresses(&self, path: &Path, temporary: bool) -> Option<Left> {
-        self.left_as(path, if temporary { TEMPORARY } else { ADDRESS })
-    }
-
-    /// What is reported of a configuration of git by which it shows or signs otherwise.
-    pub(crate) fn left_settings(&self, path: &Path) -> Option<Left> {
-        self.left_as(path, SETTINGS)
     }
 
     /// What is reported of a protected file of which an index has another now.

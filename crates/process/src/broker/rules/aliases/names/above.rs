@@ -16,7 +16,9 @@ const ENTRIES: usize = 100_000;
 /// So deep in a folder above, which no walk goes through; in the home directory there may be much.
 const DEPTH: usize = 3;
 /// The folders of a home directory in which people put links to files that they keep elsewhere.
-const OF_HOME: [&str; 5] = ["", "bin", ".local/bin", ".config", ".ssh"];
+const OF_HOME: [&str; 5] = ["", "bin", ".local/bin", CONFIG, ".ssh"];
+/// The one of them in which each program has a folder.
+const CONFIG: &str = ".config";
 /// So deep in the folders of a home directory whose names begin with a dot, where there are such links.
 const DEPTH_AT_HOME: usize = 4;
 
@@ -32,6 +34,10 @@ impl Names<'_> {
                 let inner = rules.kept.iter().any(|kept| folder.starts_with(kept));
                 if !inner && seen.insert(folder.to_path_buf()) {
                     self.above(folder, inside, &mut left);
+                    if left == 0 {
+                        self.more = true;
+                        self.above_by_name(folder, inside);
+                    }
                 }
             }
         }
@@ -49,6 +55,14 @@ impl Names<'_> {
         for name in OF_HOME {
             let folder = home.join(name);
             self.links_in(&folder, &mut left, &mut |path| open.push((path, 1)));
+        }
+        let config = home.join(CONFIG);
+        let (of_config, others): (Vec<_>, Vec<_>) = open
+            .into_iter()
+            .partition(|(path, _)| path.parent() == Some(&config));
+        let mut open = others;
+        for (folder, _) in of_config {
+            self.links_in(&folder, &mut left, &mut |path| open.push((path, 2)));
         }
         if self.known[Kind::Reported as usize].len() == before && !self.is_of_dot_files() {
             return;
@@ -116,6 +130,22 @@ impl Names<'_> {
                 if kind.is_dir() && depth < deepest && (dotted || depth > 1) {
                     open.push((name, depth + 1));
                 }
+            }
+        }
+    }
+
+    /// The same of the names alone that are known, in a folder that holds more than is looked at.
+    fn above_by_name(&mut self, top: &Path, inside: &Path) {
+        let patterns = self.rules.matcher().patterns();
+        let ways = patterns.flat_map(|pattern| Path::new(pattern).ancestors());
+        let names: BTreeSet<PathBuf> = ways.map(Path::to_path_buf).collect();
+        for name in names.into_iter().filter(|name| *name != Path::new("")) {
+            let path = top.join(&name);
+            let kind = path.symlink_metadata().map(|meta| meta.file_type());
+            if let (Ok(kind), Some(above)) = (kind, path.parent())
+                && is_own(&path)
+            {
+                self.entry_as(&inside.join(&name), above, path.clone(), kind);
             }
         }
     }

@@ -1,0 +1,27 @@
+//! Settings of git by which it connects elsewhere, or shows less than it did: the user is told.
+
+use super::host::{ADDRESS, SETTINGS, TEMPORARY};
+use super::{Left, Rules};
+use crate::git;
+use std::path::Path;
+
+impl Rules {
+    /// What is reported of a configuration of git that leads elsewhere.
+    pub(crate) fn left_addresses(&self, path: &Path, temporary: bool) -> Option<Left> {
+        self.left_as(path, if temporary { TEMPORARY } else { ADDRESS })
+    }
+
+    /// What is reported of a configuration of git by which it shows or signs otherwise.
+    pub(crate) fn left_settings(&self, path: &Path) -> Option<Left> {
+        self.left_as(path, SETTINGS)
+    }
+
+    /// What is reported of a list of files that git does not show, in a repository that was there.
+    pub(super) fn hides(&self, path: &Path) -> Option<Left> {
+        let below = git::below_git(path)?;
+        let git = path.ancestors().nth(below.len())?;
+        let hides = matches!(below[..], [b"info", b"exclude" | b"attributes"]);
+        let was_there = hides && !self.baseline(&git.join("config")).is_empty();
+        self.left_settings(path).filter(|_| was_there)
+    }
+}
