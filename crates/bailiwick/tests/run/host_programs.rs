@@ -62,6 +62,24 @@ fn what_is_obeyed_without_a_question_cannot_be_made_changed_or_removed(on: Backe
     }
 }
 
+#[test]
+fn a_package_manager_removes_what_authors_of_packages_have_left() {
+    let sandbox = Sandbox::new()
+        .file("node_modules/p/.husky/pre-commit", "theirs")
+        .file("node_modules/p/.vscode/tasks.json", "theirs")
+        .file("p/.husky/pre-commit", "mine");
+    let outcome = sandbox.run("mv node_modules/p node_modules/.p-x && rm -r node_modules/.p-x");
+    outcome.success().nothing_refused();
+    for act in [
+        "rm -r p/.husky",
+        "echo x > node_modules/.envrc",
+        "mv p/.husky node_modules",
+    ] {
+        sandbox.run(act).failure();
+    }
+    sandbox.host("test -e p/.husky/pre-commit -a ! -e node_modules/.envrc");
+}
+
 fn what_a_command_obeys_is_told_as_far_as_it_is_there(on: Backend) {
     let sandbox = Sandbox::repository_on(on)
         .file("Makefile", "all:")

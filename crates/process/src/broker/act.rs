@@ -460,7 +460,9 @@ impl Context<'_> {
     /// Whether a name may be taken away. A program removes what it has made, samples of hooks and harmless
     /// configurations among it; what somebody else put there to be obeyed stays.
     fn decide_removal(&self, path: &Path, folder: bool) -> Result<(), Refused> {
-        self.decide_there(path, folder)?;
+        if !self.rules.is_of_dependency(path) {
+            self.decide_there(path, folder)?;
+        }
         if self.rules.is_pinned(path) {
             // As the kernel answers where it is a mount.
             return Err(Errno::BUSY.into());

@@ -423,6 +423,17 @@ impl Rules {
         git.map_or(Verdict::Allow, Verdict::Git)
     }
 
+    /// Whether no entry of the policy means this very path: what protects it protects the name everywhere.
+    fn is_protected_by_name_alone(&self, path: &Path) -> bool {
+        let asked = Asked::new(path);
+        let mut covering = self.names.iter();
+        let own = |(number, name): &(u32, Name)| {
+            let anywhere = matches!(name, Name::Anywhere { .. }) && *number < self.denied_from;
+            !anywhere && self.covers(*number, name, asked)
+        };
+        self.closed_around(path).is_none() && !covering.any(own)
+    }
+
     /// The rule by which a file of git at `path` is decided; none where git is left alone.
     pub(crate) fn git(&self, path: &Path) -> Option<u32> {
         let asked = Asked::new(path);

@@ -56,6 +56,8 @@ const ORDER: [&str; 7] = [
     "push",
     "command",
 ];
+/// Folders in which package managers put the packages that a project depends on.
+const DEPENDENCIES: [&str; 3] = ["node_modules", "site-packages", "vendor"];
 /// So many are listed in a run.
 const LISTED: usize = 4096;
 
@@ -214,6 +216,15 @@ impl Rules {
     /// The row of the table for a name, whatever else protects it.
     pub(super) fn table_row(&self, name: &Path) -> Option<u32> {
         Some(number(self.matcher().find(name)?.row))
+    }
+
+    /// Whether a path is protected for nothing but its name, and lies in a package that the project depends on: a
+    /// package manager removes what its author has left there.
+    pub(crate) fn is_of_dependency(&self, path: &Path) -> bool {
+        let of_packages = path
+            .iter()
+            .any(|part| DEPENDENCIES.iter().any(|name| part == *name));
+        of_packages && self.obeyed_by_host(path).is_some() && self.is_protected_by_name_alone(path)
     }
 
     /// The rule that protects a path because a program of the host obeys it.
