@@ -5,9 +5,10 @@
 use crate::broker::{Left, Removed, Rules};
 use crate::git::{self, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
 use crate::mounts::open_without_links;
-use crate::paths::below;
+use crate::paths::{below, is_absent};
 use bailiwick_event::Text;
 use rustix::fs::{AtFlags, CWD, StatxFlags, renameat, statx, unlinkat};
+use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -78,19 +79,18 @@ impl Stores {
             let mut look = Look {
                 objects: &Objects::at(&folder, Path::new("/"), &budget),
                 folder: &folder,
-                before: &before,
+                before: Some(&before).filter(|_| !stored.contains(&folder.join("pack"))),
                 since,
                 rule,
                 commits: Vec::new(),
                 removed: &mut found.removed,
+                incomplete: false,
             };
-            let brought = look.all(stored).and_then(|()| look.brought(rules));
-            match brought {
-                Ok(files) => found
-                    .left
-                    .extend(files.iter().filter_map(|file| rules.left_commit(file))),
-                Err(_) => found.left.extend(rules.left_objects(&folder)),
-            }
+            look.all(stored);
+            let files = look.brought(rules);
+            let incomplete = look.incomplete.then(|| rules.left_objects(&folder));
+            let brought = files.iter().filter_map(|file| rules.left_commit(file));
+            found.left.extend(brought.chain(incomplete.flatten()));
         }
         found
     }
@@ -99,7 +99,8 @@ impl Stores {
 impl Before {
     fn of(folder: &Path, since: Instant) -> Self {
         let mut before = Self::default();
-        let mut each = |path: &Path, meta: &Metadata| {
+        // Of what is not known more is told than is new.
+        let _ = files(folder, &mut |path, meta| {
             if is_before(meta, since) {
                 match path.strip_prefix(folder).ok().and_then(git::stored_as) {
                     Some(Stored::Loose(id)) => drop(before.loose.insert(id)),
@@ -110,10 +111,7 @@ impl Before {
                     _ => {}
                 }
             }
-            Ok(())
-        };
-        // Of what is not known more is told than is new.
-        let _ = files(folder, &mut each);
+        });
         before
     }
 
@@ -123,29 +121,32 @@ impl Before {
     }
 }
 
-/// Calls `each` with every file below a folder.
-fn files(
-    folder: &Path,
-    each: &mut dyn FnMut(&Path, &Metadata) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let mut count = 0;
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder)? {
-            let entry = entry?;
-            let Ok(meta) = entry.metadata() else { continue };
-            if meta.is_dir() {
-                folders.push(entry.path());
-                continue;
-            }
+/// Calls `each` with every file of a folder of objects, as deep as git puts any. Whether that were all.
+fn files(folder: &Path, each: &mut dyn FnMut(&Path, &Metadata)) -> bool {
+    const DEPTH: usize = 2;
+    let (mut count, mut all) = (0, true);
+    let mut folders = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&folder) else {
+            all = false;
+            continue;
+        };
+        for entry in entries {
             count += 1;
             if count > FILES {
-                return Err(Fault::TooMuch);
+                return false;
             }
-            each(&entry.path(), &meta)?;
+            let meta = entry.and_then(|entry| Ok((entry.path(), entry.metadata()?)));
+            match meta {
+                Ok((path, meta)) if meta.is_dir() && depth < DEPTH => {
+                    folders.push((path, depth + 1));
+                }
+                Ok((path, meta)) => each(&path, &meta),
+                Err(error) => all &= is_absent(&error),
+            }
         }
     }
-    Ok(())
+    all
 }
 
 /// Whether the run has made the repository: then all of it is what the run has left, and nothing of the user's is in
@@ -163,91 +164,106 @@ fn is_new_repository(rules: &Rules, folder: &Path, since: Instant) -> bool {
 struct Look<'a> {
     objects: &'a Objects<'a>,
     folder: &'a Path,
-    before: &'a Before,
+    /// What the folder had before, unless it has come as a whole.
+    before: Option<&'a Before>,
     since: Instant,
     rule: u32,
     commits: Vec<Vec<u8>>,
     removed: &'a mut Vec<Removed>,
+    /// Whether something could not be looked at.
+    incomplete: bool,
 }
 
 impl Look<'_> {
-    /// Compares what is new with its names, and takes away what differs.
-    fn all(&mut self, stored: &[PathBuf]) -> Result<(), Fault> {
-        let (folder, since) = (self.folder, self.since);
+    /// Compares what is new with its names, and takes away what differs. What is small comes first: a large one uses
+    /// up what may be unpacked.
+    fn all(&mut self, stored: &[PathBuf]) {
+        let folder = self.folder;
         let pack = folder.join("pack");
-        let all_packs = stored.contains(&pack);
+        let all_is_new = self.before.is_none();
+        let since = if all_is_new {
+            (i64::MIN, 0)
+        } else {
+            self.since
+        };
         let named = stored
             .iter()
             .filter(|path| path.starts_with(&pack) && **path != pack);
         let mut lists: BTreeSet<PathBuf> = named.cloned().collect();
-        files(folder, &mut |path, meta| {
+        let (mut loose, mut caches) = (Vec::new(), Vec::new());
+        let all = files(folder, &mut |path, meta| {
             if is_before(meta, since) {
-                return Ok(());
+                return;
             }
             match path.strip_prefix(folder).ok().and_then(git::stored_as) {
-                Some(Stored::Loose(id)) => self.loose(path, id),
-                Some(Stored::Pack) if all_packs => {
+                Some(Stored::Loose(id)) => loose.push((meta.len(), path.to_path_buf(), id)),
+                Some(Stored::Pack) if all_is_new => {
                     lists.insert(path.with_extension("idx"));
-                    Ok(())
                 }
-                // Git makes it anew when it wants it.
-                Some(Stored::Cache) => self.take(path, None),
-                _ => Ok(()),
+                Some(Stored::Cache) => caches.push(path.to_path_buf()),
+                _ => {}
             }
-        })?;
-        lists.iter().try_for_each(|list| self.pack(list))
-    }
-
-    fn loose(&mut self, path: &Path, id: Vec<u8>) -> Result<(), Fault> {
-        match self.objects.verify_loose(path, &id) {
-            Ok(Kind::Commit) => self.commits.push(id),
-            Ok(_) | Err(Fault::Absent) => {}
-            Err(Fault::TooMuch) => return Err(Fault::TooMuch),
-            Err(Fault::Broken) => {
-                let reason = "git would take it for another object than it is";
-                self.take(path, Some(reason))?;
+        });
+        self.incomplete |= !all;
+        // Git makes it anew when it wants it.
+        caches.iter().for_each(|path| self.take(path, None));
+        loose.sort();
+        for (_, path, id) in loose {
+            match self.objects.verify_loose(&path, &id) {
+                Ok(Kind::Commit) => self.commits.push(id),
+                Ok(_) => {}
+                Err(fault) => {
+                    let reason = "git would take it for another object than it is";
+                    self.refuse(&path, fault, reason);
+                }
             }
         }
-        Ok(())
+        for list in lists {
+            match self.objects.verify_pack(&list) {
+                Ok(commits) => self.commits.extend(commits),
+                Err(fault) => {
+                    let reason = "git would take objects of the pack for others than they are (`git index-pack` of \
+                         the pack makes a true list)";
+                    self.refuse(&list, fault, reason);
+                }
+            }
+        }
     }
 
-    fn pack(&mut self, list: &Path) -> Result<(), Fault> {
-        match self.objects.verify_pack(list) {
-            Ok(commits) => self.commits.extend(commits),
+    /// Takes away what is not what it says.
+    fn refuse(&mut self, path: &Path, fault: Fault, reason: &str) {
+        match fault {
             // Without its list git knows nothing of a pack.
-            Err(Fault::Absent) => {}
-            Err(Fault::TooMuch) => return Err(Fault::TooMuch),
-            Err(Fault::Broken) => {
-                let reason = "git would take objects of the pack for others than they are (`git index-pack` of the \
-                     pack makes a true list)";
-                self.take(list, Some(reason))?;
-            }
+            Fault::Absent => {}
+            Fault::TooMuch => self.incomplete = true,
+            Fault::Broken => self.take(path, Some(reason)),
         }
-        Ok(())
     }
 
     /// Takes a file away: for good, or to a name beside it that means nothing to git.
-    fn take(&mut self, path: &Path, reason: Option<&str>) -> Result<(), Fault> {
+    fn take(&mut self, path: &Path, reason: Option<&str>) {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Ok(());
-        };
-        let folder = open_without_links(parent)?;
-        let Some(reason) = reason else {
-            return unlinkat(&folder, name, AtFlags::empty()).map_err(|_| Fault::Broken);
+            return;
         };
         let mut aside: OsString = name.to_owned();
         aside.push(".refused");
-        renameat(&folder, name, &folder, &aside).map_err(|_| Fault::Broken)?;
-        self.removed.push(Removed {
-            rule: self.rule,
-            path: path.to_path_buf(),
-            reason: format!("{reason}; it was moved to {}", Text::from(aside)),
+        let taken = open_without_links(parent).map_err(|_| Errno::NOENT);
+        let taken = taken.and_then(|folder| match reason {
+            Some(_) => renameat(&folder, name, &folder, &aside),
+            None => unlinkat(&folder, name, AtFlags::empty()),
         });
-        Ok(())
+        self.incomplete |= taken.is_err();
+        if let (Ok(()), Some(reason)) = (taken, reason) {
+            self.removed.push(Removed {
+                rule: self.rule,
+                path: path.to_path_buf(),
+                reason: format!("{reason}; it was moved to {}", Text::from(aside)),
+            });
+        }
     }
 
     /// Protected files, as paths of the host, that new commits bring.
-    fn brought(&mut self, rules: &Rules) -> Result<Vec<PathBuf>, Fault> {
+    fn brought(&mut self, rules: &Rules) -> Vec<PathBuf> {
         let config = self.folder.with_file_name("config");
         let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site(&config)) {
             Some(tree) => vec![tree],
@@ -260,11 +276,12 @@ impl Look<'_> {
         };
         let mut files = Changed::new();
         for commit in &self.commits {
-            if !self.before.has(commit) {
-                let is_meant = |path: &[u8]| protected(path).is_some();
-                git::changed(self.objects, commit, &is_meant, &mut files)?;
+            let is_meant = |path: &[u8]| protected(path).is_some();
+            let known = self.before.is_some_and(|before| before.has(commit));
+            if !known && git::changed(self.objects, commit, &is_meant, &mut files).is_err() {
+                self.incomplete = true;
             }
         }
-        Ok(files.iter().filter_map(|file| protected(file)).collect())
+        files.iter().filter_map(|file| protected(file)).collect()
     }
 }

@@ -3,6 +3,7 @@
 use super::host::{BROUGHT, STORED, UNCOMPARED};
 use super::{Left, Rules, Verdict};
 use crate::git::{self, Stored};
+use crate::paths::may_be_there;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,11 @@ impl Rules {
     pub(super) fn stored(&self, path: &Path) -> Option<Left> {
         let folder = match path.file_name()? {
             name if name == ".git" => path.join("objects"),
+            // What makes a repository of its folder has come anew.
+            name if (name == "HEAD" || name == "refs") && git::below_git(path).is_none() => {
+                let objects = path.with_file_name("objects");
+                may_be_there(&objects).then_some(objects)?
+            }
             _ => path
                 .ancestors()
                 .find(|above| is_objects(above))?
@@ -22,7 +28,7 @@ impl Rules {
         let looked_at = match git::stored_as(below) {
             Some(Stored::Pack) => path.with_extension("idx"),
             // A folder of this name has come as a whole.
-            _ if below == Path::new("") || below == Path::new("pack") => folder.join("pack"),
+            _ if [Path::new(""), Path::new("pack")].contains(&below) => folder.join("pack"),
             _ => folder,
         };
         self.left_as(&looked_at, STORED)
@@ -62,5 +68,7 @@ impl Rules {
 }
 
 fn is_objects(folder: &Path) -> bool {
-    folder.ends_with("objects") && folder.parent().is_some_and(git::is_repository_at)
+    let in_git = git::below_git(folder).is_some_and(|below| !below.is_empty());
+    let of_repository = || folder.parent().is_some_and(git::is_repository_at);
+    folder.ends_with("objects") && (in_git || of_repository())
 }
