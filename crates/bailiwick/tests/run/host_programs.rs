@@ -447,18 +447,22 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         printf 'source_env_if_exists scripts/setup.sh\nPATH_add bin\nwatch_file src/a.json src/gen.sh\nuse flake\n' > .envrc
         printf '. lib/env\nexport PATH=$PWD/lib:$PATH\n' > sub/.envrc; echo '. scripts/inner.sh' > scripts/setup.sh
         for f in scripts/inner.sh tools/fmt.sh tools/in/check.py src/a.json sub/lib/env src/main.rs src/gen.sh; do echo mine > $f; done; chmod +x src/gen.sh
-        echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/tools/fmt.sh x\"}]}]},\"permissions\":{\"allow\":[\"Read(src/main.rs)\"]}}' > .claude/settings.json
+        echo '{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"\\\"$CLAUDE_PROJECT_DIR\\\"/tools/fmt.sh x\"}]}]},\"permissions\":{\"allow\":[\"Bash(node src/gen.js)\",\"Edit(src/main.rs)\"]}}' > .claude/settings.json
+        printf 'exclude: src/conf.py\nrepos:\n- repo: local\n  hooks:\n  - entry: cd tools && cd in && ./z\n    files: src/conf.py\n' > .pre-commit-config.yaml
         echo '{\"hooks\":{\"stop\":[{\"command\":\"python3 $CURSOR_PROJECT_DIR/tools/in/check.py\"},{\"command\":\"cd tools && .\\/x\"}]}}' > .cursor/hooks.json
-        mkdir -p .husky/_ ci srv part d1; git config core.hooksPath .husky/_; echo '. \"$0/h\"' > .husky/_/pre-commit; echo ci/lint.sh > .husky/pre-commit
-        printf 'set -eu\necho checking what is staged\nDIR=part\n. \"$DIR/env.sh\"\nfor f in d1/*.sh; do . $f; done\n\"$INSTALL_PYTHON\" -mpre_commit x\n' > .husky/commit-msg
-        for f in tools/x ci/lint.sh ci/hook.sh ci/enter.sh srv/main.js part/env.sh d1/a.sh; do echo mine > $f; done; chmod +x tools/x ci/*.sh
-        printf 'pre-commit:\n  commands:\n    a:\n      run: ./ci/hook.sh\n' > lefthook.yml; printf '[hooks]\nenter = \"./ci/enter.sh\"\n[env]\n_.path=[\"bin\"]\n' > mise.toml
+        mkdir -p .husky/_ ci srv part d1 d2; git config core.hooksPath .husky/_; echo '. \"$0/h\"' > .husky/_/pre-commit; echo ci/lint.sh > .husky/pre-commit
+        printf 'set -eu\necho checking what is staged\nDIR=part\n. \"$DIR/env.sh\"\nfor f in d1/*.sh; do . $f; done\nfor f in d2/*; do $f; done\nfor f in src/*; do lint $f; done\nfind src | xargs lint\n\"$INSTALL_PYTHON\" -mpre_commit x\n' > .husky/commit-msg
+        for f in src/gen.js src/conf.py tools/in/z tools/x ci/lint.sh ci/hook.sh ci/enter.sh srv/main.js part/env.sh d1/a.sh; do echo mine > $f; done; chmod +x tools/x tools/in/z ci/*.sh
+        printf 'pre-commit:\n  commands:\n    a:\n      glob: src/*\n      run: ./ci/hook.sh && lint src/*\n' > lefthook.yml; printf '[hooks]\nenter = \"./ci/enter.sh\"\n[env]\n_.path=[\"bin\"]\n' > mise.toml
         echo '{\"mcpServers\":{\"a\":{\"command\":\"node\",\"args\":[\"srv/main.js\"]}}}' > .mcp.json",
     );
-    // What the words of a script are called does not keep another from being found.
-    sandbox
-        .run("mkdir set echo checking what is staged")
-        .success();
+    // What the words of a text are called does not keep another from being found.
+    let words = "set echo checking what is staged hooks Stop type command permissions allow Bash node Edit exclude repos \
+        repo local entry files pre-commit commands run";
+    let decoys = format!(
+        "for d in {words}; do mkdir $d; for f in {words}; do echo > $d/$f; done; chmod +x $d/*; done"
+    );
+    sandbox.run(&decoys).success();
     for act in [
         "scripts/setup.sh",
         "scripts/inner.sh",
@@ -472,6 +476,8 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         "part/env.sh",
         "d1/a.sh",
         "d1/new.sh",
+        "d2/new",
+        "tools/in/z",
         "pre_commit.py",
         "json.py",
     ] {
@@ -479,11 +485,21 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         refused.failure().refused_by("filesystem.protect");
     }
     sandbox.run("mv sub s2").failure();
-    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > tools/new.sh; echo x > sub/lib/ls; echo x > srv/main.js; echo x > x.py");
+    let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > src/new; echo x > src/gen.js; echo x > src/conf.py; echo x > tools/new.sh; echo x > sub/lib/ls; echo x > srv/main.js; echo x > x.py");
     outcome.success().nothing_refused();
     outcome.stderr_has("programs outside run or obey files in folders that may be written");
     let told = ["bin direnv", "srv/main.js all agents", "sub/lib direnv"];
     assert_eq!(left(&outcome), told);
+}
+
+#[test]
+fn a_folder_with_more_than_is_looked_through_of_what_is_called_is_closed() {
+    let sandbox = Sandbox::new();
+    sandbox.host("mkdir d .claude; for i in $(seq 300); do echo > d/$i.sh; done; echo \"{\\\"a\\\":\\\"d $(seq -s '.sh ' 300).sh\\\"}\" > .claude/settings.json");
+    let refused = sandbox.run("echo x > f; echo x > d/new");
+    refused.failure().refused_by("filesystem.protect");
+    refused.stderr_has("d: there is more in it than is looked through");
+    assert_eq!(sandbox.host("cat f; ls d | wc -l"), "x\n300\n");
 }
 
 #[test]

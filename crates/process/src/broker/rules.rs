@@ -223,7 +223,8 @@ impl Rules {
         };
         // A word with a slash may have been no path.
         let is_path = |led: &&git::Followed| led.path.parent().is_some_and(Path::is_dir);
-        let mut followed: Vec<_> = self.followed.iter().filter(is_path).collect();
+        let open = self.followed.iter().filter(|led| !led.closed);
+        let mut followed: Vec<_> = open.filter(is_path).collect();
         // What is there comes first.
         followed.sort_by_key(|led| !led.path.exists());
         let mut shown: Vec<String> = followed.into_iter().map(shown).collect();

@@ -3,17 +3,20 @@
 //! so a sandboxed program may write them no more than the hooks themselves.
 
 mod commands;
+mod lists;
+mod modules;
 mod scripts;
+mod settings;
 
 pub(crate) use self::commands::{called_at, folder_of_commands, named_at};
-use self::scripts::words;
+use self::scripts::{DEPTH, Kind, Later, Script, Text as Called};
 use super::config::{Key, Variables, variables};
 use super::remotes;
 use crate::setup::raw;
 use bailiwick_event::Text;
 use bailiwick_policy::Way;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -24,10 +27,8 @@ const LENGTH: u64 = 1 << 20;
 const FILES: usize = 32;
 /// So many variables of git's are read of the environment.
 const VARIABLES: usize = 64;
-/// So many paths are followed of one repository.
-const PATHS: usize = 256;
-/// So many hooks and programs that they call are read.
-const SCRIPTS: usize = 64;
+/// So many paths are followed of one repository; with more, all that may be written is closed.
+const PATHS: usize = 4096;
 
 /// A path that git obeys because a configuration names it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -37,6 +38,8 @@ pub(crate) struct Followed {
     pub(crate) path: PathBuf,
     /// The variable that names it, or the hook that calls it.
     pub(crate) by: String,
+    /// Whether it is a folder of which more may be called than is looked at.
+    pub(crate) closed: bool,
 }
 
 /// What the configurations of the repositories at these folders, and the user's own, lead to in them.
@@ -51,7 +54,7 @@ pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
             found.extend(followed_at(tree, folders, home));
         }
     }
-    found.into_iter().take(PATHS).collect()
+    found.into_iter().collect()
 }
 
 /// Beginnings of addresses that the user's own configuration has git take for folders of this machine.
@@ -93,6 +96,7 @@ pub(super) fn followed_in(
     for folder in std::mem::take(&mut reading.hooks) {
         reading.folder_of_hooks(&folder);
     }
+    reading.follow();
     reading.found.into_iter().collect()
 }
 
@@ -139,7 +143,14 @@ struct Reading<'a> {
     /// Whether it is the user's own configuration, which every repository obeys.
     users: bool,
     files: usize,
+    /// Scripts that are read yet, and what is looked for when all of them are.
+    waiting: VecDeque<Script>,
+    later: VecDeque<Later>,
     scripts: usize,
+    /// How often something was looked for.
+    looks: usize,
+    /// Whether all that may be written is closed.
+    closed: bool,
     /// Folders of hooks.
     hooks: Vec<PathBuf>,
     found: BTreeSet<Followed>,
@@ -155,7 +166,11 @@ impl<'a> Reading<'a> {
             home,
             users: false,
             files: 0,
+            waiting: VecDeque::new(),
+            later: VecDeque::new(),
             scripts: 0,
+            looks: 0,
+            closed: false,
             hooks: Vec::new(),
             found: BTreeSet::new(),
             rewritten: BTreeSet::new(),
@@ -229,27 +244,17 @@ impl<'a> Reading<'a> {
                 let names = |part| matches!(part, Component::Normal(_) | Component::CurDir);
                 if self.users && path.components().all(names) {
                     let by = key.to_string();
-                    self.found.insert(Followed { path, by });
+                    let closed = false;
+                    self.found.insert(Followed { path, by, closed });
                 }
             }
             _ if runs(key) => {
-                self.modules(value, &key.to_string());
-                // A path may be put together of parts, and begin in a folder that the command goes to.
-                let folders = words(value)
-                    .map(|word| self.top.join(self.path(word)))
-                    .filter(|at| at.is_dir());
-                let tops: Vec<PathBuf> = std::iter::once(self.top.to_path_buf())
-                    .chain(folders)
-                    .take(8)
-                    .collect();
-                for word in words(value).take(64) {
-                    for program in self.places(word, &tops) {
-                        let is_path = word.contains(&b'/');
-                        if program.is_file() || is_path && !program.is_dir() {
-                            self.add(&program, &key.to_string());
-                        }
-                    }
-                }
+                let by = key.to_string();
+                self.modules(value, &by);
+                let mut text = Called::of(Kind::Value, &by);
+                // In other repositories a run could have made what such scripts call.
+                text.depth = if self.users { DEPTH } else { 0 };
+                self.text(value, &text);
             }
             _ => {}
         }
@@ -264,12 +269,12 @@ impl<'a> Reading<'a> {
             self.folder_of_hooks(above);
         }
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        for entry in entries.take(SCRIPTS) {
+        for entry in entries {
             let sample = entry.path().extension().is_some_and(|e| e == "sample");
             if !sample {
                 self.links(&entry.path(), by);
                 let hook = format!("the hook {}", Text::from(entry.file_name().as_os_str()));
-                self.script(&entry.path(), &hook, 0);
+                self.waiting.push_back(Script::new(entry.path(), &hook, 0));
             }
         }
     }
@@ -298,16 +303,41 @@ impl<'a> Reading<'a> {
         let plain = super::leads::plain(path);
         let mut new = false;
         for path in [bailiwick_policy::resolve_existing(&plain), plain] {
-            let inside = self
-                .folders
-                .iter()
-                .any(|folder| path.starts_with(folder) && path != *folder);
-            if inside && super::leads::below_git(&path).is_none() && self.found.len() < PATHS {
-                let by = by.to_owned();
-                new |= self.found.insert(Followed { path, by });
+            if self.is_inside(&path) && super::leads::below_git(&path).is_none() {
+                if self.found.len() >= PATHS {
+                    self.close_all(by);
+                    return false;
+                }
+                let (by, closed) = (by.to_owned(), false);
+                new |= self.found.insert(Followed { path, by, closed });
             }
         }
         new
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        let inside = |folder: &PathBuf| path.starts_with(folder) && path != *folder;
+        self.folders.iter().any(inside)
+    }
+
+    /// Adds a folder as a whole, because it holds more that may be called than is looked at.
+    fn close(&mut self, folder: &Path, by: &str) {
+        let plain = super::leads::plain(folder);
+        for path in [bailiwick_policy::resolve_existing(&plain), plain] {
+            if self.folders.iter().any(|top| path.starts_with(top)) {
+                let (by, closed) = (by.to_owned(), true);
+                self.found.insert(Followed { path, by, closed });
+            }
+        }
+    }
+
+    /// The same of all that may be written.
+    fn close_all(&mut self, by: &str) {
+        if !std::mem::replace(&mut self.closed, true) {
+            for folder in self.folders {
+                self.close(folder, by);
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod names;
 
 use self::names::Names;
 use super::{Left, Name, Rules};
-use crate::closed::{self, Closed};
+use crate::closed::{self, Closed, Why};
 use crate::git;
 use crate::paths::below;
 use crate::setup::{raw, raw_list};
@@ -95,6 +95,11 @@ impl Rules {
             repositories.clear();
         }
         unknown.take().into_iter().for_each(|one| closed.add(one));
+        let led = repositories.iter().flat_map(|one| &one.followed);
+        for led in led.chain(&self.followed).filter(|led| led.closed) {
+            let (path, why) = (led.path.clone(), Why::TooMuch);
+            closed.add(Closed { path, why });
+        }
         let mut closed = match self.rule_of_closed() {
             Some(_) => closed.take(),
             None => Vec::new(),

@@ -127,6 +127,7 @@ impl Rules {
                 followed.extend(self.everywhere.iter().map(|path| git::Followed {
                     path: folder.join(path),
                     by: "the user's own configuration".to_owned(),
+                    closed: false,
                 }));
                 let tree = folder.to_path_buf();
                 // It may be written still, or be found when the folder is open again.

@@ -1,7 +1,8 @@
 //! Files with commands that a program of the host runs when the user enters a folder, commits, or starts an agent: what
 //! they call, and what else they name.
 
-use super::scripts::{interprets, is_executable, is_script, on_path, only_watches, words};
+use super::scripts::{Kind, Script, Text, on_path, only_watches, words};
+use super::settings::commands_of;
 use super::{Followed, Reading, read};
 use std::path::{Path, PathBuf};
 
@@ -38,10 +39,6 @@ const NAMING: [&str; 14] = [
     ".vimrc",
     ".gdbinit",
 ];
-/// So many words of a file are looked at.
-const WORDS: usize = 4000;
-/// So many folders that a text names are looked at.
-const FOLDERS: usize = 64;
 
 /// The folder whose file of commands this is, if it is one.
 pub(crate) fn folder_of_commands(file: &Path) -> Option<&Path> {
@@ -56,6 +53,7 @@ pub(crate) fn called_at(folder: &Path, folders: &[PathBuf], home: &Path) -> Vec<
     for name in CALLING {
         reading.commands(&folder.join(name), name);
     }
+    reading.follow();
     reading.found.into_iter().collect()
 }
 
@@ -70,19 +68,14 @@ pub(crate) fn named_at(file: &Path, folder: &Path, home: &Path) -> Vec<PathBuf> 
         true => on_path(&text, folder),
         false => Vec::new(),
     };
-    let reading = Reading::new(folder, &[], home);
+    let everywhere = [PathBuf::from("/")];
+    let mut reading = Reading::new(folder, &everywhere, home);
     let lines = text.split(|byte| *byte == b'\n');
     let obeyed = lines.filter(|line| !words(line).next().is_some_and(only_watches));
-    let text = flat(&obeyed.collect::<Vec<_>>().join(&b'\n'));
-    let tops = reading.tops(&text);
-    for word in words(&text).take(WORDS) {
-        found.extend(
-            reading
-                .named(word, &tops)
-                .into_iter()
-                .filter(|at| at.is_file()),
-        );
-    }
+    let text = obeyed.collect::<Vec<_>>().join(&b'\n');
+    reading.text(&text, &Text::of(Kind::Names, ""));
+    reading.follow();
+    found.extend(reading.found.into_iter().map(|named| named.path));
     found.sort();
     found.dedup();
     found
@@ -93,57 +86,84 @@ impl Reading<'_> {
     fn commands(&mut self, file: &Path, name: &str) {
         let by = format!("commands in {name}");
         if file.extension().is_none() {
-            return self.script(file, &by, 0);
+            return self
+                .waiting
+                .push_back(Script::new(file.to_path_buf(), &by, 0));
         }
-        let text = flat(&read(file).unwrap_or_default());
-        self.modules(&text, &by);
-        let tops = self.tops(&text);
-        let mut before: &[u8] = b"";
-        for word in words(&text).take(WORDS) {
-            let runs = interprets(before);
-            for program in self.named(word, &tops) {
-                let called = runs || is_executable(&program) || is_script(&program);
-                if program.is_file() && called && self.add(&program, &by) {
-                    self.script(&program, &by, 1);
-                }
-            }
-            before = word;
-        }
-    }
-
-    /// The folders that a relative path of a text may begin at: a command may go to one first.
-    pub(super) fn tops(&self, text: &[u8]) -> Vec<PathBuf> {
-        let folders = words(text)
-            .take(WORDS)
-            .map(|word| self.top.join(self.path(word)));
-        let folders = folders.filter(|at| at.is_dir() && at != self.top);
-        let mut tops = vec![self.top.to_path_buf()];
-        for folder in folders {
-            if tops.len() < FOLDERS && !tops.contains(&folder) {
-                tops.push(folder);
-            }
-        }
-        tops
-    }
-
-    /// Where a word may lead; a variable may stand for its first part.
-    fn named(&self, word: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
-        let behind = word.iter().position(|byte| *byte == b'/');
-        let behind = behind.map(|at| &word[at + 1..]);
-        let words = std::iter::once(word).chain(behind);
-        words.flat_map(|word| self.places(word, tops)).collect()
+        let text = commands_of(file, read(file).unwrap_or_default());
+        self.modules(&flat(&text), &by);
+        self.text(&text, &Text::of(Kind::Data, &by));
     }
 }
 
 /// A text of JSON, TOML or YAML with spaces in the place of what stands around its words.
-fn flat(text: &[u8]) -> Vec<u8> {
+pub(super) fn flat(text: &[u8]) -> Vec<u8> {
     let mut flat = Vec::with_capacity(text.len());
-    for (at, byte) in text.iter().enumerate() {
-        match byte {
-            b'\\' if text.get(at + 1) == Some(&b'/') => {}
-            b',' | b'[' | b']' | b':' | b'\\' => flat.push(b' '),
-            byte => flat.push(*byte),
+    let mut bytes = text.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        match (byte, bytes.peek()) {
+            (b'\\', Some(b'/')) => {}
+            (b'\\', Some(b'n' | b't' | b'r')) => {
+                bytes.next();
+                flat.push(b' ');
+            }
+            (b',' | b'[' | b']' | b':' | b'\\', _) => flat.push(b' '),
+            (byte, _) => flat.push(*byte),
         }
     }
     flat
+}
+
+/// The same with each value on a line of its own, as commands stand in a script.
+pub(super) fn lines(text: &[u8]) -> Vec<u8> {
+    let mut lines = Vec::with_capacity(text.len());
+    let mut bytes = text.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        match (byte, bytes.peek()) {
+            (b'\\', Some(b'/' | b'"')) => {}
+            (b'\\', Some(b'n')) => {
+                bytes.next();
+                lines.push(b'\n');
+            }
+            (b':' | b',' | b'[', Some(b'"' | b'\'' | b' ' | b'\n')) => lines.push(b'\n'),
+            (b'=', Some(b' ')) if lines.ends_with(b" ") => lines.push(b'\n'),
+            (byte, _) => lines.push(*byte),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn of_what_is_called_nothing_is_left_out_in_silence() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let tops = std::slice::from_ref(&top);
+        let put = |name: &str, text: &str| fs::write(top.join(name), text).unwrap();
+        let called = |script: &str| {
+            put(".envrc", script);
+            let found = called_at(&top, tops, Path::new("/nowhere"));
+            let found = found.into_iter().map(|led| {
+                let inside = led.path.strip_prefix(&top).unwrap();
+                (inside.to_str().unwrap().to_owned(), led.closed)
+            });
+            found.collect::<Vec<_>>()
+        };
+        fs::create_dir(top.join("d")).unwrap();
+        let names = |count: usize| (0..count).map(|number| format!("{number}.sh"));
+        for name in names(600) {
+            put(&format!("d/{name}"), "");
+        }
+        put("z.sh", "");
+        let all: String = names(300).map(|name| format!(". {name}\n")).collect();
+        let found = called(&format!("{all}. ./z.sh # d\n"));
+        assert!(found.contains(&("d".to_owned(), true)));
+        assert!(found.contains(&("z.sh".to_owned(), false)));
+        let all: String = names(600).map(|name| format!(". d/{name}\n")).collect();
+        assert!(called(&all).contains(&(String::new(), true)));
+    }
 }

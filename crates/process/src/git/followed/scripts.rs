@@ -1,170 +1,402 @@
 //! The programs that a script calls, or a file of commands names: as far as they lie where a sandbox may write, they
 //! are obeyed as the file itself is.
 
-use super::{Reading, SCRIPTS, read};
+use super::super::leads::plain;
+use super::commands::{flat, lines};
+use super::lists::{Listed, listed};
+use super::{Reading, read};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
 
-/// Modules of Python's own that nearly every program imports.
-const SHADOWED: [&str; 26] = [
-    "argparse",
-    "ast",
-    "asyncio",
-    "base64",
-    "collections",
-    "configparser",
-    "contextlib",
-    "copy",
-    "dataclasses",
-    "enum",
-    "fnmatch",
-    "functools",
-    "hashlib",
-    "importlib",
-    "inspect",
-    "io",
-    "json",
-    "logging",
-    "re",
-    "shutil",
-    "socket",
-    "string",
-    "subprocess",
-    "tempfile",
-    "traceback",
-    "typing",
-];
+/// So many scripts are read, of so many that call each other.
+const SCRIPTS: usize = 512;
+pub(super) const DEPTH: usize = 4;
+/// So often something is looked for; with more, all that may be written is closed, as it is with more scripts.
+const LOOKS: usize = 500_000;
+/// So many bytes of a script take as long.
+const A_LOOK: usize = 64;
+/// In so many folders that a text names it is looked for what it names besides; further ones are closed.
+const FOLDERS: usize = 1_000;
+/// So much is found there of one text; the folders in which there is more are closed.
+const PUT_TOGETHER: usize = 256;
+
+/// A file of which is read what it calls.
+pub(super) struct Script {
+    file: PathBuf,
+    by: String,
+    /// So many files call each other before it is.
+    depth: usize,
+}
+
+/// What a text is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Of a shell, or of another interpreter.
+    Script,
+    /// A file of commands in JSON, TOML or YAML.
+    Data,
+    /// The value of a variable of git's.
+    Value,
+    /// It names files besides, which are not read.
+    Names,
+}
+
+/// Where a text is from.
+#[derive(Clone)]
+pub(super) struct Text {
+    kind: Kind,
+    file: PathBuf,
+    by: String,
+    pub(super) depth: usize,
+}
+
+/// A word of a text that may be the path of what is called.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Word {
+    path: Vec<u8>,
+    /// Whether it follows what runs a file.
+    runs: bool,
+    /// Whether it would be run if it were there.
+    is_command: bool,
+    /// Whether all that is in it may be.
+    is_folder: bool,
+}
+
+/// What a text may call that it does not spell out: paths from folders on that it names elsewhere.
+pub(super) struct Later {
+    of: Text,
+    words: Vec<Word>,
+    folders: BTreeSet<PathBuf>,
+    /// The folders that it goes to.
+    gone_to: Vec<Vec<u8>>,
+    /// Where its paths were looked for already.
+    bases: Vec<PathBuf>,
+}
+
+impl Script {
+    pub(super) fn new(file: PathBuf, by: &str, depth: usize) -> Self {
+        let by = by.to_owned();
+        Self { file, by, depth }
+    }
+}
+
+impl Text {
+    pub(super) fn of(kind: Kind, by: &str) -> Self {
+        let (file, by) = (PathBuf::new(), by.to_owned());
+        Self {
+            kind,
+            file,
+            by,
+            depth: 0,
+        }
+    }
+}
+
+impl Word {
+    /// Whether it looks like the path of a file.
+    fn is_path(&self) -> bool {
+        self.runs || self.is_folder || self.path.iter().any(|byte| b"/.".contains(byte))
+    }
+
+    /// The name with which it begins; none where it begins elsewhere.
+    fn first(&self) -> Option<&OsStr> {
+        let parts = Path::new(OsStr::from_bytes(&self.path)).components();
+        let mut parts =
+            parts.skip_while(|part| matches!(part, Component::RootDir | Component::CurDir));
+        match parts.next()? {
+            Component::Normal(name) => Some(name),
+            _ => None,
+        }
+    }
+}
 
 impl Reading<'_> {
-    /// The programs in folders that may be written which a script calls, and those which they call.
-    pub(super) fn script(&mut self, file: &Path, hook: &str, depth: usize) {
-        self.scripts += 1;
-        let Some(text) = read(file).filter(|_| self.scripts <= SCRIPTS && depth < 4) else {
+    /// Reads the scripts that wait, and adds what they call: first all that the texts spell out, then what is put
+    /// together of what they name, of which a run could make much.
+    pub(super) fn follow(&mut self) {
+        loop {
+            if self.closed {
+                return;
+            } else if let Some(script) = self.waiting.pop_front() {
+                self.script(script);
+            } else if let Some(later) = self.later.pop_front() {
+                self.put_together(&later);
+            } else {
+                return;
+            }
+        }
+    }
+
+    fn script(&mut self, Script { file, by, depth }: Script) {
+        let Some(text) = read(&file).filter(|text| depth < DEPTH && !is_binary(text)) else {
             return;
         };
-        self.modules(&text, hook);
-        // A script may go to a folder first, or keep its name in a variable.
-        let mut tops = self.tops(&text);
-        if let Some(own) = file
-            .parent()
-            .filter(|own| !tops.iter().any(|top| top == own))
-        {
-            tops.insert(1, own.to_path_buf());
+        self.scripts += 1;
+        self.looks += text.len() / A_LOOK;
+        if self.scripts > SCRIPTS {
+            return self.close_all(&by);
         }
-        self.patterns(&text, &tops, hook);
-        let ends = |byte: &u8| b"\n;&|(){}`".contains(byte);
-        for command in text.split(ends).take(4000) {
-            let mut before: &[u8] = b"";
-            if words(command).next().is_some_and(only_watches) {
+        self.modules(&text, &by);
+        let kind = Kind::Script;
+        self.text(
+            &text,
+            &Text {
+                kind,
+                file,
+                by,
+                depth,
+            },
+        );
+    }
+
+    /// Adds what a text calls, as far as it spells it out.
+    pub(super) fn text(&mut self, text: &[u8], of: &Text) {
+        let flat = match of.kind {
+            Kind::Data | Kind::Names => flat(text),
+            Kind::Script | Kind::Value => text.to_vec(),
+        };
+        let words = self.called(text, &flat, of);
+        // A script may go to a folder first.
+        let mut bases = vec![self.top.to_path_buf()];
+        let own = of.file.parent().map(Path::to_path_buf);
+        bases.extend(own.filter(|own| of.kind == Kind::Script && own != self.top));
+        let mut near = bases.len();
+        let gone_to = gone_to(&flat);
+        self.go(&gone_to, &mut bases, &of.by);
+        if of.kind == Kind::Value {
+            near = bases.len();
+        }
+        for word in &words {
+            for (number, base) in bases.iter().enumerate() {
+                if number < near || word.is_path() {
+                    self.look(word, base, number < near, of);
+                }
+            }
+            let whole = self.path(&word.path);
+            if whole.is_absolute() {
+                self.look(word, Path::new("/"), true, of);
+            }
+        }
+        // A path may be put together of parts.
+        let mut folders = BTreeSet::new();
+        for word in self::words(&flat).collect::<HashSet<_>>() {
+            let at = plain(&self.top.join(self.path(word)));
+            let may_be = self.is_inside(&at) && self.may_look(&of.by);
+            if may_be && at.is_dir() && !bases.contains(&at) {
+                folders.insert(at);
+            }
+        }
+        self.later.push_back(Later {
+            of: of.clone(),
+            words: words.into_iter().filter(Word::is_path).collect(),
+            folders,
+            gone_to,
+            bases,
+        });
+    }
+
+    /// Adds what a text calls in folders that it names, or closes them where that is too much.
+    fn put_together(&mut self, later: &Later) {
+        let by = &later.of.by;
+        for folder in later.folders.iter().skip(FOLDERS) {
+            self.close(folder, by);
+        }
+        let mut folders: Vec<PathBuf> = later.folders.iter().take(FOLDERS).cloned().collect();
+        self.go(&later.gone_to, &mut folders, by);
+        folders.retain(|folder| !later.bases.contains(folder));
+        let mut named: HashMap<&OsStr, Vec<&Word>> = HashMap::new();
+        let mut elsewhere = Vec::new();
+        for word in &later.words {
+            match word.first() {
+                Some(name) => named.entry(name).or_default().push(word),
+                None => elsewhere.push(word),
+            }
+        }
+        let mut found = 0;
+        for folder in &folders {
+            let there = fs::read_dir(folder).into_iter().flatten().flatten();
+            let there: Vec<_> = there.map(|entry| entry.file_name()).collect();
+            let there = there.iter().filter_map(|name| named.get(name.as_os_str()));
+            for word in there.flatten().chain(&elsewhere) {
+                if found >= PUT_TOGETHER {
+                    self.close(folder, by);
+                    break;
+                }
+                found += usize::from(self.look(word, folder, false, &later.of));
+            }
+        }
+    }
+
+    /// Adds what a word means from a folder on, if it is called. Whether it was not known.
+    fn look(&mut self, word: &Word, base: &Path, near: bool, of: &Text) -> bool {
+        if !self.may_look(&of.by) {
+            return false;
+        }
+        let path = word.path.strip_prefix(b"/").unwrap_or(&word.path);
+        let at = match base.parent() {
+            Some(_) => base.join(OsStr::from_bytes(path)),
+            None => self.path(&word.path),
+        };
+        let Ok(meta) = fs::metadata(&at) else {
+            // What is not there yet could be made.
+            return near && word.is_command && self.add(&at, &of.by);
+        };
+        if meta.is_dir() {
+            return word.is_folder && plain(&at) != self.top && self.add(&at, &of.by);
+        }
+        let called = match of.kind {
+            _ if word.runs || meta.mode() & 0o111 != 0 => true,
+            Kind::Script => false,
+            Kind::Data => is_script(&at),
+            Kind::Value | Kind::Names => true,
+        };
+        let called = called && meta.is_file() && at != of.file;
+        let new = called && self.add(&at, &of.by);
+        if new && of.kind != Kind::Names {
+            let script = Script::new(at, &of.by, of.depth + 1);
+            self.waiting.push_back(script);
+        }
+        new
+    }
+
+    /// Whether something more may be looked for; where it may not, all that may be written is closed.
+    fn may_look(&mut self, by: &str) -> bool {
+        self.looks += 1;
+        if self.looks > LOOKS {
+            self.close_all(by);
+        }
+        !self.closed
+    }
+
+    /// Adds the folders that commands go to, one after the other.
+    fn go(&mut self, to: &[Vec<u8>], from: &mut Vec<PathBuf>, by: &str) {
+        for word in to {
+            let known = from.len();
+            for number in 0..known {
+                let at = plain(&from[number].join(OsStr::from_bytes(word)));
+                if !self.may_look(by) {
+                    return;
+                }
+                if !self.is_inside(&at) || !at.is_dir() || from.contains(&at) {
+                    continue;
+                }
+                match from.len() < FOLDERS {
+                    true => from.push(at),
+                    false => self.close(&at, by),
+                }
+            }
+        }
+    }
+
+    /// The words of a text that may be called, each once.
+    fn called(&self, text: &[u8], flat: &[u8], of: &Text) -> HashSet<Word> {
+        let mut found = HashSet::new();
+        let is_script = of.kind == Kind::Script;
+        let ends = |byte: &u8| is_script && b"\n;&|(){}`".contains(byte);
+        for command in flat.split(ends) {
+            if is_script && words(command).next().is_some_and(only_watches) {
                 continue;
             }
+            let mut before: &[u8] = b"";
             for word in words(command) {
                 let runs = interprets(before);
-                // What is not there yet could be made.
-                let is_command = runs || before.is_empty() || precedes(before);
-                for program in self.places(word, &tops[..2.min(tops.len())]) {
-                    let absent = program.symlink_metadata().is_err();
-                    // A name alone may be one of a variable.
-                    let path = word.contains(&b'/') || runs && word.contains(&b'.');
-                    if absent && is_command && path {
-                        self.add(&program, hook);
-                    }
-                }
-                let last = word
-                    .iter()
-                    .position(|&b| b == b'/')
-                    .map_or(word, |at| &word[at + 1..]);
-                // Elsewhere a file is called by a path, or by what looks like a file's name.
-                let path = runs || word.iter().any(|byte| b"/.".contains(byte));
-                let from = if path {
-                    &tops[..]
-                } else {
-                    &tops[..2.min(tops.len())]
+                // A name alone may be one of a variable.
+                let path = word.contains(&b'/') || runs && word.contains(&b'.');
+                let pattern = word.iter().any(|byte| b"*?".contains(byte));
+                let is_command = match of.kind {
+                    _ if pattern => false,
+                    Kind::Script => path && (runs || before.is_empty() || precedes(before)),
+                    Kind::Value => word.contains(&b'/'),
+                    Kind::Data | Kind::Names => false,
                 };
-                let places = self.places(word, from);
-                for program in places.into_iter().chain(self.places(last, from)) {
-                    let called = program.is_file() && (runs || is_executable(&program));
-                    if program != file && called && self.add(&program, hook) {
-                        self.script(&program, hook, depth + 1);
-                    }
-                }
-                if before == b"run-parts" {
-                    self.add(&self.top.join(self.path(word)), hook);
+                let mut add = |path: &[u8], is_command, is_folder| {
+                    let path = path.to_vec();
+                    found.insert(Word {
+                        path,
+                        runs,
+                        is_command,
+                        is_folder,
+                    });
+                };
+                add(word, is_command, before == b"run-parts");
+                // A variable may stand for the first part.
+                if let Some(slash) = word.iter().position(|byte| *byte == b'/') {
+                    add(&word[slash + 1..], false, false);
                 }
                 before = word;
             }
         }
-    }
-
-    /// The files in which Python finds a module that a command runs by its name (`-m`): it looks in the folder where it
-    /// starts before it looks among its own.
-    pub(super) fn modules(&mut self, text: &[u8], by: &str) {
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"'\";|&()".contains(byte);
-        let mut words = text.split(ends).filter(|word| !word.is_empty());
-        let mut python = false;
-        while let Some(word) = words.next() {
-            let lower = word.to_ascii_lowercase();
-            if lower.windows(6).any(|part| part == b"python") {
-                python = true;
-                continue;
-            }
-            let module = match word.strip_prefix(b"-m").filter(|_| python) {
-                Some(b"") => words.next(),
-                module => module,
-            };
-            python &= word.starts_with(b"-") && module.is_none();
-            let named = |byte: &u8| byte.is_ascii_alphanumeric() || b"_.".contains(byte);
-            if let Some(module) = module.filter(|module| module.iter().all(named)) {
-                self.module(&String::from_utf8_lossy(module), by);
+        let listed = match of.kind {
+            Kind::Script if interpreted_otherwise(&of.file) => Listed::default(),
+            Kind::Script | Kind::Value => listed(text, false),
+            Kind::Data => listed(&lines(text), true),
+            Kind::Names => Listed::default(),
+        };
+        let mut add = |path, is_command, is_folder: bool| {
+            let runs = !is_folder;
+            found.insert(Word {
+                path,
+                runs,
+                is_command,
+                is_folder,
+            });
+        };
+        for folder in listed.folders {
+            add(folder, true, true);
+        }
+        for file in listed.files {
+            let path = file.contains(&b'/');
+            add(file, path, false);
+        }
+        if is_script {
+            for folder in patterns(text) {
+                add(folder.to_vec(), false, true);
             }
         }
+        found
     }
+}
 
-    fn module(&mut self, name: &str, by: &str) {
-        let plain = self.top.join(name.replace('.', "/"));
-        let mut files = vec![plain.with_extension("py")];
-        files.extend(["__main__.py", "__init__.py"].map(|file| plain.join(file)));
-        let above = plain.ancestors().skip(1);
-        let above = above.take_while(|folder| *folder != self.top);
-        files.extend(above.map(|folder| folder.join("__init__.py")));
-        // What a module of the system's imports is looked for there as well.
-        let shadows = SHADOWED.iter().flat_map(|name| {
-            let at = self.top.join(name);
-            [at.with_extension("py"), at.join("__init__.py")]
-        });
-        files.extend(shadows.filter(|file| !file.exists()));
-        for file in files {
-            self.add(&file, by);
-        }
-    }
+/// Folders of which a script takes all scripts by a pattern.
+fn patterns(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"'\";|&()`".contains(byte);
+    text.split(ends).filter_map(|word| {
+        let wild = word.iter().position(|byte| b"*?[{".contains(byte))?;
+        let shells: [&[u8]; 4] = [b".sh", b".bash", b".zsh", b".fish"];
+        let slash = word[..wild].iter().rposition(|byte| *byte == b'/')?;
+        let scripts = shells.iter().any(|end| word.ends_with(end));
+        scripts.then(|| &word[..slash])
+    })
+}
 
-    /// Folders of which a script takes all scripts by a pattern.
-    fn patterns(&mut self, text: &[u8], tops: &[PathBuf], by: &str) {
-        let ends = |byte: &u8| byte.is_ascii_whitespace() || b"'\";|&()`".contains(byte);
-        for word in text.split(ends).take(4000) {
-            let wild = word.iter().position(|byte| b"*?[{".contains(byte));
-            let shells: [&[u8]; 4] = [b".sh", b".bash", b".zsh", b".fish"];
-            let scripts = shells.iter().any(|end| word.ends_with(end));
-            let slash = wild.filter(|_| scripts);
-            let slash = slash.and_then(|at| word[..at].iter().rposition(|byte| *byte == b'/'));
-            for folder in slash.map_or_else(Vec::new, |at| self.places(&word[..at], tops)) {
-                if folder.is_dir() && folder != self.top {
-                    self.add(&folder, by);
+/// Where the commands of a text go to.
+fn gone_to(text: &[u8]) -> Vec<Vec<u8>> {
+    let mut found: Vec<Vec<u8>> = Vec::new();
+    for command in text.split(|byte| b"\n;&|".contains(byte)) {
+        let mut words = words(command).skip_while(|word| !matches!(*word, b"cd" | b"pushd"));
+        words.next();
+        for word in words {
+            let behind = word.iter().position(|byte| *byte == b'/');
+            let behind = behind.map(|at| &word[at + 1..]);
+            for word in behind.into_iter().chain([word]) {
+                let word = word.strip_prefix(b"/").unwrap_or(word);
+                if !word.is_empty() && found.last().is_none_or(|last| last != word) {
+                    found.push(word.to_vec());
                 }
             }
         }
     }
+    found
+}
 
-    /// Where a word leads that may be a path from one of `tops` on.
-    pub(super) fn places(&self, word: &[u8], tops: &[PathBuf]) -> Vec<PathBuf> {
-        let plain = OsStr::from_bytes(word.strip_prefix(b"/").unwrap_or(word));
-        let below = tops.iter().map(|top| top.join(plain));
-        let whole = Some(self.path(word)).filter(|path| path.is_absolute());
-        below.chain(whole).collect()
-    }
+/// Whether no shell runs a text, because its first line is none.
+fn is_binary(text: &[u8]) -> bool {
+    let line = text.split(|byte| *byte == b'\n').next();
+    line.is_some_and(|line| line.contains(&0))
 }
 
 /// Whether direnv does nothing with the files that a command is given but look whether they have changed.
@@ -173,7 +405,7 @@ pub(super) fn only_watches(command: &[u8]) -> bool {
 }
 
 /// Whether a command follows a word of the shell's.
-fn precedes(word: &[u8]) -> bool {
+pub(super) fn precedes(word: &[u8]) -> bool {
     matches!(
         word,
         b"if"
@@ -224,7 +456,7 @@ pub(super) fn interprets(command: &[u8]) -> bool {
 }
 
 /// Whether a file has the name of a program that an interpreter runs.
-pub(super) fn is_script(program: &Path) -> bool {
+fn is_script(program: &Path) -> bool {
     let of = |end: &OsStr| {
         ["sh", "bash", "py", "js", "mjs", "cjs", "ts", "rb", "pl"]
             .map(OsStr::new)
@@ -233,8 +465,12 @@ pub(super) fn is_script(program: &Path) -> bool {
     program.extension().is_some_and(of)
 }
 
-pub(super) fn is_executable(program: &Path) -> bool {
-    fs::metadata(program).is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0)
+/// Whether the name of a script says that no shell runs it.
+fn interpreted_otherwise(script: &Path) -> bool {
+    let shell = script
+        .extension()
+        .is_some_and(|end| end == "sh" || end == "bash");
+    is_script(script) && !shell
 }
 
 /// The words of a command, as far as a shell would take them for words.
