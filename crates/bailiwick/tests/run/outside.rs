@@ -55,12 +55,15 @@ except PermissionError: print(\"refused\")
 #[test]
 fn a_name_that_somebody_else_gives_a_file_later_is_not_written_through() {
     let sandbox = Sandbox::new().file("f", "mine\n").file("g", "mine\n");
-    let script = "ln f f2; rm f2; ln g g2; echo x > n; ln n n2; rm n n2; echo ready; read line; \
-        echo evil >> f; echo evil > new; echo evil >> g";
+    let sandbox = sandbox.file("d/h", "mine\n");
+    // The last names are told by two paths each, of which one leads through a link.
+    let script = "ln f f2; rm f2; ln g g2; echo x > n; ln n n2; rm n n2; \
+        ln d/h d/i; ln d/h d/j; mv d e; ln -s e d; rm e/i; ln e/h e/i; echo ready; read line; \
+        echo evil >> f; echo evil > new; echo evil >> g; echo evil >> e/h";
     let words = ["run", "--", "sh", "-c", script];
     let mut running = Background::start(&sandbox, words, "ready");
-    sandbox.host("mkdir ../b; ln f ../b/f; ln g ../b/g; echo mine > ../b/new; ln ../b/new new");
+    sandbox.host("mkdir ../b; ln f ../b/f; ln g ../b/g; ln e/h ../b/h; echo mine > ../b/new; ln ../b/new new");
     running.types("go\n");
     assert_eq!(running.ends(), Some(0));
-    assert_eq!(sandbox.host("cat ../b/*"), "mine\nmine\nmine\n");
+    assert_eq!(sandbox.host("cat ../b/*"), "mine\nmine\nmine\nmine\n");
 }

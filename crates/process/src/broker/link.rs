@@ -100,10 +100,10 @@ impl Context<'_> {
         if new.slash {
             return Err(Errno::NOENT.into());
         }
-        let stat = fstat(&object)?;
-        let object = format!("/proc/self/fd/{}", object.as_raw_fd());
-        linkat(CWD, object, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
-        self.linked.add(&stat, &source, &new.path);
+        let names = fstat(&object)?.st_nlink;
+        let link = format!("/proc/self/fd/{}", object.as_raw_fd());
+        linkat(CWD, link, new.folder, &new.name, AtFlags::SYMLINK_FOLLOW)?;
+        self.linked.add(&object, names, &source, &new.path);
         Ok(Outcome::Done)
     }
 }

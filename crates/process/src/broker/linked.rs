@@ -9,13 +9,14 @@ use super::path::shown;
 use super::rename::{read, replace};
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
-    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, Timespec, Timestamps, XattrFlags, accessat,
-    fstat, getxattr, listxattr, openat, setxattr, statat, utimensat,
+    Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, StatxFlags, Timespec, Timestamps,
+    XattrFlags, accessat, fstat, getxattr, listxattr, openat, setxattr, statat, statx, utimensat,
 };
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A file is copied that has at most so many bytes; a program can copy a larger one itself.
@@ -24,27 +25,32 @@ const LARGEST: usize = 64 << 20;
 /// So many names are known; of more, what they are names of is copied as if nobody knew them.
 const NAMES: usize = 100_000;
 
-/// Files that had one name until a program of the run gave them another: device and number of each, with all its names.
+/// A file: its device and number, and when it was made, because a number is given to another file as soon as the first
+/// is gone.
+type Identity = (u64, u64, (i64, u32));
+
+/// Files that had one name until a program of the run gave them another, with all their names.
 #[derive(Debug, Default)]
 pub(super) struct Linked(RefCell<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    files: BTreeMap<(u64, u64), Vec<PathBuf>>,
+    files: BTreeMap<Identity, Vec<PathBuf>>,
     /// How many names these are.
     names: usize,
 }
 
 impl Linked {
-    /// Notes a file of this name that gets one more.
-    pub(super) fn add(&self, stat: &Stat, name: &Path, new: &Path) {
-        let id = (stat.st_dev, stat.st_ino);
+    /// Notes a file that has got a name more; `names` were its names before.
+    pub(super) fn add(&self, file: &OwnedFd, names: u64, name: &Path, new: &Path) {
+        let Some(id) = identity(file) else {
+            return;
+        };
         let mut known = self.0.borrow_mut();
         if known.names >= NAMES {
             *known = Known::default();
         }
-        // A number is given to another file as soon as the first is gone.
-        if stat.st_nlink <= 1 {
+        if names <= 1 {
             let old = known.files.insert(id, vec![name.to_path_buf()]);
             known.names += 1;
             known.names -= old.map_or(0, |old| old.len());
@@ -56,26 +62,62 @@ impl Linked {
     }
 
     /// Whether a file has names that nobody in the run has given it.
-    fn has_others(&self, stat: &Stat) -> bool {
-        let id = (stat.st_dev, stat.st_ino);
-        let named = |name: &&PathBuf| {
-            let there = statat(CWD, name.as_path(), AtFlags::SYMLINK_NOFOLLOW);
-            there.is_ok_and(|there| (there.st_dev, there.st_ino) == id)
-        };
-        let known = || {
-            let all = self.0.borrow();
-            let names: BTreeSet<&PathBuf> = all.files.get(&id).into_iter().flatten().collect();
-            names.into_iter().filter(named).count() as u64
-        };
+    fn has_others(&self, file: &OwnedFd) -> Result<bool, Errno> {
+        let stat = fstat(file)?;
         let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        plain && stat.st_nlink > 1 && stat.st_nlink > known()
+        if !plain || stat.st_nlink <= 1 {
+            return Ok(false);
+        }
+        let all = self.0.borrow();
+        let names = identity(file).and_then(|id| all.files.get(&id));
+        let paths: BTreeSet<&PathBuf> = names.into_iter().flatten().collect();
+        // Several paths may be of one name.
+        let mut folders: BTreeMap<_, BTreeSet<Vec<u8>>> = BTreeMap::new();
+        for (folder, name) in paths.into_iter().filter_map(|path| entry_of(path, &stat)) {
+            // To some file systems names are one whose letters differ in case, or that are written in two ways.
+            let name = name.as_bytes().to_ascii_lowercase();
+            folders.entry(folder).or_default().insert(name);
+        }
+        let count = folders.values().map(|names| {
+            let plain = names.iter().all(|name| name.is_ascii());
+            if plain { names.len() } else { 1 }
+        });
+        Ok(stat.st_nlink > count.sum::<usize>() as u64)
     }
+}
+
+/// Which file it is; none where its file system does not say when it was made.
+fn identity(file: &OwnedFd) -> Option<Identity> {
+    let asked = StatxFlags::INO | StatxFlags::BTIME;
+    let said = statx(file, c"", AtFlags::EMPTY_PATH, asked).ok()?;
+    let known = said.stx_mask & asked.bits() == asked.bits();
+    let device = rustix::fs::makedev(said.stx_dev_major, said.stx_dev_minor);
+    let made = (said.stx_btime.tv_sec, said.stx_btime.tv_nsec);
+    known.then_some((device, said.stx_ino, made))
+}
+
+/// The entry of a folder that a path means, where the file has that name: the folder's device and number, and the
+/// name. A path that leads through a link means none.
+fn entry_of<'a>(path: &'a Path, file: &Stat) -> Option<((u64, u64), &'a OsStr)> {
+    let (parent, name) = (path.parent()?, path.file_name()?);
+    let folder = folder_without_links(parent).ok()??;
+    let there = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    let folder = fstat(&folder).ok()?;
+    let same = (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino);
+    same.then_some(((folder.st_dev, folder.st_ino), name))
+}
+
+/// The folder at a path; none where the path leads through a link.
+fn folder_without_links(path: &Path) -> Result<Option<OwnedFd>, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = openat(CWD, path, flags, Mode::empty())?;
+    Ok((shown(folder.as_fd())? == path).then_some(folder))
 }
 
 impl Context<'_> {
     /// Whether a file in a folder of the host's has names that may lie anywhere.
     fn is_shared(&self, path: &Path, file: &OwnedFd) -> Result<bool, Errno> {
-        Ok(self.rules.is_kept(path) && self.linked.has_others(&fstat(file)?))
+        Ok(self.rules.is_kept(path) && self.linked.has_others(file)?)
     }
 
     /// The file that is written instead of one with names that may lie anywhere; none where it has no others.
@@ -124,14 +166,14 @@ impl Context<'_> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(self.shares(path));
         };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = openat(CWD, parent, flags, Mode::empty())?;
+        let Some(folder) = folder_without_links(parent)? else {
+            return Err(self.shares(path));
+        };
         let (own, named) = (
             fstat(&file)?,
             statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?,
         );
-        let same = (own.st_dev, own.st_ino) == (named.st_dev, named.st_ino);
-        if !same || shown(folder.as_fd())? != parent {
+        if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) {
             return Err(self.shares(path));
         }
         let copy = self.separate((&folder, name), path, &file, false)?;
@@ -178,4 +220,49 @@ fn copy_attributes(from: &OwnedFd, to: &OwnedFd) -> Result<(), Errno> {
 pub(super) fn may_write(file: &OwnedFd) -> bool {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     accessat(CWD, link, Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// Whether a file has others that was linked to these names by these paths.
+    fn has_others(links: &[(&str, &str)]) -> bool {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let linked = Linked::default();
+        fs::create_dir(top.join("d")).unwrap();
+        fs::create_dir(top.join("e")).unwrap();
+        symlink("d", top.join("l")).unwrap();
+        fs::write(top.join("d/f"), "").unwrap();
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let file = openat(CWD, top.join("d/f"), flags, Mode::empty()).unwrap();
+        for (name, said) in links {
+            let before = fstat(&file).unwrap().st_nlink;
+            fs::hard_link(top.join("d/f"), top.join(name)).unwrap();
+            linked.add(&file, before, &top.join("d/f"), &top.join(said));
+        }
+        linked.has_others(&file).unwrap()
+    }
+
+    #[test]
+    fn a_name_is_counted_once() {
+        let known: [&[(&str, &str)]; 4] = [
+            &[],
+            &[("d/g", "d/g")],
+            &[("d/g", "d/g"), ("e/f", "e/f")],
+            &[("d/\u{e9}", "d/\u{e9}"), ("e/f", "e/f"), ("e/g", "e/g")],
+        ];
+        assert_eq!(known.map(has_others), [false, false, false, true]);
+        for links in [
+            // A path that leads through a link, names that could be one, and one that nobody told.
+            [("d/g", "l/g"), ("e/f", "e/f")],
+            [("d/F", "d/F"), ("e/f", "e/f")],
+            [("d/g", "d/g"), ("e/f", "e/none")],
+        ] {
+            assert!(has_others(&links), "{links:?}");
+        }
+    }
 }
