@@ -107,7 +107,7 @@ pub fn fault(index: &Index, width: usize, shared: bool) -> Option<String> {
             return Some("a shared index is a change of another".into());
         }
         let (base, bitmaps) = link.split_at_checked(width)?;
-        if base.iter().any(|&b| b != 0) && !bitmaps.is_empty() {
+        if base.iter().any(|&b| b != 0) {
             let mut rest = bitmaps;
             let read = bitmap(&mut rest).and_then(|_| bitmap(&mut rest));
             let Some(count) = read.filter(|_| rest.is_empty()) else {

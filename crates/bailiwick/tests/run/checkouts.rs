@@ -208,40 +208,76 @@ fn nothing_but_a_checkout_of_git_goes_on_without_a_file() {
 
 #[test]
 fn an_index_does_not_hide_what_the_user_has_changed() {
-    const LIE: &str = "import hashlib, os, struct, sys
-index = open('.git/index', 'rb').read()
-stat, at = os.lstat('.envrc'), index.index(b'.envrc\\0') - 62
-new = bytearray(index[:-20])
+    // The entry of `p/.envrc` says what lstat says of the file that the user has changed.
+    const LIE: &str = "import glob, hashlib, os, struct, sys
+how = sys.argv[3]
+shared = ''.join(glob.glob('.git/sharedindex.*'))
+index = open(shared or '.git/index', 'rb').read()
+stat, at = os.lstat('p/.envrc'), index.index(b'p/.envrc\\0') - 62
 times = [part for time in (stat.st_ctime_ns, stat.st_mtime_ns) for part in divmod(time, 10**9)]
+new = bytearray(index[:-20])
 new[at:at + 24] = struct.pack('>IIIIII', *times, stat.st_dev & 0xffffffff, stat.st_ino & 0xffffffff)
 new[at + 28:at + 40] = struct.pack('>III', *map(int, sys.argv[1:3]), stat.st_size)
-text = bytes(new) + hashlib.sha1(new).digest()
-if sys.argv[3] == 'lock':
-    open('.git/index.lock', 'wb').write(text)
-    os.rename('.git/index.lock', '.git/index')
-else:
-    open('.git/index', 'wb').write(text)
-    while open('.git/index', 'rb').read()[at:at + 4] != bytes(4): os.stat('.git')
+signed = lambda text: bytes(text) + hashlib.sha1(text).digest()
+def put(text, draft, name):
+    open(f'.git/{draft}', 'wb').write(text)
+    os.rename(f'.git/{draft}', f'.git/{name}')
+def change(base, count, entries, replaced):
+    bits = lambda ones: struct.pack('>IIQQI', 64, 2, 1 << 33, ones, 0)
+    body = base + bits(0) + bits(replaced)
+    return b'DIRC' + struct.pack('>II', 2, count) + entries + b'link' + struct.pack('>I', len(body)) + body
+moves = {'away': ['p t'], 'another': ['p t', 'q p']}.get(how, [])
+for move in moves: os.rename(*move.split())
+try:
+    if how == 'in place':
+        open('.git/index', 'wb').write(signed(new))
+        while open('.git/index', 'rb').read()[at:at + 4] != bytes(4): os.stat('.git')
+    elif how == 'made':
+        os.makedirs('g/objects')
+        open('g/index', 'wb').write(signed(new))
+        os.mkdir('g/refs')
+        assert open('g/index', 'rb').read()[at + 36:at + 40] == bytes(4)
+    elif how == 'shared':
+        put(signed(new), 'sharedindex_x', 'sharedindex.' + signed(new)[-20:].hex())
+        put(signed(change(signed(new)[-20:], 0, b'', 0)), 'index.lock', 'index')
+    elif how == 'replaced':
+        put(signed(change(index[-20:], 1, new[at:at + 60] + bytes(4), 2)), 'index.lock', 'index')
+    else:
+        put(signed(new), 'index.lock', 'index')
+except PermissionError:
+    print('refused')
+for move in reversed(moves): os.rename(*reversed(move.split()))
 ";
-    for (how, git) in [
-        ("lock", ".git"),
-        ("in place", ".git"),
-        ("lock", "d/real.git"),
+    const SPLIT: &str = "git update-index --split-index";
+    for (how, before, git) in [
+        ("lock", "true", ".git"),
+        ("in place", "true", ".git"),
+        (
+            "lock",
+            "mkdir d; echo /d > .git/info/exclude; git init -q --separate-git-dir d/real.git",
+            "d/real.git",
+        ),
+        ("made", "echo /g > .git/info/exclude", ".git"),
+        ("away", "true", ".git"),
+        ("another", "true", ".git"),
+        ("shared", SPLIT, ".git"),
+        ("replaced", SPLIT, ".git"),
     ] {
         let sandbox = Sandbox::repository();
-        if git != ".git" {
-            sandbox
-                .host("mkdir d; echo /d > .gitignore; git init -q --separate-git-dir d/real.git");
-        }
-        sandbox.host("git branch -M main; echo 1 > .envrc; git add .; git commit -qm one; git switch -qc two; echo 2 > .envrc; git commit -qam two; git switch -q main; \
-            echo mine >> .envrc; touch -d '1 hour ago' .envrc");
+        sandbox.host(
+            "git branch -M main; mkdir p q; echo 1 | tee p/.envrc > q/.envrc; git add .; git commit -qm one; git switch -qc two; echo 2 > p/.envrc; git commit -qam two; git switch -q main",
+        );
+        sandbox.host(&format!(
+            "{before}; echo mine >> p/.envrc; touch -d '1 hour ago' p/.envrc"
+        ));
         let ids = sandbox.host("id -u; id -g");
         let lie = LIE.replace("'.git", &format!("'{git}"));
         let mut words = vec!["python3", "-c", &lie];
         words.extend(ids.split_whitespace());
         words.push(how);
-        sandbox.exec(words).success();
-        let after = "git status --porcelain; git checkout two 2> /dev/null; cat .envrc";
-        assert_eq!(sandbox.host(after), " M .envrc\n1\nmine\n", "{how}");
+        let refused = if how == "shared" { "refused\n" } else { "" };
+        sandbox.exec(words).success().stdout_is(refused);
+        let after = "git status --porcelain; git checkout two 2> /dev/null; cat p/.envrc";
+        assert_eq!(sandbox.host(after), " M p/.envrc\n1\nmine\n", "{how}");
     }
 }

@@ -119,7 +119,7 @@ impl Deferred {
             return Progress::Done;
         }
         let complete = match self.wanted.content {
-            Content::Index | Content::SharedIndex => !text.is_empty(),
+            content if content.is_index() => !text.is_empty(),
             _ => text.ends_with(b"\n"),
         };
         let checked = match complete || over {
@@ -144,7 +144,9 @@ impl Deferred {
             // More may come, of which this is a part.
             Err(_)
                 if !over
-                    && (!complete || self.wanted.content.is_configuration() || self.is_index()) =>
+                    && (!complete
+                        || self.wanted.content.is_configuration()
+                        || self.wanted.content.is_index()) =>
             {
                 Progress::Waits(self)
             }
@@ -159,10 +161,6 @@ impl Deferred {
         }
     }
 
-    fn is_index(&self) -> bool {
-        matches!(self.wanted.content, Content::Index | Content::SharedIndex)
-    }
-
     fn text(&self) -> Vec<u8> {
         let length = self.draft.metadata().map_or(0, |meta| meta.len());
         let limit = self.wanted.content.limit() + 1;
@@ -175,15 +173,13 @@ impl Deferred {
     fn check(&self, text: &[u8], rules: &Rules) -> Result<Option<Vec<u8>>, String> {
         let path = rules.of_policy(&self.wanted.path);
         let site = rules.site(&path);
-        let instead = git::check(self.wanted.content, &self.wanted.old, text, &site)?;
-        if self.wanted.content != Content::Index {
-            return Ok(instead);
-        }
+        let content = self.wanted.content;
+        let instead = git::check(content, &self.wanted.old, text, &site)?;
         let text = instead.as_deref().unwrap_or(text);
-        let honest = rules.honest(text, &Vec::new, &BTreeMap::new(), &site)?;
+        let honest = rules.honest(content, text, &Vec::new, &BTreeMap::new(), &site)?;
         // One of a repository that is copied has them all.
         let config = self.wanted.path.with_file_name("config");
-        if rules.baseline(&config).is_empty() {
+        if content.is_index() && rules.baseline(&config).is_empty() {
             rules.take_index_files();
         }
         Ok(honest.or(instead))

@@ -464,16 +464,13 @@ fn checked(
         let marked = git::without_checkout(published, &names, &site).map_err(refused)?;
         instead = marked.or(instead);
     }
-    if content == Content::Index {
-        let old = || {
-            let found = to.found.as_ref();
-            let old = found.and_then(|found| read(found, content.limit()).ok().flatten());
-            old.map(|(text, _)| text).unwrap_or_default()
-        };
-        let text = instead.as_ref().unwrap_or(&new);
-        let honest = context.rules.honest(text, &old, &names, &site);
-        instead = honest.map_err(refused)?.or(instead);
-    }
+    let old = || {
+        let index = to.path.with_file_name("index");
+        content_of(&index, Content::Index.limit()).unwrap_or_default()
+    };
+    let text = instead.as_ref().unwrap_or(&new);
+    let honest = context.rules.honest(content, text, &old, &names, &site);
+    instead = honest.map_err(refused)?.or(instead);
     replace(&to.folder, &to.name, instead.as_ref().unwrap_or(&new), mode)?;
     unlinkat(&from.folder, &from.name, AtFlags::empty())?;
     Ok(Outcome::Done)
@@ -496,13 +493,19 @@ pub(super) fn renew(top: &Path, rules: &Rules) -> Result<(), String> {
             .map_err(failed)?
             .ok_or_else(|| shown("it is no file that can be looked at".to_owned()))?;
         let named = rules.of_policy(&path);
-        let instead = git::check(content, b"", &text, &rules.site(&named)).map_err(shown)?;
+        let site = rules.site(&named);
+        let instead = git::check(content, b"", &text, &site).map_err(shown)?;
+        let text = instead.unwrap_or(text);
+        let honest = rules.honest(content, &text, &Vec::new, &BTreeMap::new(), &site);
+        let text = honest.map_err(shown)?.unwrap_or(text);
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder =
             openat(CWD, path.parent().unwrap_or(top), flags, Mode::empty()).map_err(failed)?;
         let name = path.file_name().unwrap_or_default();
-        replace(&folder, name, instead.as_ref().unwrap_or(&text), mode).map_err(failed)?;
+        replace(&folder, name, &text, mode).map_err(failed)?;
     }
+    // A repository that is new has them all.
+    rules.take_index_files();
     Ok(())
 }
 

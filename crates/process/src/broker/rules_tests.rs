@@ -264,3 +264,13 @@ proptest! {
         prop_assert_eq!(below.decide(&path), Verdict::Allow);
     }
 }
+
+#[test]
+fn a_pattern_of_any_name_means_every_entry_of_an_index() {
+    for (pattern, is_meant) in [("kept/*", true), ("a/**", true), ("kept/*.key", false)] {
+        let rules = rules(&[pattern]);
+        let parts = super::parts_of_names::Parts::of(&rules);
+        assert_eq!(parts.may_be_in(b"0/0"), is_meant, "{pattern}");
+        assert!(parts.may_be_in(b"kept/a.key") || pattern != "kept/*.key");
+    }
+}

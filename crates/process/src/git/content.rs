@@ -98,6 +98,11 @@ impl Content {
             || matches!(self, Self::GitFile | Self::Alternates | Self::PackedRefs)
     }
 
+    /// Whether a file of this kind says what is checked out.
+    pub(crate) fn is_index(self) -> bool {
+        matches!(self, Self::Index | Self::SharedIndex)
+    }
+
     /// Whether a file of this kind is one of variables, which can change one by one.
     pub(crate) fn is_configuration(self) -> bool {
         matches!(self, Self::Config | Self::ConfigOfTree | Self::Modules)

@@ -1,18 +1,48 @@
 //! Bitmaps as git keeps them in an index (EWAH, git's `Documentation/technical/bitmap-format.txt`).
 
-/// How many bits are set in a bitmap.
+/// A bitmap.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bits {
+pub(super) struct Bits<'a> {
+    /// How many bits are set.
     pub(super) count: usize,
+    words: &'a [[u8; 8]],
 }
 
-impl Bits {
+impl<'a> Bits<'a> {
+    /// The places of the bits that are set.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        let mut words = self.words.iter().map(|word| u64::from_be_bytes(*word));
+        let (mut at, mut literal) = (0_usize, 0);
+        let runs = std::iter::from_fn(move || {
+            let word = words.next()?;
+            let begin = at;
+            if literal > 0 {
+                literal -= 1;
+                at = at.saturating_add(64);
+                return Some((begin..at, word));
+            }
+            let (bit, equal) = (word & 1, word >> 1 & 0xffff_ffff);
+            literal = word >> 33;
+            at = at.saturating_add(
+                usize::try_from(equal)
+                    .unwrap_or(usize::MAX)
+                    .saturating_mul(64),
+            );
+            Some((begin..at, if bit == 1 { u64::MAX } else { 0 }))
+        });
+        let runs = runs.filter(|(_, word)| *word != 0);
+        runs.flat_map(|(run, word)| {
+            let begin = run.start;
+            run.filter(move |place| word >> ((place - begin) % 64) & 1 == 1)
+        })
+    }
+
     /// Reads a bitmap, and leaves what follows it.
     ///
     /// # Errors
     /// Where it says more than there is.
-    pub(super) fn read(bytes: &mut &[u8]) -> Result<Self, String> {
-        let word = |bytes: &mut &[u8]| -> Option<u32> {
+    pub(super) fn read(bytes: &mut &'a [u8]) -> Result<Self, String> {
+        let word = |bytes: &mut &'a [u8]| -> Option<u32> {
             let (head, rest) = bytes.split_first_chunk::<4>()?;
             *bytes = rest;
             Some(u32::from_be_bytes(*head))
@@ -31,7 +61,7 @@ impl Bits {
         let (words, _) = body.as_chunks::<8>();
         let count = count(words.iter().map(|word| u64::from_be_bytes(*word))).ok_or_else(broken)?;
         match count <= bits {
-            true => Ok(Self { count }),
+            true => Ok(Self { count, words }),
             false => Err(broken()),
         }
     }
@@ -65,15 +95,20 @@ mod tests {
     }
 
     #[test]
-    fn set_bits_are_counted_and_the_rest_is_left() {
+    fn set_bits_are_found_and_the_rest_is_left() {
         let literal = 1 << 33;
         let mut bytes = bitmap(64, &[literal, 0b1011]);
         bytes.push(9);
         let mut rest = bytes.as_slice();
-        assert_eq!(Bits::read(&mut rest), Ok(Bits { count: 3 }));
-        assert_eq!(rest, [9]);
-        let ones = bitmap(128, &[1 | 2 << 1]);
-        assert_eq!(Bits::read(&mut ones.as_slice()), Ok(Bits { count: 128 }));
+        let bits = Bits::read(&mut rest).unwrap();
+        assert_eq!((bits.count, rest), (3, &[9][..]));
+        assert_eq!(bits.places().collect::<Vec<_>>(), [0, 1, 3]);
+        // A run of zeros, two literal words, a run of ones.
+        let mixed = bitmap(512, &[3 << 1 | 2 << 33, 1 << 63, 1, 1 | 2 << 1]);
+        let bits = Bits::read(&mut mixed.as_slice()).unwrap();
+        let places: Vec<usize> = bits.places().collect();
+        assert_eq!((bits.count, &places[..3]), (130, &[255, 256, 320][..]));
+        assert_eq!((places.len(), places.last()), (130, Some(&447)));
     }
 
     #[test]

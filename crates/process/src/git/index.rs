@@ -7,17 +7,19 @@
 //! `git status` shows.
 
 mod recorded;
+mod split;
 
 pub(crate) use recorded::{Recorded, recorded, unsaid};
+pub(crate) use split::shared_of;
 
 use super::config;
 use super::content::{Content, Site};
-use super::ewah::Bits;
 use super::names::is_path_of_tree;
 use super::trees;
 use rustix::fs::Stat;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
+use split::Change;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -68,20 +70,15 @@ pub(super) fn check(
 ) -> Result<Option<Vec<u8>>, String> {
     let index = parsed(bytes, site)?;
     let width = index.width;
-    let mut changes = index.extensions.iter().filter(|(name, _)| name == b"link");
-    let change = changes.next();
-    if changes.next().is_some() {
-        return Err("it is a change of two others".to_owned());
-    }
+    let change = index.change()?;
     if change.is_some() && content == Content::SharedIndex {
         return Err("a shared index cannot be a change of another".to_owned());
     }
-    let replaced = change.map_or(Ok(None), |(_, body)| Change::read(body, width).map(Some))?;
-    check_entries(&index, replaced.as_ref(), site)?;
+    check_entries(&index, change.as_ref(), site)?;
     let keep = |(name, body): &([u8; 4], &[u8])| match name {
         b"link" | b"REUC" | b"sdir" => true,
         // Of a change of another index not all entries are known.
-        b"TREE" => replaced.is_none() && trees::follow(body, &index.entries, width),
+        b"TREE" => change.is_none() && trees::follow(body, &index.entries, width),
         _ => false,
     };
     let is_known = |(name, body): &&([u8; 4], &[u8])| {
@@ -419,7 +416,7 @@ fn read_entry<'a>(
 
 fn check_entries(
     index: &Index<'_>,
-    change: Option<&Change>,
+    change: Option<&Change<'_>>,
     site: &Site<'_>,
 ) -> Result<(), String> {
     let sparse = index.extensions.iter().any(|(name, _)| name == b"sdir");
@@ -432,7 +429,7 @@ fn check_entries(
             return Err(format!("{} has the mode {:o}", shown(), entry.mode));
         }
         // What a change replaces has its path in the shared index.
-        if change.is_some_and(|change| number < change.replaced) {
+        if change.is_some_and(|change| number < change.replaced.count) {
             if !entry.path.is_empty() || entry.mode == GITLINK {
                 return Err("it replaces entries in a way that is not followed".to_owned());
             }
@@ -505,36 +502,6 @@ impl Index<'_> {
         let sum = digest(&written, self.width);
         written.extend(sum);
         written
-    }
-}
-
-/// What an index that is a change of another says of that.
-struct Change {
-    /// So many of its first entries replace others, whose paths they have.
-    replaced: usize,
-}
-
-impl Change {
-    fn read(body: &[u8], width: usize) -> Result<Self, String> {
-        if body.len() < width {
-            return Err("it does not say of which index it is a change".to_owned());
-        }
-        let (base, mut bits) = body.split_at(width);
-        // Git takes the entries for a whole index then.
-        if base.iter().all(|&b| b == 0) {
-            return Err("it is a change of no index".to_owned());
-        }
-        if bits.is_empty() {
-            return Ok(Self { replaced: 0 });
-        }
-        Bits::read(&mut bits)?;
-        let replaced = Bits::read(&mut bits)?;
-        if !bits.is_empty() {
-            return Err("something follows its bitmaps".to_owned());
-        }
-        Ok(Self {
-            replaced: replaced.count,
-        })
     }
 }
 

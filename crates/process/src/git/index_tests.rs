@@ -204,7 +204,7 @@ fn an_index_that_is_a_change_of_another_is_followed() {
 }
 
 #[test]
-fn a_change_of_no_index_or_of_two_is_refused() {
+fn a_change_of_no_index_or_of_two_or_without_bitmaps_is_refused() {
     let repository = Repository::new();
     let replaces = [(0o100_644, 0, 0, &b""[..])];
     let index = |links: &[(&[u8; 4], &[u8])]| repository.check(&made(&replaces, links));
@@ -214,6 +214,9 @@ fn a_change_of_no_index_or_of_two_is_refused() {
     assert!(index(&[(b"link", &of(0))]).is_err());
     assert!(index(&[(b"link", &of(7)), (b"link", &[0; 20])]).is_err());
     assert!(index(&[(b"link", &[&of(7)[..], b"more"].concat())]).is_err());
+    // Without its bitmaps git dies of it.
+    assert!(index(&[(b"link", &[7; 20])]).is_err());
+    assert!(index(&[(b"link", &change(7, 2))]).is_err());
 }
 
 #[test]

@@ -24,7 +24,9 @@ mod ways;
 pub(crate) use config::check_removal;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
-pub(crate) use index::{Recorded, Seen, is_split, recorded, records, unsaid, without_checkout};
+pub(crate) use index::{
+    Recorded, Seen, is_split, recorded, records, shared_of, unsaid, without_checkout,
+};
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
 pub(crate) use nested::{Nested, nested, nested_at};

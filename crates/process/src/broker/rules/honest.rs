@@ -2,9 +2,10 @@
 //! the index, and writes over it; an index that a program has made could say so of one that the user has changed.
 
 use super::parts_of_names::Parts;
-use super::{Left, Rules, Verdict};
-use crate::git::{self, Recorded, Site};
+use super::{Left, Name, Rules, Verdict};
+use crate::git::{self, Content, Recorded, Site};
 use crate::paths::below;
+use bailiwick_policy::PathGlob;
 use rustix::fs::{AtFlags, CWD, statat};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
@@ -26,19 +27,23 @@ pub(super) struct Indexes {
 }
 
 impl Rules {
-    /// The same index where it says of protected files that they are as it has them, and they are not: without that,
-    /// so that git looks itself; none where there is nothing to change. `old` is what has its name until now, and
+    /// The same index without what it says of protected files that nobody has compared with it, so that git looks
+    /// itself; none where there is nothing to change. What the index before says of them stays: `old` is its text, and
     /// `withheld` are files that git was kept from checking out. Protected files of which it has others now are noted.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// It cannot be read, or it is a shared one that would have to be changed: its name is its checksum.
     pub(crate) fn honest(
         &self,
+        content: Content,
         text: &[u8],
         old: &dyn Fn() -> Vec<u8>,
         withheld: &BTreeMap<Vec<u8>, Option<git::Seen>>,
         site: &Site<'_>,
     ) -> Result<Option<Vec<u8>>, String> {
+        if !content.is_index() {
+            return Ok(None);
+        }
         let tree = git::tree_of_index(site);
         let protected = |entry: &Recorded| match &tree {
             Some(tree) => self.is_protected(tree, entry),
@@ -49,43 +54,51 @@ impl Rules {
                 .find_map(|top| self.is_protected(top, entry)),
         };
         let parts = Parts::of(self);
-        let named = |path: &[u8]| {
-            path.split(|&b| b == b'/')
-                .any(|part| parts.may_be_named(part))
-        };
-        let found = git::recorded(text, site, &named)?.into_iter();
-        let found = found.filter(|entry| !withheld.contains_key(entry.path.as_slice()));
-        let found = found.filter_map(|entry| Some((protected(&entry)?, entry)));
-        let found: Vec<(PathBuf, Recorded)> = found.collect();
+        let named = |path: &[u8]| parts.may_be_in(path);
+        let mut found = git::recorded(text, site, &named)?;
+        // What was there of these was compared, and the index says that.
+        found.retain(|entry| !matches!(withheld.get(entry.path.as_slice()), Some(Some(_))));
         let known = OnceCell::new();
         let is_known = |entry: &Recorded, same: fn(&Recorded, &Recorded) -> bool| {
             let read = || {
                 let mut known: HashMap<Vec<u8>, Vec<Recorded>> = HashMap::new();
-                for entry in git::recorded(&old(), site, &named).unwrap_or_default() {
-                    known.entry(entry.path.clone()).or_default().push(entry);
+                let old = old();
+                let shared = git::shared_of(&old, site).unwrap_or_default();
+                for text in [old, shared] {
+                    for entry in git::recorded(&text, site, &named).unwrap_or_default() {
+                        known.entry(entry.path.clone()).or_default().push(entry);
+                    }
                 }
                 known
             };
             let there = known.get_or_init(read).get(&entry.path);
             there.is_some_and(|there| there.iter().any(|known| same(known, entry)))
         };
-        if self.changed(site.path, &found) {
-            let others = found.iter();
+        let told: Vec<(PathBuf, &Recorded)> = found
+            .iter()
+            .filter(|entry| !withheld.contains_key(entry.path.as_slice()))
+            .filter_map(|entry| Some((protected(entry)?, entry)))
+            .collect();
+        if self.changed(site.path, &told) {
+            let others = told.into_iter();
             let others = others.filter(|(_, entry)| !is_known(entry, Recorded::has_same));
-            let others = others.map(|(path, _)| path.clone());
+            let others = others.map(|(path, _)| path);
             self.indexes.borrow_mut().others.extend(others);
         }
-        let is_lie = |path: &Path, entry: &Recorded| match tree {
-            Some(_) => self.is_doubted(path, entry),
-            None => true,
+        let ends = self.ends_of_patterns();
+        let is_doubted = |entry: &Recorded| {
+            let compared = || tree.as_ref().is_some_and(|tree| self.is_true(tree, entry));
+            let concerns = self.is_protected_elsewhere(entry, &ends) || protected(entry).is_some();
+            entry.may_be_believed() && concerns && !is_known(entry, Recorded::is) && !compared()
         };
-        let mut lies = Vec::new();
-        for (path, entry) in found {
-            if is_lie(&path, &entry) && !is_known(&entry, Recorded::is) {
-                lies.push(entry);
-            }
+        found.retain(is_doubted);
+        match found.first() {
+            Some(entry) if content == Content::SharedIndex => Err(format!(
+                "it would have git take a protected file for unchanged that nobody compared: {}",
+                String::from_utf8_lossy(&entry.path)
+            )),
+            lie => Ok(lie.map(|_| git::unsaid(text, &found))),
         }
-        Ok((!lies.is_empty()).then(|| git::unsaid(text, &lies)))
     }
 
     /// What is to be told of indexes.
@@ -98,7 +111,7 @@ impl Rules {
     }
 
     /// Whether an index has other protected files than when it was looked at last.
-    fn changed(&self, index: &Path, found: &[(PathBuf, Recorded)]) -> bool {
+    fn changed(&self, index: &Path, found: &[(PathBuf, &Recorded)]) -> bool {
         let mut hasher = DefaultHasher::new();
         for (path, entry) in found {
             (path, entry.id()).hash(&mut hasher);
@@ -109,27 +122,58 @@ impl Rules {
         old != Some(state)
     }
 
+    /// The file of an entry.
+    fn file_of(&self, tree: &Path, entry: &Recorded) -> PathBuf {
+        below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)))
+    }
+
     /// The file of an entry, where it is protected in this working tree.
     fn is_protected(&self, tree: &Path, entry: &Recorded) -> Option<PathBuf> {
-        let path = below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)));
+        let path = self.file_of(tree, entry);
         matches!(self.decide(&path), Verdict::Refuse(_)).then_some(path)
     }
 
-    /// Whether git would take a protected file for the one that the index has, and it is another.
-    fn is_doubted(&self, path: &Path, entry: &Recorded) -> bool {
-        let Ok(stat) = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW) else {
-            return false;
+    /// The last parts of patterns that protect.
+    fn ends_of_patterns(&self) -> Vec<Option<PathGlob>> {
+        let patterns = self.names.iter().filter_map(|(_, name)| match name {
+            Name::Glob { glob, .. } => Some(glob.rsplit('/').next().unwrap_or_default()),
+            Name::Whole(_) | Name::Anywhere { .. } => None,
+        });
+        patterns.map(|end| PathGlob::new(end).ok()).collect()
+    }
+
+    /// Whether the file of an entry may be protected in some other working tree, to which the git folder may come; or
+    /// nobody knows which file it is. `ends` are the last parts of patterns.
+    fn is_protected_elsewhere(&self, entry: &Recorded, ends: &[Option<PathGlob>]) -> bool {
+        let path = Path::new(OsStr::from_bytes(&entry.path));
+        let ends_so = |(_, name): &(u32, Name)| match name {
+            Name::Whole(whole) => path.ancestors().any(|above| is_end(whole, above)),
+            Name::Anywhere { .. } | Name::Glob { .. } => false,
         };
-        if !entry.may_be_taken_for(&git::Seen::from(&stat)) {
+        // A pattern that cannot be understood protects everything.
+        let matches = |end: &Option<PathGlob>| match end {
+            Some(end) => path.iter().any(|part| end.is_match(Path::new(part))),
+            None => true,
+        };
+        path.as_os_str().is_empty() || self.names.iter().any(ends_so) || ends.iter().any(matches)
+    }
+
+    /// Whether the file of an entry is there, as the entry says, and holds what it is to hold.
+    fn is_true(&self, tree: &Path, entry: &Recorded) -> bool {
+        let path = self.file_of(tree, entry);
+        let stat = statat(CWD, &path, AtFlags::SYMLINK_NOFOLLOW);
+        if !stat.is_ok_and(|stat| entry.is_of(&git::Seen::from(&stat))) {
             return false;
         }
         let content = match path.read_link() {
-            Ok(target) => target.into_os_string().into_encoded_bytes(),
-            Err(_) => match super::super::content_of(path, LARGEST) {
-                Ok(content) => content,
-                Err(_) => return true,
-            },
+            Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
+            Err(_) => super::super::content_of(&path, LARGEST).ok(),
         };
-        !entry.says(&content)
+        content.is_some_and(|content| entry.says(&content))
     }
+}
+
+/// Whether a path ends with these components, of which there is one at least.
+fn is_end(path: &Path, components: &Path) -> bool {
+    !components.as_os_str().is_empty() && path.ends_with(components)
 }

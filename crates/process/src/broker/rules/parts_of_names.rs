@@ -12,6 +12,8 @@ pub(super) struct Parts {
     plain: HashSet<u64>,
     /// Those with wildcards: the bytes that each begins and ends with, zero for any.
     wild: HashSet<[u8; 2]>,
+    /// Whether a pattern protects files of any name.
+    protects_any: bool,
 }
 
 impl Parts {
@@ -19,6 +21,7 @@ impl Parts {
         let mut parts = Self {
             plain: HashSet::new(),
             wild: HashSet::new(),
+            protects_any: false,
         };
         for (_, name) in &rules.names {
             match name {
@@ -45,7 +48,9 @@ impl Parts {
     }
 
     fn add_last(&mut self, glob: &str) {
-        self.add(glob.rsplit('/').next().unwrap_or_default().as_bytes());
+        let last = glob.rsplit('/').next().unwrap_or_default();
+        self.protects_any |= last.bytes().all(|byte| byte == b'*');
+        self.add(last.as_bytes());
     }
 
     fn add(&mut self, part: &[u8]) {
@@ -64,6 +69,12 @@ impl Parts {
 
     pub(super) fn may_be(&self, name: &[u8]) -> bool {
         self.wild.contains(&[0, 0]) || self.may_be_named(name)
+    }
+
+    /// Whether a path may have a part that is protected.
+    pub(super) fn may_be_in(&self, path: &[u8]) -> bool {
+        let mut parts = path.split(|&b| b == b'/');
+        self.protects_any || parts.any(|part| self.may_be_named(part))
     }
 
     /// The same without parts that stand for every name.

@@ -1,10 +1,12 @@
 //! What an index says of files that are there, and that can be compared with it.
 
+use super::split::replaced_paths;
 use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file, parsed};
 
 /// An entry that a file of the working tree may be compared with.
 #[derive(Debug)]
 pub(crate) struct Recorded {
+    /// Empty where the entry replaces one of another index that is not known.
     pub(crate) path: Vec<u8>,
     id: Vec<u8>,
     seen: Seen,
@@ -14,10 +16,17 @@ pub(crate) struct Recorded {
 }
 
 impl Recorded {
-    /// Whether git can take a file of which lstat says this for the one that the entry is of. By its configuration it
-    /// may look at no more than the second of the last change and the length.
-    pub(crate) fn may_be_taken_for(&self, seen: &Seen) -> bool {
-        self.seen.0[2] == seen.0[2] && self.seen.1[2] == seen.1[2]
+    /// Whether git can take any file for the one that the entry is of, without a look at what the file says: it looks
+    /// where the entry has no length.
+    pub(crate) fn may_be_believed(&self) -> bool {
+        self.seen.1[2] != [0; 4]
+    }
+
+    /// Whether the entry is of this file as lstat shows it. Devices and owners are others in a virtual machine.
+    pub(crate) fn is_of(&self, file: &Seen) -> bool {
+        let Seen([times @ .., _, number], [_, _, length]) = &self.seen;
+        let Seen([its_times @ .., _, its_number], [_, _, its_length]) = file;
+        (times, number, length) == (its_times, its_number, its_length)
     }
 
     /// Whether another index has the same entry.
@@ -42,7 +51,7 @@ impl Recorded {
     }
 }
 
-/// The entries of files whose paths are meant.
+/// The entries of files whose paths are meant, or not known.
 ///
 /// # Errors
 /// Why the index cannot be read.
@@ -52,12 +61,18 @@ pub(crate) fn recorded(
     is_meant: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Recorded>, String> {
     let index = parsed(bytes, site)?;
-    let files = index.entries.iter().filter(|entry| {
-        entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER) && is_meant(&entry.path)
-    });
-    let recorded = files.filter_map(|entry| {
+    let mut replaced = replaced_paths(bytes, site).into_iter();
+    let files = index.entries.iter().filter_map(|entry| {
+        let path = match replaced.next() {
+            Some(path) => path.unwrap_or_default(),
+            None => entry.path.clone(),
+        };
+        let file = entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER);
+        if !file || !path.is_empty() && !is_meant(&path) {
+            return None;
+        }
         Some(Recorded {
-            path: entry.path.clone(),
+            path,
             id: entry.id.to_vec(),
             seen: entry.seen()?,
             skipped: entry.skipped,
@@ -68,7 +83,7 @@ pub(crate) fn recorded(
                 .checked_sub(bytes.as_ptr().addr())?,
         })
     });
-    Ok(recorded.collect())
+    Ok(files.collect())
 }
 
 /// The same index without what lstat said of these files.
