@@ -5,6 +5,7 @@
 use crate::broker::{Rules, Verdict, content_of};
 use crate::git::{self, Meaning};
 use crate::stored::Instant;
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -81,8 +82,13 @@ fn objection(rules: &Rules, path: &Path) -> Option<(u32, String)> {
         Meaning::Never(reason) => reason.to_owned(),
         Meaning::Obeyed(content) => {
             let before = rules.baseline(path);
-            let checked = content_of(path, content.limit())
-                .and_then(|text| git::check(content, &before, &text, &rules.site(path)));
+            let site = rules.site(path);
+            let checked = content_of(path, content.limit()).and_then(|text| {
+                let instead = git::check(content, &before, &text, &site)?;
+                let text = instead.as_deref().unwrap_or(&text);
+                let honest = rules.honest(content, text, &Vec::new, &BTreeMap::new(), &site)?;
+                Ok(honest.or(instead))
+            });
             match checked.and_then(|instead| instead.map_or(Ok(()), |bytes| put(path, &bytes))) {
                 Ok(()) => return None,
                 Err(reason) => reason,

@@ -262,8 +262,13 @@ for move in reversed(moves): os.rename(*reversed(move.split()))
         ("another", "true", ".git"),
         ("shared", SPLIT, ".git"),
         ("replaced", SPLIT, ".git"),
+        ("swept", "true", ".git"),
     ] {
-        let sandbox = Sandbox::repository();
+        let mut sandbox = Sandbox::repository();
+        if how == "swept" {
+            sandbox = sandbox
+                .policy("extends = [\"default\"]\n[filesystem]\nprotect_absent = \"sweep\"\n");
+        }
         sandbox.host(
             "git branch -M main; mkdir p q; echo 1 | tee p/.envrc > q/.envrc; git add .; git commit -qm one; git switch -qc two; echo 2 > p/.envrc; git commit -qam two; git switch -q main",
         );
