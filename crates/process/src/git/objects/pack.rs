@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// A change of a change of an object is followed so far.
 const CHAIN: usize = 10_000;
 /// A pack with more objects is not looked through.
-const MOST: u32 = 10_000_000;
+const MOST: u32 = 2_000_000;
 
 /// A pack, and the list of its objects in the order of their ids.
 #[derive(Debug)]
