@@ -68,7 +68,7 @@ impl Rules {
 }
 
 fn is_objects(folder: &Path) -> bool {
-    let in_git = git::below_git(folder).is_some_and(|below| !below.is_empty());
-    let of_repository = || folder.parent().is_some_and(git::is_repository_at);
-    folder.ends_with("objects") && (in_git || of_repository())
+    // It is asked of every folder above each name that is made.
+    folder.ends_with("objects")
+        && (git::below_git(folder).is_some() || folder.parent().is_some_and(git::is_repository_at))
 }
