@@ -375,66 +375,74 @@ impl Rules {
     }
 
     fn handed_over(&self, path: &Path, row: u32) -> Option<(Act, Decision)> {
-        let path = Text::from(path.as_os_str());
+        let said = |(tool, when): (&str, &str)| (tool.to_owned(), when.to_owned(), of_table());
         let (tool, when, rule) = match host_program(row) {
+            Some(program) => (
+                program.tool.to_owned(),
+                program.when.to_owned(),
+                program.rule(),
+            ),
             None if row == LINK => {
-                let tool = match Path::new(OsStr::from_bytes(path.as_bytes())).read_link() {
-                    Ok(to) => format!(
-                        "whoever follows the link to {}",
-                        Text::from(to.into_os_string())
-                    ),
-                    Err(_) => "whoever follows the link".to_owned(),
+                let (tool, when) = ("whoever follows the link", "read or write");
+                let tool = match path.read_link() {
+                    Ok(to) => format!("{tool} to {}", Text::from(to.into_os_string())),
+                    Err(_) => tool.to_owned(),
                 };
-                let when = "read or write".to_owned();
-                let act = Act::Left { path, tool, when };
-                return Some((act, Decision::allow(of_table())));
+                (tool, when.to_owned(), of_table())
             }
-            None if row == ADDRESS => {
-                let tool = "git, whose remotes or branches lead elsewhere now";
-                (tool, "fetch, pull or push", of_table())
-            }
-            None if row == AT_HOME => {
-                let tool = "whoever reads this link of yours, which leads to what was changed";
-                (tool, "any time", of_table())
-            }
-            None if row == INDEX => {
-                let tool = "git, whose index has another one now";
-                (tool, "restore, checkout or commit", of_table())
-            }
-            None if row == BROUGHT => {
-                let tool = "git, of which a commit of the run has another one";
-                (tool, "switch, merge, rebase or stash", of_table())
-            }
-            None if row == UNCOMPARED => {
-                let tool = "git, which does not compare objects with their names (`git fsck` does)";
-                (tool, "restore, switch or merge", of_table())
-            }
-            None if row == SETTINGS => {
-                let tool = "git, which signs otherwise, has another author or hides new files now";
-                (tool, "commit or status", of_table())
-            }
-            None if row == CUT => {
-                let when = "more files than are listed";
-                ("several programs", when, of_table())
-            }
-            None if row == UNREAD => {
-                let when = "it cannot be looked through, so nobody knows which files are in it";
-                ("several programs", when, of_table())
-            }
-            Some(program) => (program.tool, program.when, program.rule()),
-            None => {
-                let own = row.checked_sub(FIRST)? as usize - host_programs().len();
-                let pattern = self.host_names.report.get(own)?;
-                let rule = RuleRef {
-                    id: "filesystem.report".to_owned(),
-                    origin: pattern.origin.clone(),
-                };
-                (pattern.value.as_str(), "the policy says so", rule)
-            }
+            None => match of_no_program(row) {
+                Some(known) => said(known),
+                None => {
+                    let own = row.checked_sub(FIRST)? as usize - host_programs().len();
+                    let pattern = self.host_names.report.get(own)?;
+                    let rule = RuleRef {
+                        id: "filesystem.report".to_owned(),
+                        origin: pattern.origin.clone(),
+                    };
+                    let when = "the policy says so".to_owned();
+                    (pattern.value.clone(), when, rule)
+                }
+            },
         };
-        let (tool, when) = (tool.to_owned(), when.to_owned());
+        let path = Text::from(path.as_os_str());
         Some((Act::Left { path, tool, when }, Decision::allow(rule)))
     }
+}
+
+/// Who obeys what is reported under a number that is no row of the table, and when.
+fn of_no_program(row: u32) -> Option<(&'static str, &'static str)> {
+    Some(match row {
+        ADDRESS => (
+            "git, whose remotes or branches lead elsewhere now",
+            "fetch, pull or push",
+        ),
+        AT_HOME => (
+            "whoever reads this link of yours, which leads to what was changed",
+            "any time",
+        ),
+        INDEX => (
+            "git, whose index has another one now",
+            "restore, checkout or commit",
+        ),
+        BROUGHT => (
+            "git, of which a commit of the run has another one",
+            "switch, merge, rebase or stash",
+        ),
+        UNCOMPARED => (
+            "git, which does not compare objects with their names (`git fsck` does)",
+            "restore, switch or merge",
+        ),
+        SETTINGS => (
+            "git, which signs otherwise, has another author or hides new files now",
+            "commit or status",
+        ),
+        CUT => ("several programs", "more files than are listed"),
+        UNREAD => (
+            "several programs",
+            "it cannot be looked through, so nobody knows which files are in it",
+        ),
+        _ => return None,
+    })
 }
 
 #[cfg(test)]
