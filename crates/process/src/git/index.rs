@@ -15,6 +15,7 @@ pub(crate) use split::shared_of;
 use super::config;
 use super::content::{Content, Site};
 use super::names::is_path_of_tree;
+use super::objects::id_of_file;
 use super::trees;
 use rustix::fs::Stat;
 use sha1::{Digest, Sha1};
@@ -117,13 +118,6 @@ fn digest(bytes: &[u8], width: usize) -> Vec<u8> {
         20 => Sha1::digest(bytes).to_vec(),
         _ => Sha256::digest(bytes).to_vec(),
     }
-}
-
-/// The id that git gives to a file with this content.
-fn id_of_file(content: &[u8], width: usize) -> Vec<u8> {
-    let mut blob = format!("blob {}\0", content.len()).into_bytes();
-    blob.extend_from_slice(content);
-    digest(&blob, width)
 }
 
 fn parsed<'a>(bytes: &'a [u8], site: &Site<'_>) -> Result<Index<'a>, String> {

@@ -103,16 +103,26 @@ impl Name {
         }
     }
 
+    fn end(self) -> Vec<u8> {
+        match self {
+            Self::Sha1(hash) => hash.finalize().to_vec(),
+            Self::Sha256(hash) => hash.finalize().to_vec(),
+        }
+    }
+
     fn is(self, id: &[u8]) -> Result<(), Fault> {
-        let same = match self {
-            Self::Sha1(hash) => hash.finalize()[..] == *id,
-            Self::Sha256(hash) => hash.finalize()[..] == *id,
-        };
-        match same {
+        match self.end() == id {
             true => Ok(()),
             false => Err(Fault::Broken),
         }
     }
+}
+
+/// The id of a file with this content, where ids have so many bytes.
+pub(super) fn id_of_file(content: &[u8], width: usize) -> Vec<u8> {
+    let mut name = Name::begin(width, Kind::Blob, content.len() as u64);
+    name.add(content);
+    name.end()
 }
 
 /// Whether content has this name.
