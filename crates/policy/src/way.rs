@@ -1,11 +1,12 @@
 //! Where a path leads, and through which links. The kernel's own answer (realpath(3)) names the end
 //! alone; who may have chosen that end is told by the links on the way.
 
+use rustix::io::Errno;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Component, Path, PathBuf};
+use std::{fs, io};
 
 /// As many links as the kernel follows on one way (path_resolution(7)).
 pub const LINKS: usize = 40;
@@ -40,47 +41,71 @@ impl Way {
     /// The same for whom `root` is the root; so are the paths of what comes out.
     #[must_use]
     pub fn below(root: &Path, path: &Path) -> Option<Self> {
-        let elsewhere = root != Path::new("/");
-        let mut todo: VecDeque<OsString> = parts(path).collect();
-        let mut real = PathBuf::from("/");
-        let mut links = Vec::new();
-        let mut folder = true;
-        while let Some(part) = todo.pop_front() {
-            if part == ".." {
-                real.pop();
-                continue;
-            }
-            let next = real.join(&part);
-            // At every start this is done some hundred times, and for hardly any other root.
-            let here: Cow<'_, Path> = match elsewhere {
-                true => root.join(next.strip_prefix("/").unwrap_or(&next)).into(),
-                false => (&next).into(),
-            };
-            let kind = fs::symlink_metadata(&here).ok()?.file_type();
-            folder = kind.is_dir();
-            if !kind.is_symlink() {
-                real = next;
-                continue;
-            }
-            if links.len() == LINKS {
-                return None;
-            }
-            let target = fs::read_link(&here).ok()?;
-            if target.is_absolute() {
-                real = PathBuf::from("/");
-            }
-            for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
-                todo.push_front(part);
-            }
-            folder = true;
-            links.push(Step { at: next, target });
-        }
-        Some(Self {
-            real,
-            links,
-            folder,
-        })
+        follow(root, path).ok()
     }
+}
+
+/// A way that ends before the path does.
+pub(crate) struct Broken {
+    /// How far it leads, without links.
+    pub(crate) real: PathBuf,
+    /// What is left of the path there. Its first part cannot be seen, or is a link too many.
+    pub(crate) rest: PathBuf,
+    pub(crate) why: io::Error,
+}
+
+/// Follows an absolute path for whom `root` is the root. A start does this some hundred times: each part of a path
+/// costs one call.
+pub(crate) fn follow(root: &Path, path: &Path) -> Result<Way, Broken> {
+    let elsewhere = root != Path::new("/");
+    let mut todo: VecDeque<OsString> = parts(path).collect();
+    let mut real = PathBuf::from("/");
+    let mut links = Vec::new();
+    let mut folder = true;
+    while let Some(part) = todo.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        let next = real.join(&part);
+        let here: Cow<'_, Path> = match elsewhere {
+            true => root.join(next.strip_prefix("/").unwrap_or(&next)).into(),
+            false => (&next).into(),
+        };
+        let broken = |why, real, todo: VecDeque<OsString>| {
+            let rest = std::iter::once(part.clone()).chain(todo).collect();
+            Broken { real, rest, why }
+        };
+        let kind = match fs::symlink_metadata(&here) {
+            Ok(meta) => meta.file_type(),
+            Err(why) => return Err(broken(why, real, todo)),
+        };
+        folder = kind.is_dir();
+        if !kind.is_symlink() {
+            real = next;
+            continue;
+        }
+        if links.len() == LINKS {
+            return Err(broken(Errno::LOOP.into(), real, todo));
+        }
+        let target = match fs::read_link(&here) {
+            Ok(target) => target,
+            Err(why) => return Err(broken(why, real, todo)),
+        };
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
+            todo.push_front(part);
+        }
+        folder = true;
+        links.push(Step { at: next, target });
+    }
+    Ok(Way {
+        real,
+        links,
+        folder,
+    })
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {

@@ -4,13 +4,11 @@
 use crate::Foreign;
 use crate::error::PolicyError;
 use crate::request::Request;
-use crate::way::{LINKS, Way};
+use crate::way::{Way, follow};
 use crate::wide::Wide;
 use bailiwick_event::Text;
-use rustix::fd::AsRawFd;
-use rustix::fs::{CWD, Mode, OFlags, openat};
+use std::borrow::Cow;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -91,42 +89,24 @@ fn asked_for(request: &Request) -> PathBuf {
 /// target has made what the path names.
 #[must_use]
 pub fn resolve_existing(path: &Path) -> PathBuf {
-    let mut path = path.to_path_buf();
-    for _ in 0..LINKS {
-        let Some((real, rest)) = existing(&path) else {
-            return path;
-        };
-        let mut names = rest.components();
-        let link = names.next().map(|first| real.join(first));
-        match link.and_then(|link| link.read_link().ok()) {
-            Some(target) => path = real.join(target).join(names.as_path()),
-            // Joined with nothing it would end in a slash.
-            None => return real.join(rest).components().collect(),
-        }
+    match follow(Path::new("/"), &absolute(path)) {
+        Ok(way) => way.real,
+        // Joined with nothing it would end in a slash.
+        Err(broken) => broken.real.join(broken.rest).components().collect(),
     }
-    path
 }
 
-/// [`Path::canonicalize`] in three calls: that asks about each folder of the way, and a start does it some forty times.
+/// [`Path::canonicalize`], without the calls by which a C library asks for it.
 pub(crate) fn canonical(path: &Path) -> io::Result<PathBuf> {
-    let flags = OFlags::PATH | OFlags::CLOEXEC;
-    let file = openat(CWD, path, flags, Mode::empty())?;
-    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
-    match std::fs::read_link(link) {
-        // What has no name any more has none here.
-        Ok(real) if real.is_absolute() && !real.as_os_str().as_bytes().ends_with(b" (deleted)") => {
-            Ok(real)
-        }
-        _ => path.canonicalize(),
-    }
+    let way = follow(Path::new("/"), &absolute(path));
+    way.map(|way| way.real).map_err(|broken| broken.why)
 }
 
-/// The longest part of a path that exists, made canonical, and the rest.
-fn existing(path: &Path) -> Option<(PathBuf, &Path)> {
-    path.ancestors().find_map(|ancestor| {
-        let real = canonical(ancestor).ok()?;
-        Some((real, path.strip_prefix(ancestor).ok()?))
-    })
+fn absolute(path: &Path) -> Cow<'_, Path> {
+    match path.is_absolute() {
+        true => path.into(),
+        false => std::env::current_dir().map_or(path.into(), |folder| folder.join(path).into()),
+    }
 }
 
 /// The name of a project's policy.
