@@ -5,13 +5,12 @@ use crate::effective::Words;
 use crate::{FilesystemPolicy, PathEntry, PathPattern, Sourced};
 use bailiwick_event::{Origin, RuleRef};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-const TABLE: &str = include_str!("../../../policies/host-programs.tsv");
+mod table;
 
 /// What is done about the table's names; the strictest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,15 +83,13 @@ impl HostProgram {
 /// The table, in its order.
 #[must_use]
 pub fn host_programs() -> &'static [HostProgram] {
-    static ROWS: LazyLock<Vec<HostProgram>> = LazyLock::new(|| rows().collect());
+    static ROWS: LazyLock<Vec<HostProgram>> = LazyLock::new(|| {
+        let lines = (1..).zip(table::TEXT.lines());
+        let rows = lines.filter(|(_, line)| !line.starts_with('#'));
+        rows.filter_map(|(number, line)| row(number, line))
+            .collect()
+    });
     &ROWS
-}
-
-/// The same, for whoever looks at each row once.
-fn rows() -> impl Iterator<Item = HostProgram> {
-    let lines = (1..).zip(TABLE.lines());
-    let rows = lines.filter(|(_, line)| !line.starts_with('#'));
-    rows.filter_map(|(number, line)| row(number, line))
 }
 
 fn row(number: u32, line: &'static str) -> Option<HostProgram> {
@@ -147,107 +144,121 @@ impl HostNames {
     }
 }
 
-/// Finds files at such names. It is made in the first act of a run that names a file: patterns are parts of the
-/// table's text.
+/// Finds files at such names.
 #[derive(Clone, Debug, Default)]
 pub struct HostMatcher {
-    patterns: Vec<Pattern>,
-    /// Patterns that begin with a plain name, by its hash and in their order.
-    by_first: Vec<(u64, usize)>,
-    /// Patterns that begin with a name of wildcards, with the bytes that it begins and ends with.
-    others: Vec<([u8; 2], usize)>,
+    way: HostPrograms,
+    /// The rows of the table that are ordinary files.
+    ordinary: Vec<usize>,
+    /// The names that the policy reports besides.
+    own: Vec<String>,
 }
 
-#[derive(Clone, Debug)]
-struct Pattern {
+#[derive(Clone, Copy, Debug)]
+struct Pattern<'a> {
     row: usize,
     protected: bool,
-    text: Cow<'static, str>,
+    text: &'a str,
 }
 
-/// What names that differ in case alone have in common (FNV-1a); others may have it too.
+/// What names that differ in case alone have in common; others may have it too.
 #[must_use]
 pub fn name_hash(name: &[u8]) -> u64 {
-    let lower = name.iter().map(u8::to_ascii_lowercase);
-    lower.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
-}
-
-/// The first and the last byte of a name, in lower case.
-fn ends(name: &[u8]) -> [u8; 2] {
-    let end = |byte: Option<&u8>| byte.map_or(0, u8::to_ascii_lowercase);
-    [end(name.first()), end(name.last())]
+    table::hash(name, 0, name.len())
 }
 
 impl HostMatcher {
     /// For what a policy says.
     #[must_use]
     pub fn new(said: &HostNames) -> Self {
-        let mut matcher = Self::default();
-        if said.way != HostPrograms::Off {
-            for (row, program) in rows().enumerate() {
-                if said.ordinary.iter().all(|name| name != program.pattern) {
-                    let protected = program.unasked && said.way == HostPrograms::Protect;
-                    matcher.add(row, protected, program.pattern.into());
-                }
-            }
+        let rows = |name: &String| {
+            let all = table::ROWS.iter();
+            all.clone().position(move |row| row.pattern() == name)
+        };
+        Self {
+            way: said.way,
+            ordinary: said.ordinary.iter().filter_map(rows).collect(),
+            own: said.report.iter().map(|own| own.value.clone()).collect(),
         }
-        for (own, pattern) in said.report.iter().enumerate() {
-            let row = host_programs().len() + own;
-            matcher.add(row, false, pattern.value.clone().into());
-        }
-        matcher.by_first.sort_unstable();
-        matcher
     }
 
-    fn add(&mut self, row: usize, protected: bool, text: Cow<'static, str>) {
-        let at = self.patterns.len();
-        let first = text.split('/').next().unwrap_or_default();
-        match first.contains('*') {
-            true => self.others.push((ends(first.as_bytes()), at)),
-            false => self.by_first.push((name_hash(first.as_bytes()), at)),
-        }
-        self.patterns.push(Pattern {
+    /// What a row of the table looks for; none where the policy takes it out.
+    fn pattern(&self, row: usize) -> Option<Pattern<'_>> {
+        let meant = self.way != HostPrograms::Off && !self.ordinary.contains(&row);
+        let of = table::ROWS.get(row).filter(|_| meant)?;
+        Some(Pattern {
             row,
-            protected,
+            protected: of.unasked && self.way == HostPrograms::Protect,
+            text: of.pattern(),
+        })
+    }
+
+    fn own(&self) -> impl Iterator<Item = Pattern<'_>> {
+        let rows = table::ROWS.len()..;
+        rows.zip(&self.own).map(|(row, text)| Pattern {
+            row,
+            protected: false,
             text,
-        });
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = Pattern<'_>> {
+        let of_table = (0..table::ROWS.len()).filter_map(|row| self.pattern(row));
+        of_table.chain(self.own())
     }
 
     /// The patterns that may begin with a name.
-    fn beginning(&self, name: &[u8]) -> impl Iterator<Item = &Pattern> {
+    fn beginning<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = Pattern<'a>> {
         let hash = name_hash(name);
-        let from = self.by_first.partition_point(|(known, _)| *known < hash);
-        let known = self.by_first[from..].iter();
-        let known = known.take_while(move |(known, _)| *known == hash);
-        let ends = ends(name);
-        let may_end = move |(own, _): &&([u8; 2], usize)| {
-            let mut pairs = own.iter().zip(&ends);
-            pairs.all(|(own, end)| *own == b'*' || own == end)
-        };
-        let others = self.others.iter().filter(may_end).map(|(_, at)| at);
-        let all = known.map(|(_, at)| at).chain(others);
-        all.map(|at| &self.patterns[*at])
+        let from = table::PLAIN.partition_point(|(known, _)| *known < hash);
+        let plain = table::PLAIN[from..].iter();
+        let plain = plain.take_while(move |(known, _)| *known == hash);
+        let wild = table::WILD.iter();
+        let wild = wild.filter(|(first, _)| first.may_be(name));
+        let wild = wild.map(|(_, row)| row);
+        let of_table = plain.map(|(_, row)| row).chain(wild);
+        let of_table = of_table.filter_map(|row| self.pattern(usize::from(*row)));
+        of_table.chain(self.own())
     }
 
     /// Whether nothing is looked for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.patterns.is_empty()
+        self.all().next().is_none()
     }
 
     /// The patterns that are looked for.
     pub fn patterns(&self) -> impl Iterator<Item = &str> {
-        self.patterns.iter().map(|pattern| &*pattern.text)
+        self.all().map(|pattern| pattern.text)
+    }
+
+    /// Whether a name may be one of the table's patterns, or a part of one that does not stand for any name. Some are
+    /// said to be that a policy takes out, and none are that the policy reports besides.
+    #[must_use]
+    pub fn may_be_of_table(&self, name: &[u8]) -> bool {
+        let known = || table::NAMES.binary_search(&name_hash(name)).is_ok();
+        let wild = || table::WILD_NAMES.iter().any(|wild| wild.may_be(name));
+        self.way != HostPrograms::Off && (known() || wild())
+    }
+
+    /// Whether below a folder of this name a pattern of the table may mean any name.
+    #[must_use]
+    pub fn may_mean_any_below(&self, name: &[u8]) -> bool {
+        self.way != HostPrograms::Off && table::ABOVE_ANY.contains(&name_hash(name))
+    }
+
+    /// The patterns of the policy's own.
+    pub fn of_policy(&self) -> impl Iterator<Item = &str> {
+        self.own.iter().map(String::as_str)
     }
 
     /// Names of several components that are protected, or those that are reported.
     pub fn of_several(&self, protected: bool) -> impl Iterator<Item = (usize, &str)> {
-        let patterns = self.patterns.iter();
-        let meant = patterns.filter(move |pattern| pattern.protected == protected);
+        let meant = self
+            .all()
+            .filter(move |pattern| pattern.protected == protected);
         let of_several = meant.filter(|pattern| pattern.text.contains('/'));
-        of_several.map(|pattern| (pattern.row, &*pattern.text))
+        of_several.map(|pattern| (pattern.row, pattern.text))
     }
 
     /// What lies at `below`, a path in a folder that may be written; the first name that is protected, else the first
@@ -279,7 +290,7 @@ impl HostMatcher {
     }
 }
 
-impl Pattern {
+impl Pattern<'_> {
     /// For how many of the first of these names it stands; none where it does not.
     fn is_at(&self, names: &[&OsStr]) -> Option<usize> {
         let own = || self.text.split('/');

@@ -34,7 +34,7 @@ fn found(matcher: &HostMatcher, path: &str) -> String {
 
 #[test]
 fn every_row_of_the_table_is_complete_and_stands_once() {
-    let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+    let lines = table::TEXT.lines().filter(|line| !line.starts_with('#'));
     let mut seen = HashSet::new();
     for line in lines {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -58,6 +58,9 @@ fn every_row_of_the_table_is_complete_and_stands_once() {
         assert!(known.contains(&fields[3]), "{line}");
     }
     assert_eq!(host_programs().len(), seen.len());
+    let compiled = table::ROWS.map(|row| (row.unasked, row.pattern()));
+    let rows = host_programs().iter().map(|row| (row.unasked, row.pattern));
+    assert!(rows.eq(compiled));
 }
 
 #[test]

@@ -9,7 +9,7 @@ mod private;
 
 use self::private::{no_place, without_links};
 pub(crate) use self::private::{not_made, private_folder};
-use crate::broker::{Rules, Verdict};
+use crate::broker::Rules;
 use crate::closed;
 use crate::copies;
 use crate::meant::{denied, existing, literal};
@@ -386,7 +386,7 @@ impl Plan {
                 break;
             }
         }
-        if rules.is_some_and(|rules| matches!(rules.decide(path), Verdict::Git(_))) {
+        if rules.is_some_and(|rules| rules.is_gits(path)) {
             return Ok(());
         }
         // A link, and what it leads to, the write broker keeps.

@@ -3,6 +3,7 @@
 
 mod aliases;
 mod asked;
+mod baselines;
 mod denied;
 mod honest;
 mod host;
@@ -23,8 +24,7 @@ pub(crate) use self::host::{Left, Lefts, host_program, of_closed, of_table};
 use self::nested::Known;
 pub(super) use self::nested::Unknown;
 use self::shared::Shared;
-use super::rename::content_of;
-use crate::git::{self, Content, Meaning, Site};
+use crate::git::{self, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use crate::walk::Heads;
@@ -331,29 +331,6 @@ impl Rules {
             .collect()
     }
 
-    /// With what git's own files in the folders of the host say now.
-    pub(crate) fn with_baselines(mut self) -> Self {
-        let files = self
-            .host
-            .iter()
-            .flat_map(|folder| [".git/config", ".gitmodules"].map(|name| folder.join(name)));
-        self.baselines = files
-            .filter_map(|path| {
-                let content = content_of(&path, Content::Config.limit()).ok()?;
-                Some((path, content))
-            })
-            .collect();
-        self
-    }
-
-    /// What a file of git that is not there said at the start.
-    pub(crate) fn baseline(&self, path: &Path) -> Vec<u8> {
-        let found = self.baselines.iter().find(|(known, _)| known == path);
-        found
-            .map(|(_, content)| content.clone())
-            .unwrap_or_default()
-    }
-
     /// With what does not travel, and every path as the kernel would write it.
     pub(crate) fn compiled(mut self) -> Self {
         for path in self.paths() {
@@ -407,21 +384,27 @@ impl Rules {
             return Verdict::Refuse(rule);
         }
         let git = self.git(path).filter(|_| is_configuration(path));
-        let asked = Asked::new(path);
-        for (number, name) in &self.names {
-            if !self.covers(*number, name, asked) {
-                continue;
-            }
-            // The entry for git's configuration is the one that a closer look stands for.
-            if git.is_some() && names_exactly(name, path) {
-                continue;
-            }
-            return Verdict::Refuse(*number);
-        }
-        if let Some(number) = self.obeyed_by_host(path) {
+        let refused = self.entry_of(path, git.is_some());
+        if let Some(number) = refused.or_else(|| self.obeyed_by_host(path)) {
             return Verdict::Refuse(number);
         }
         git.map_or(Verdict::Allow, Verdict::Git)
+    }
+
+    /// The first entry that means `path`. The one for git's configuration is the one that a closer look stands for.
+    fn entry_of(&self, path: &Path, looked_at: bool) -> Option<u32> {
+        let asked = Asked::new(path);
+        let mut names = self.names.iter();
+        let found = names.find(|(number, name)| {
+            self.covers(*number, name, asked) && !(looked_at && names_exactly(name, path))
+        });
+        found.map(|(number, _)| *number)
+    }
+
+    /// Whether what is written to `path` is decided by what git makes of it, as far as entries of the policy say.
+    pub(crate) fn is_gits(&self, path: &Path) -> bool {
+        let open = self.git(path).is_some() && self.closed_around(path).is_none();
+        open && is_configuration(path) && self.entry_of(path, true).is_none()
     }
 
     /// Whether no entry of the policy means this very path: what protects it protects the name everywhere.

@@ -267,7 +267,12 @@ proptest! {
 
 #[test]
 fn a_pattern_of_any_name_means_every_entry_of_an_index() {
-    for (pattern, is_meant) in [("kept/*", true), ("a/**", true), ("kept/*.key", false)] {
+    for (pattern, is_meant) in [
+        ("kept/*", true),
+        ("a/**", true),
+        ("kept/*.key", false),
+        ("kept/{a/b,0}", true),
+    ] {
         let rules = rules(&[pattern]);
         let parts = super::parts_of_names::Parts::of(&rules);
         assert_eq!(parts.may_be_in(b"0/0"), is_meant, "{pattern}");

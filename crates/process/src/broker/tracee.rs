@@ -108,17 +108,8 @@ impl Tracee {
     fn read_status(&self) -> Result<Status, Errno> {
         // What is wanted of it stands in its first lines.
         let mut text = [0; 512];
-        let path = format!("/proc/{}/status", self.thread);
-        let read = openat(CWD, path, OFlags::CLOEXEC, Mode::empty())
-            .and_then(|file| rustix::io::read(file, &mut text))
-            .map_err(|_| Errno::SRCH)?;
-        let text = &text[..read];
-        let field = |name: &str| {
-            text.split(|&b| b == b'\n').find_map(|line| {
-                let rest = line.strip_prefix(name.as_bytes())?;
-                std::str::from_utf8(rest).ok().map(str::trim)
-            })
-        };
+        let text = read_status(self.thread, &mut text).map_err(|_| Errno::SRCH)?;
+        let field = |name| field(text, name);
         let process = field("Tgid:").and_then(|v| v.parse().ok());
         let parent = field("PPid:").and_then(|v| v.parse().ok());
         let umask = field("Umask:").and_then(|v| u32::from_str_radix(v, 8).ok());
@@ -143,14 +134,29 @@ impl Tracee {
 
 /// Whether a signal waits that the thread has a handler for.
 pub(super) fn is_interrupted(thread: u32) -> bool {
-    let text = std::fs::read_to_string(format!("/proc/{thread}/status")).unwrap_or_default();
-    let set = |name: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name))
-            .and_then(|set| u64::from_str_radix(set.trim(), 16).ok())
-            .unwrap_or(0)
+    let mut text = [0; 4096];
+    let text = read_status(thread, &mut text).unwrap_or_default();
+    let set = |name| {
+        let set = field(text, name).and_then(|set| u64::from_str_radix(set, 16).ok());
+        set.unwrap_or(0)
     };
     (set("SigPnd:") | set("ShdPnd:")) & !set("SigBlk:") & set("SigCgt:") != 0
+}
+
+/// What the kernel says of a thread (proc_pid_status(5)), as much as there is room for: it gives that in one call.
+fn read_status(thread: u32, text: &mut [u8]) -> Result<&[u8], Errno> {
+    let path = format!("/proc/{thread}/status");
+    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty())?;
+    let read = rustix::io::read(file, &mut *text)?;
+    Ok(&text[..read])
+}
+
+/// What a line of it says behind `name`.
+fn field<'a>(text: &'a [u8], name: &str) -> Option<&'a str> {
+    text.split(|&b| b == b'\n').find_map(|line| {
+        let rest = line.strip_prefix(name.as_bytes())?;
+        std::str::from_utf8(rest).ok().map(str::trim)
+    })
 }
 
 /// See [`Tracee::status`].

@@ -2,34 +2,50 @@
 //! names of a folder or an index.
 
 use super::{Name, Rules};
-use bailiwick_policy::name_hash;
-use std::collections::HashSet;
+use bailiwick_policy::{HostMatcher, name_hash};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The parts of all such names.
-pub(super) struct Parts {
-    /// By their hashes.
+pub(super) struct Parts<'a> {
+    /// Of the names that programs of the host obey.
+    table: &'a HostMatcher,
+    /// Those of the policy, by their hashes.
     plain: HashSet<u64>,
-    /// Those with wildcards: the bytes that each begins and ends with, zero for any.
-    wild: HashSet<[u8; 2]>,
+    /// Those with wildcards, by the bytes that each begins and ends with, zero for any: what stands before its first
+    /// wildcard, and behind its last.
+    wild: HashMap<[u8; 2], Vec<[Vec<u8>; 2]>>,
     /// Whether a pattern protects files of any name.
     protects_any: bool,
+    /// Names below which any name is a part, by their hashes.
+    above_any: HashSet<u64>,
+    /// Whether any name is a part, wherever it is.
+    everywhere: bool,
+    /// Whether the parts of a pattern are not known: its braces hold slashes.
+    unknown: bool,
 }
 
-impl Parts {
-    pub(super) fn of(rules: &Rules) -> Self {
+impl<'a> Parts<'a> {
+    pub(super) fn of(rules: &'a Rules) -> Self {
         let mut parts = Self {
+            table: rules.matcher(),
             plain: HashSet::new(),
-            wild: HashSet::new(),
+            wild: HashMap::new(),
             protects_any: false,
+            above_any: HashSet::new(),
+            everywhere: false,
+            unknown: false,
         };
         for (_, name) in &rules.names {
             match name {
-                Name::Whole(path) => parts.add(path.file_name().unwrap_or_default().as_bytes()),
+                Name::Whole(path) => {
+                    let last = path.file_name().unwrap_or_default();
+                    parts.add(None, last.as_bytes());
+                }
                 Name::Anywhere { components, .. } => {
-                    components
-                        .iter()
-                        .for_each(|part| parts.add(part.as_bytes()));
+                    parts.add_all(components.iter().map(String::as_str));
                 }
                 Name::Glob { glob, .. } => parts.add_last(glob),
             }
@@ -37,38 +53,60 @@ impl Parts {
         for denied in &rules.denied {
             // A link may stand at each of them.
             let glob = denied.glob.strip_prefix("**/").unwrap_or(&denied.glob);
-            let all = glob.split('/').map(str::as_bytes);
-            all.for_each(|part| parts.add(part));
+            parts.add_all(glob.split('/'));
         }
-        for pattern in rules.matcher().patterns() {
-            let all = pattern.split('/').map(str::as_bytes);
-            all.for_each(|part| parts.add(part));
+        for pattern in rules.matcher().of_policy() {
+            parts.add_all(pattern.split('/'));
         }
         parts
     }
 
-    fn add_last(&mut self, glob: &str) {
-        let last = glob.rsplit('/').next().unwrap_or_default();
-        self.protects_any |= last.bytes().all(|byte| byte == b'*');
-        self.add(last.as_bytes());
-    }
-
-    fn add(&mut self, part: &[u8]) {
-        let wild = |byte: &u8| b"*?[]{}\\!(|)".contains(byte);
-        match part.iter().any(wild) {
-            false => drop(self.plain.insert(name_hash(part))),
-            true => {
-                let end = |byte: Option<&u8>| match byte {
-                    Some(byte) if !wild(byte) => byte.to_ascii_lowercase(),
-                    _ => 0,
-                };
-                self.wild.insert([end(part.first()), end(part.last())]);
-            }
+    fn add_all<'b>(&mut self, parts: impl Iterator<Item = &'b str>) {
+        let mut above = None;
+        for part in parts.map(str::as_bytes) {
+            self.add(above, part);
+            above = Some(part);
         }
     }
 
-    pub(super) fn may_be(&self, name: &[u8]) -> bool {
-        self.wild.contains(&[0, 0]) || self.may_be_named(name)
+    fn add_last(&mut self, glob: &str) {
+        let mut parts = glob.rsplit('/').map(str::as_bytes);
+        let last = parts.next().unwrap_or_default();
+        self.protects_any |= last.iter().all(|byte| *byte == b'*');
+        self.add(parts.next(), last);
+    }
+
+    /// Adds a part of a pattern that stands below `above`.
+    fn add(&mut self, above: Option<&[u8]>, part: &[u8]) {
+        let count = |brace| part.iter().filter(|byte| **byte == brace).count();
+        self.unknown |= count(b'{') != count(b'}');
+        let Some(first) = part.iter().position(is_wild) else {
+            self.plain.insert(name_hash(part));
+            return;
+        };
+        let last = part.iter().rposition(is_wild).unwrap_or(first);
+        let around = [part[..first].to_vec(), part[last + 1..].to_vec()];
+        let ends = [byte(around[0].first()), byte(around[1].last())];
+        if ends == [0, 0] {
+            match above.filter(|above| part != b"**" && !above.iter().any(is_wild)) {
+                Some(above) => drop(self.above_any.insert(name_hash(above))),
+                None => self.everywhere = true,
+            }
+            return;
+        }
+        let known = self.wild.entry(ends).or_default();
+        if !known.contains(&around) {
+            known.push(around);
+        }
+    }
+
+    /// Whether an entry of a folder may be such a part.
+    pub(super) fn may_be(&self, folder: &Path, name: &[u8]) -> bool {
+        let any_below = |folder: &OsStr| {
+            let folder = folder.as_bytes();
+            self.above_any.contains(&name_hash(folder)) || self.table.may_mean_any_below(folder)
+        };
+        self.everywhere || self.may_be_named(name) || folder.file_name().is_some_and(any_below)
     }
 
     /// Whether a path may have a part that is protected.
@@ -79,10 +117,31 @@ impl Parts {
 
     /// The same without parts that stand for every name.
     pub(super) fn may_be_named(&self, name: &[u8]) -> bool {
-        let end = |byte: Option<&u8>| byte.map_or(0, u8::to_ascii_lowercase);
-        let (first, last) = (end(name.first()), end(name.last()));
+        let (first, last) = (byte(name.first()), byte(name.last()));
         let mut wild = [[first, last], [first, 0], [0, last]].into_iter();
-        self.plain.contains(&name_hash(name))
-            || wild.any(|ends| ends != [0, 0] && self.wild.contains(&ends))
+        self.unknown
+            || self.plain.contains(&name_hash(name))
+            || wild.any(|ends| self.is_like(ends, name))
+            || self.table.may_be_of_table(name)
     }
+
+    /// Whether a name stands at a wildcard that has these ends.
+    fn is_like(&self, ends: [u8; 2], name: &[u8]) -> bool {
+        let mut known = self.wild.get(&ends).into_iter().flatten();
+        let is_around = |[before, after]: &[Vec<u8>; 2]| {
+            name.len() >= before.len() + after.len()
+                && name[..before.len()].eq_ignore_ascii_case(before)
+                && name[name.len() - after.len()..].eq_ignore_ascii_case(after)
+        };
+        known.any(is_around)
+    }
+}
+
+fn is_wild(byte: &u8) -> bool {
+    b"*?[]{}\\!(|)".contains(byte)
+}
+
+/// A byte in lower case; zero for none.
+fn byte(byte: Option<&u8>) -> u8 {
+    byte.map_or(0, u8::to_ascii_lowercase)
 }

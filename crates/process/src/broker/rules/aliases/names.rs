@@ -26,7 +26,7 @@ const FAR: usize = 2_000_000;
 /// Looks at the names of a walk.
 pub(super) struct Names<'a> {
     rules: &'a Rules,
-    parts: Parts,
+    parts: Parts<'a>,
     /// Folders that are protected as a whole, and the rule.
     folders: HashMap<PathBuf, (u32, Kind)>,
     /// Those of each [`Kind`].
@@ -71,7 +71,7 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
-        if self.folders.contains_key(folder) || self.parts.may_be(name.as_bytes()) {
+        if self.folders.contains_key(folder) || self.parts.may_be(folder, name.as_bytes()) {
             let path = folder.join(name);
             self.entry_as(&below(self.rules.root(), &path), folder, path, kind);
         }
