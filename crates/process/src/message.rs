@@ -81,6 +81,8 @@ pub(crate) enum Report {
     /// A program is about to write for the first time: which repositories are there, and what leads to protected
     /// names?
     Looks,
+    /// A program has opened something for writing that is none of the host's: the same will be asked soon.
+    WillLook,
     /// A file will be written where it is, and decided when nobody writes it any more. Where this process has
     /// been killed by then, nobody else knows of it.
     Writing {

@@ -1,7 +1,9 @@
 //! A sandbox that runs, as the supervisor holds it: what happens in it is news, and dropping it
 //! ends it.
 
-use crate::broker::{Left, Lefts, Named, Rules, Undecided, host_program, of_closed, of_table};
+use crate::broker::{
+    Found, Left, Lefts, Named, Rules, Undecided, host_program, of_closed, of_table,
+};
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
 use crate::kernel;
@@ -150,6 +152,21 @@ fn checkout_of(path: &Path, below: &Path) -> String {
 }
 
 impl ProcessSandbox {
+    /// Tells pid 1, and the user, what was found in the folders that may be written.
+    fn tell_found(&mut self, found: Found) -> io::Result<()> {
+        let told = found.told(&self.told).into_iter().map(News::Told);
+        self.more.extend(told);
+        let packed = pack(&found)?;
+        if let Some(rules) = &mut self.rules {
+            rules.know_all(found);
+        }
+        match send(&self.control, &Order::Found, &[packed.as_fd()]) {
+            // It has ended meanwhile, and has said so.
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            other => other,
+        }
+    }
+
     /// Looks for what was created at protected names, where nobody kept it from being created.
     fn swept(&mut self) {
         let Some(sweep) = self.sweep.take() else {
@@ -184,17 +201,17 @@ impl Running for ProcessSandbox {
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
             Some((Report::Looks, _)) => {
-                let found = self.rules.as_ref().map(Rules::find).unwrap_or_default();
-                let told = found.told(&self.told).into_iter().map(News::Told);
-                self.more.extend(told);
-                let packed = pack(&found)?;
-                if let Some(rules) = &mut self.rules {
-                    rules.know_all(found);
+                // Where it was found before, the answer is on its way.
+                if self.rules.as_ref().is_none_or(Rules::knows_nothing) {
+                    let found = self.rules.as_ref().map(Rules::find).unwrap_or_default();
+                    self.tell_found(found)?;
                 }
-                match send(&self.control, &Order::Found, &[packed.as_fd()]) {
-                    // It has ended meanwhile, and has said so.
-                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                    other => other?,
+                Some(News::Quiet)
+            }
+            Some((Report::WillLook, _)) => {
+                let rules = self.rules.as_ref().filter(|rules| rules.knows_nothing());
+                if let Some(found) = rules.and_then(Rules::find_soon) {
+                    self.tell_found(found)?;
                 }
                 Some(News::Quiet)
             }

@@ -355,6 +355,10 @@ impl Broker {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
         }
+        // Whoever opens anything for writing goes on to files of the host, as git does after `/dev/null`.
+        if self.rules.knows_nothing() && !self.rules.reads() {
+            self.reports.will_look();
+        }
     }
 }
 
@@ -414,6 +418,8 @@ struct Reports {
     lost: u64,
     /// Whether it was asked for the repositories that are there.
     asked: bool,
+    /// Whether it was said that this will be asked.
+    said: bool,
     /// Files at names that are reported, of which it was told.
     left: Lefts,
     /// Those of which it could not be told.
@@ -438,8 +444,17 @@ impl Reports {
             since: Instant::now(),
             lost: 0,
             asked: false,
+            said: false,
             left: Lefts::default(),
             untold: Vec::new(),
+        }
+    }
+
+    /// Says that it will ask for the repositories that are there.
+    fn will_look(&mut self) {
+        if !std::mem::replace(&mut self.said, true) {
+            // Where nobody reads at the moment it is asked later.
+            let _ = tell_now(&self.control, &Report::WillLook);
         }
     }
 

@@ -29,7 +29,7 @@ pub(crate) use index::{
 };
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
-pub(crate) use nested::{Nested, nested, nested_at};
+pub(crate) use nested::{FOLDERS, Nested, nested, nested_at};
 pub(crate) use objects::{Budget, Changed, Fault, Kind, Objects, Pack, Stored, changed, stored_as};
 pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{

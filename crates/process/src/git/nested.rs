@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// So many folders are looked through.
-const FOLDERS: usize = 1_000_000;
+pub(crate) const FOLDERS: usize = 1_000_000;
 
 /// A working tree, or a repository without one, and what its configuration leads to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,20 +30,10 @@ pub(crate) struct Nested {
 /// What is done with each entry of a walk: the folder, its name there, its type.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
 
-/// Those that lead somewhere, the folders themselves among them. Each entry on the way is visited, of a git folder
-/// those that git obeys by their names. What is nearer to the top comes first, and what could not be looked at is
-/// added to `closed`.
+/// Those that lead somewhere, the folders themselves among them without what these lead to. Each entry on the way is visited, of a git folder
+/// those that git obeys by their names. What is nearer to the top comes first, and what could not be looked at, or is
+/// more than so many folders (`left`), is added to `closed`.
 pub(crate) fn nested(
-    folders: &[PathBuf],
-    home: &Path,
-    visit: Visit<'_>,
-    closed: &mut closed::All,
-) -> Vec<Nested> {
-    nested_in(folders, home, visit, closed, FOLDERS)
-}
-
-/// The same of at most so many folders.
-fn nested_in(
     folders: &[PathBuf],
     home: &Path,
     visit: Visit<'_>,
@@ -61,7 +51,12 @@ fn nested_in(
         left -= 1;
         if looks_like_one(&folder, &mut open, visit, closed) {
             unread(&folder, closed);
-            found.extend(nested_at(&folder, folders, home));
+            // What those lead to that may be written themselves was followed when the run began.
+            let followed = match folders.contains(&folder) {
+                true => Vec::new(),
+                false => followed_at(&folder, folders, home),
+            };
+            found.extend(Nested::of(&folder, followed));
         }
     }
     found
@@ -89,15 +84,20 @@ fn unread(tree: &Path, closed: &mut closed::All) {
 
 /// The one at a folder; none where its configuration leads nowhere.
 pub(crate) fn nested_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Option<Nested> {
-    let mut followed = followed_at(tree, folders, home);
-    // What every repository has is known.
-    followed.retain(|led| led.path.is_absolute());
-    let (tree, led) = (tree.to_path_buf(), led_from(tree));
-    (!followed.is_empty() || !led.is_empty()).then_some(Nested {
-        tree,
-        followed,
-        led,
-    })
+    Nested::of(tree, followed_at(tree, folders, home))
+}
+
+impl Nested {
+    fn of(tree: &Path, mut followed: Vec<Followed>) -> Option<Self> {
+        // What every repository has is known.
+        followed.retain(|led| led.path.is_absolute());
+        let (tree, led) = (tree.to_path_buf(), led_from(tree));
+        (!followed.is_empty() || !led.is_empty()).then_some(Self {
+            tree,
+            followed,
+            led,
+        })
+    }
 }
 
 /// Visits the entries of a folder.
@@ -168,7 +168,7 @@ mod tests {
         let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
         let mut closed = closed::All::default();
         let tops = std::slice::from_ref(&top);
-        let mut found = nested(tops, Path::new("/nowhere"), visit, &mut closed);
+        let mut found = nested(tops, Path::new("/nowhere"), visit, &mut closed, FOLDERS);
         assert_eq!(closed.take(), []);
         for one in ["a", "a/b/.git", "plain/.git/config", "bare/objects"] {
             assert!(seen.contains(&top.join(one)), "{one}");
@@ -197,7 +197,7 @@ mod tests {
         let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
         let mut closed = closed::All::default();
         let tops = std::slice::from_ref(&top);
-        nested_in(tops, Path::new("/nowhere"), visit, &mut closed, 25);
+        nested(tops, Path::new("/nowhere"), visit, &mut closed, 25);
         assert_eq!(seen.len(), 1 + 20 + 20);
         let closed = closed.take();
         assert_eq!(closed.len(), 17);

@@ -18,6 +18,10 @@ use std::path::{Path, PathBuf};
 
 /// So many of each kind are known.
 const MOST: usize = 10_000;
+/// So many entries of folders outside of those that may be written are looked at, in all.
+const ENTRIES: usize = 100_000;
+/// So many folders, and entries outside, are looked at before it is asked for them.
+const SOON: usize = 500;
 
 /// What else leads to a name that is protected or reported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,11 +74,22 @@ impl Found {
 impl Rules {
     /// What is there below the folders of a policy, by its paths.
     pub(crate) fn find(&self) -> Found {
+        self.find_within(git::FOLDERS, ENTRIES)
+    }
+
+    /// The same before it is asked for, where that takes some milliseconds at the most and leaves nothing to be told.
+    pub(crate) fn find_soon(&self) -> Option<Found> {
+        let found = self.find_within(SOON, SOON);
+        (found.closed.is_empty() && !found.more).then_some(found)
+    }
+
+    /// The same, looking through so many folders, and at so many entries of those above.
+    fn find_within(&self, folders: usize, entries: usize) -> Found {
         let mut names = Names::of(self);
-        names.outside();
+        names.outside(entries);
         let visit = &mut |folder: &Path, name: &OsStr, kind| names.entry(folder, name, kind);
         let mut closed = closed::All::default();
-        let mut repositories = git::nested(&self.kept, &self.home, visit, &mut closed);
+        let mut repositories = git::nested(&self.kept, &self.home, visit, &mut closed, folders);
         let Names {
             known,
             more,

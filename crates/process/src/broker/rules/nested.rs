@@ -99,6 +99,11 @@ impl Rules {
         })
     }
 
+    /// Whether the supervisor's answer is still to come.
+    pub(crate) fn knows_nothing(&self) -> bool {
+        !self.nested.told
+    }
+
     /// A working tree around `path` whose configuration was not known.
     pub(crate) fn unknown_around(&self, path: &Path) -> Option<Unknown> {
         if !self.nested.told && self.host.iter().any(|top| path.starts_with(top)) {

@@ -3,7 +3,6 @@
 
 use super::{Name, Rules};
 use bailiwick_policy::{HostMatcher, name_hash};
-use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,15 +11,14 @@ use std::path::Path;
 pub(super) struct Parts<'a> {
     /// Of the names that programs of the host obey.
     table: &'a HostMatcher,
-    /// Those of the policy, by their hashes.
-    plain: HashSet<u64>,
-    /// Those with wildcards, by the bytes that each begins and ends with, zero for any: what stands before its first
-    /// wildcard, and behind its last.
-    wild: HashMap<[u8; 2], Vec<[Vec<u8>; 2]>>,
+    /// Those of the policy, by their hashes and in order.
+    plain: Vec<u64>,
+    /// Those with wildcards: what stands before the first one, and behind the last.
+    wild: Vec<[Vec<u8>; 2]>,
     /// Whether a pattern protects files of any name.
     protects_any: bool,
     /// Names below which any name is a part, by their hashes.
-    above_any: HashSet<u64>,
+    above_any: Vec<u64>,
     /// Whether any name is a part, wherever it is.
     everywhere: bool,
     /// Whether the parts of a pattern are not known: its braces hold slashes.
@@ -31,10 +29,10 @@ impl<'a> Parts<'a> {
     pub(super) fn of(rules: &'a Rules) -> Self {
         let mut parts = Self {
             table: rules.matcher(),
-            plain: HashSet::new(),
-            wild: HashMap::new(),
+            plain: Vec::new(),
+            wild: Vec::new(),
             protects_any: false,
-            above_any: HashSet::new(),
+            above_any: Vec::new(),
             everywhere: false,
             unknown: false,
         };
@@ -58,6 +56,7 @@ impl<'a> Parts<'a> {
         for pattern in rules.matcher().of_policy() {
             parts.add_all(pattern.split('/'));
         }
+        parts.plain.sort_unstable();
         parts
     }
 
@@ -81,22 +80,18 @@ impl<'a> Parts<'a> {
         let count = |brace| part.iter().filter(|byte| **byte == brace).count();
         self.unknown |= count(b'{') != count(b'}');
         let Some(first) = part.iter().position(is_wild) else {
-            self.plain.insert(name_hash(part));
+            self.plain.push(name_hash(part));
             return;
         };
         let last = part.iter().rposition(is_wild).unwrap_or(first);
         let around = [part[..first].to_vec(), part[last + 1..].to_vec()];
-        let ends = [byte(around[0].first()), byte(around[1].last())];
-        if ends == [0, 0] {
+        if around.iter().all(Vec::is_empty) {
             match above.filter(|above| part != b"**" && !above.iter().any(is_wild)) {
-                Some(above) => drop(self.above_any.insert(name_hash(above))),
+                Some(above) => self.above_any.push(name_hash(above)),
                 None => self.everywhere = true,
             }
-            return;
-        }
-        let known = self.wild.entry(ends).or_default();
-        if !known.contains(&around) {
-            known.push(around);
+        } else if !self.wild.contains(&around) {
+            self.wild.push(around);
         }
     }
 
@@ -117,31 +112,18 @@ impl<'a> Parts<'a> {
 
     /// The same without parts that stand for every name.
     pub(super) fn may_be_named(&self, name: &[u8]) -> bool {
-        let (first, last) = (byte(name.first()), byte(name.last()));
-        let mut wild = [[first, last], [first, 0], [0, last]].into_iter();
-        self.unknown
-            || self.plain.contains(&name_hash(name))
-            || wild.any(|ends| self.is_like(ends, name))
-            || self.table.may_be_of_table(name)
-    }
-
-    /// Whether a name stands at a wildcard that has these ends.
-    fn is_like(&self, ends: [u8; 2], name: &[u8]) -> bool {
-        let mut known = self.wild.get(&ends).into_iter().flatten();
         let is_around = |[before, after]: &[Vec<u8>; 2]| {
             name.len() >= before.len() + after.len()
                 && name[..before.len()].eq_ignore_ascii_case(before)
                 && name[name.len() - after.len()..].eq_ignore_ascii_case(after)
         };
-        known.any(is_around)
+        self.unknown
+            || self.plain.binary_search(&name_hash(name)).is_ok()
+            || self.wild.iter().any(is_around)
+            || self.table.may_be_of_table(name)
     }
 }
 
 fn is_wild(byte: &u8) -> bool {
     b"*?[]{}\\!(|)".contains(byte)
-}
-
-/// A byte in lower case; zero for none.
-fn byte(byte: Option<&u8>) -> u8 {
-    byte.map_or(0, u8::to_ascii_lowercase)
 }

@@ -42,8 +42,10 @@ const NAMING: [&str; 14] = [
 
 /// The folder whose file of commands this is, if it is one.
 pub(crate) fn folder_of_commands(file: &Path) -> Option<&Path> {
+    let last = file.file_name()?.as_encoded_bytes();
     let mut all = CALLING.iter().chain(&NAMING);
-    let found = all.find(|name| file.ends_with(name))?;
+    // Every entry of a walk is asked about, and comparing paths takes long.
+    let found = all.find(|name| name.as_bytes().ends_with(last) && file.ends_with(name))?;
     file.ancestors().nth(Path::new(found).components().count())
 }
 

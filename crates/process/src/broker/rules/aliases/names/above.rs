@@ -11,8 +11,6 @@ use std::fs::{self, DirEntry};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// So many entries are looked at, in all.
-const ENTRIES: usize = 100_000;
 /// So deep in a folder above, which no walk goes through; in the home directory there may be much.
 const DEPTH: usize = 3;
 /// The folders of a home directory in which people put links to files that they keep elsewhere.
@@ -23,9 +21,9 @@ const CONFIG: &str = ".config";
 const DEPTH_AT_HOME: usize = 4;
 
 impl Names<'_> {
-    /// Looks at them.
-    pub(in super::super) fn outside(&mut self) {
-        let mut left = ENTRIES;
+    /// Looks at them, and at so many entries in all.
+    pub(in super::super) fn outside(&mut self, most: usize) {
+        let mut left = most;
         let mut seen = BTreeSet::new();
         let rules = self.rules;
         for (top, inside) in rules.kept.iter().zip(&rules.host) {
@@ -42,14 +40,14 @@ impl Names<'_> {
             }
         }
         if !self.rules.matcher().is_empty() {
-            self.at_home();
+            self.at_home(most);
         }
     }
 
     /// Looks where most people have such links, and only where there are any at all that hold more.
-    fn at_home(&mut self) {
+    fn at_home(&mut self, most: usize) {
         let home = below(self.rules.root(), &self.rules.home);
-        let mut left = ENTRIES;
+        let mut left = most;
         let before = self.known[Kind::Reported as usize].len();
         let mut open: Vec<(PathBuf, usize)> = Vec::new();
         for name in OF_HOME {
