@@ -101,7 +101,7 @@ impl Rules {
 
     /// Whether the supervisor's answer is still to come.
     pub(crate) fn knows_nothing(&self) -> bool {
-        !self.nested.told
+        !self.nested.told && !self.host.is_empty()
     }
 
     /// A working tree around `path` whose configuration was not known.
