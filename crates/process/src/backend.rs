@@ -223,6 +223,7 @@ impl Prepared for Waiting {
             running.scratch = Some(Scratch::make(launch.private, running.pid)?);
         }
         let now = stored::now();
+        running.since = now;
         let mut set_up = SetUp::of(
             launch,
             identity,
@@ -248,8 +249,6 @@ impl Prepared for Waiting {
             false => fault("the owner of the workspace cannot be mapped")(error),
         })?;
         set_up.owners = idmaps.owners().collect();
-        running.refusals = Rules::named(policy);
-        running.rules = set_up.rules.clone().map(Rules::compiled);
         let way = policy.filesystem.protect_absent();
         running.sweep = (way == ProtectAbsent::Sweep).then(|| Sweep {
             rules: Rules::of(
@@ -292,6 +291,13 @@ impl Prepared for Waiting {
             other => other.map_err(fault("the sandbox's plan"))?,
         }
         step_aside();
+        // While pid 1 builds the sandbox.
+        running.refusals = Rules::named(policy);
+        let rules = match waits {
+            true => set_up.rules.clone(),
+            false => set_up.rules.take(),
+        };
+        running.rules = rules.map(Rules::compiled);
         let loopback = set_up.connects().then(|| set_up.loopback.clone());
         running.made = files.map(|files| Made::new(identity, set_up, files));
         Ok(Box::new(Pending {

@@ -57,7 +57,7 @@ pub(crate) struct ProcessSandbox {
     /// Files that were made or changed and that programs of the host obey.
     left: Lefts,
     /// When it was begun, by the clock of files.
-    since: stored::Instant,
+    pub(crate) since: stored::Instant,
     /// Where it stores objects of git.
     stores: Stores,
     /// Folders of which nothing is known, as far as the user was told when it was set up.
@@ -368,7 +368,7 @@ impl ProcessSandbox {
             told: Vec::new(),
             more: VecDeque::new(),
             left: Lefts::default(),
-            since: stored::now(),
+            since: stored::Instant::default(),
             stores: Stores::default(),
             cgroup: None,
         }

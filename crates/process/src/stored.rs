@@ -7,7 +7,10 @@ use crate::git::{self, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
 use crate::mounts::open_without_links;
 use crate::paths::{below, is_absent};
 use bailiwick_event::Text;
-use rustix::fs::{AtFlags, CWD, StatxFlags, renameat, statx, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, MemfdFlags, Mode, StatxFlags, fchmod, fstat, memfd_create, renameat, statx,
+    unlinkat,
+};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -27,10 +30,24 @@ const PACKS: usize = 100;
 /// A reading of the clock by which files have their times: seconds and nanoseconds.
 pub(crate) type Instant = (i64, i64);
 
-/// What that clock says now.
+/// What that clock says now. Files that change later have no earlier time. Since Linux 6.13 those that changed before
+/// have an earlier one, which may be later than the coarse clock: a time that somebody has read is followed by a finer
+/// one. So one is made and read; where the kernel has none of that, what changed in the same tick counts as later.
 pub(crate) fn now() -> Instant {
-    let now = clock_gettime(ClockId::RealtimeCoarse);
-    (now.tv_sec, now.tv_nsec)
+    let changed = || {
+        let file = memfd_create("bailiwick-now", MemfdFlags::CLOEXEC)?;
+        fstat(&file)?;
+        fchmod(&file, Mode::RUSR)?;
+        let stat = fstat(&file)?;
+        Ok::<_, Errno>((
+            stat.st_ctime,
+            i64::try_from(stat.st_ctime_nsec).unwrap_or(0),
+        ))
+    };
+    changed().unwrap_or_else(|_| {
+        let now = clock_gettime(ClockId::RealtimeCoarse);
+        (now.tv_sec, now.tv_nsec)
+    })
 }
 
 fn is_before(meta: &Metadata, since: Instant) -> bool {
@@ -283,5 +300,33 @@ impl Look<'_> {
             }
         }
         files.iter().filter_map(|file| protected(file)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changed_before_is_no_later_and_what_changes_after_is_no_earlier() {
+        let dir = tempfile::tempdir().unwrap();
+        let changed = |name: String| {
+            let file = dir.path().join(name);
+            fs::write(&file, "x").unwrap();
+            let first = file.metadata().unwrap().len();
+            fs::write(&file, "xy").unwrap();
+            let meta = file.metadata().unwrap();
+            assert!(meta.len() > first);
+            (meta.ctime(), meta.ctime_nsec())
+        };
+        for number in 0..100 {
+            let before = changed(format!("before{number}"));
+            let now = now();
+            let after = changed(format!("after{number}"));
+            assert!(
+                before <= now && now <= after,
+                "{before:?} {now:?} {after:?}"
+            );
+        }
     }
 }
