@@ -288,13 +288,14 @@ impl Live {
                 }
             }
             if let Some(broker) = &mut self.broker {
+                // What has to wait from here on is tried again when something happens, or in a while.
+                broker.retry();
                 for (number, _) in listeners.iter().zip(&ready[first..]).filter(|(_, r)| **r) {
                     broker.serve(*number);
                 }
                 if dial && !self.init.isolated {
                     broker.hear();
                 }
-                broker.retry();
             }
             if control {
                 self.obey();

@@ -5,6 +5,7 @@ mod aliases;
 mod asked;
 mod baselines;
 mod denied;
+mod globs;
 mod honest;
 mod host;
 mod links;
@@ -18,6 +19,7 @@ mod stored;
 pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
 use self::denied::Denied;
+use self::globs::Glob;
 use self::honest::Indexes;
 use self::host::Table;
 pub(crate) use self::host::{Left, Lefts, host_program, of_closed, of_table};
@@ -86,11 +88,9 @@ pub(crate) struct Rules {
     #[serde(skip)]
     baselines: Vec<(PathBuf, Vec<u8>)>,
     #[serde(skip)]
-    globs: Vec<(u32, PathBuf, Option<PathGlob>)>,
-    /// Patterns that deny, and the same in the form that decides.
+    globs: Vec<(u32, PathBuf, Glob)>,
+    /// Patterns that deny.
     denied: Vec<Denied>,
-    #[serde(skip)]
-    denied_globs: Vec<Option<PathGlob>>,
     /// Where they go on below links, made when it is asked for.
     #[serde(skip)]
     denied_heads: OnceCell<Vec<Heads>>,
@@ -341,17 +341,11 @@ impl Rules {
             .iter()
             .map(|folder| self.of_policy(folder))
             .collect();
-        self.compile_denied();
-        self.globs = self
-            .names
-            .iter()
-            .filter_map(|(number, name)| match name {
-                Name::Glob { root, glob } => {
-                    Some((*number, root.clone(), PathGlob::new(glob).ok()))
-                }
-                _ => None,
-            })
-            .collect();
+        let globs = self.names.iter().filter_map(|(number, name)| match name {
+            Name::Glob { root, glob } => Some((*number, root.clone(), Glob::of(glob))),
+            _ => None,
+        });
+        self.globs = globs.collect();
         self
     }
 
@@ -464,16 +458,9 @@ impl Rules {
                     && below(root).is_ok_and(|below| !ends(below, components).is_empty())
             }
             Name::Glob { root, .. } => below(root).is_ok_and(|below| {
-                self.globs
-                    .iter()
-                    .filter(|(n, r, _)| *n == number && r == root)
-                    .any(|(.., glob)| match glob {
-                        Some(glob) => below
-                            .ancestors()
-                            .any(|part| !part.as_os_str().is_empty() && glob.is_match(part)),
-                        // A pattern that cannot be understood protects everything.
-                        None => true,
-                    })
+                let globs = self.globs.iter();
+                let mut own = globs.filter(|(n, r, _)| *n == number && r == root);
+                own.any(|(.., glob)| glob.means(below))
             }),
         }
     }

@@ -1,10 +1,11 @@
 //! Names that patterns of the policy deny. What is there when a run begins, mounts hide; a sandbox may make files of
 //! such names for itself. But what the user has at one keeps it: under another name the next run would read it.
 
+use super::globs::Glob;
 use super::{Name, Rules, first_denied};
 use crate::setup::raw;
 use crate::walk::Heads;
-use bailiwick_policy::{Effective, PathGlob, PathPattern, resolve_existing};
+use bailiwick_policy::{Effective, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ pub(super) struct Denied {
     rule: u32,
     #[serde(with = "raw")]
     pub(super) root: PathBuf,
-    pub(super) glob: String,
+    pub(super) glob: Glob,
 }
 
 impl Denied {
@@ -29,7 +30,7 @@ impl Denied {
                 let one = |root| Self {
                     rule,
                     root,
-                    glob: glob.clone(),
+                    glob: Glob::of(glob),
                 };
                 std::iter::once(root.clone())
                     .chain(other)
@@ -43,20 +44,12 @@ impl Denied {
 
     /// Whether it looks at more than the last name of a path.
     fn looks_above(&self) -> bool {
-        self.glob
-            .strip_prefix("**/")
-            .unwrap_or(&self.glob)
-            .contains('/')
+        let text = self.glob.text();
+        text.strip_prefix("**/").unwrap_or(text).contains('/')
     }
 }
 
 impl Rules {
-    /// With the patterns in the form that decides.
-    pub(super) fn compile_denied(&mut self) {
-        let compiled = self.denied.iter().map(|one| PathGlob::new(&one.glob).ok());
-        self.denied_globs = compiled.collect();
-    }
-
     /// The first rule whose pattern denies.
     pub(super) fn first_denied(&self) -> Option<u32> {
         self.denied.first().map(|one| one.rule)
@@ -80,7 +73,7 @@ impl Rules {
     pub(super) fn denied_below(&self, path: &Path) -> Vec<(u32, PathBuf)> {
         let heads = self.denied_heads.get_or_init(|| {
             let all = self.denied.iter();
-            all.map(|one| Heads::of(&one.glob)).collect()
+            all.map(|one| Heads::of(one.glob.text())).collect()
         });
         let mut found = Vec::new();
         for (one, heads) in self.denied.iter().zip(heads) {
@@ -94,17 +87,11 @@ impl Rules {
 
     /// The rule whose pattern denies a path by its name, or all of a folder above it.
     pub(crate) fn denied_by_pattern(&self, path: &Path) -> Option<u32> {
-        let mut patterns = self.denied.iter().zip(&self.denied_globs);
-        let found = patterns.find(|(one, glob)| {
-            let Ok(below) = path.strip_prefix(&one.root) else {
-                return false;
-            };
-            let mut parts = below.ancestors().filter(|part| part.parent().is_some());
-            // One that cannot be understood denies everything.
-            glob.as_ref()
-                .is_none_or(|glob| parts.any(|part| glob.is_match(part)))
+        let found = self.denied.iter().find(|one| {
+            let below = path.strip_prefix(&one.root);
+            below.is_ok_and(|below| one.glob.means(below))
         });
-        found.map(|(one, _)| one.rule)
+        found.map(|one| one.rule)
     }
 
     /// Whether what a folder holds could be rid of such a pattern when the folder is moved.

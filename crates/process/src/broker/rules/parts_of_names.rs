@@ -50,7 +50,8 @@ impl<'a> Parts<'a> {
         }
         for denied in &rules.denied {
             // A link may stand at each of them.
-            let glob = denied.glob.strip_prefix("**/").unwrap_or(&denied.glob);
+            let glob = denied.glob.text();
+            let glob = glob.strip_prefix("**/").unwrap_or(glob);
             parts.add_all(glob.split('/'));
         }
         for pattern in rules.matcher().of_policy() {
