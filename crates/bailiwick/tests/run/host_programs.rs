@@ -439,6 +439,25 @@ fn what_links_above_the_workspace_and_in_the_home_directory_lead_to_counts() {
         .stderr_has("/.config/nvim/init.lua (whoever reads this link of yours");
 }
 
+/// A program that opens `/dev/null` for writing has the supervisor look before it is asked, but not at everything.
+#[test]
+fn what_is_looked_for_early_is_found_whole_or_looked_for_again() {
+    let sandbox = Sandbox::new().fresh_home().file("nvim/init.lua", "mine");
+    sandbox.host("mkdir -p ../home/bin ../home/.config/nvim; ln -s $PWD/nvim/init.lua ../home/.config/nvim/init.lua; for i in $(seq 600); do : > ../home/bin/$i; done");
+    let outcome = sandbox.run(": > /dev/null; echo x > nvim/init.lua");
+    outcome
+        .success()
+        .stderr_has("/.config/nvim/init.lua (whoever reads this link of yours");
+    let sandbox = Sandbox::new();
+    sandbox.host(
+        "mkdir $(seq 600); git init -q 600/a/b; git -C 600/a/b config core.hooksPath ../hooks-of-b",
+    );
+    for early in ["", ": > /dev/null; "] {
+        let outcome = sandbox.run(&format!("{early}mkdir 600/a/hooks-of-b"));
+        outcome.failure().refused_by("filesystem.protect");
+    }
+}
+
 #[test]
 fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
     let sandbox = Sandbox::repository();

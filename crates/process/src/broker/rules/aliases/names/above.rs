@@ -62,6 +62,7 @@ impl Names<'_> {
         for (folder, _) in of_config {
             self.links_in(&folder, &mut left, &mut |path| open.push((path, 2)));
         }
+        self.more |= left == 0;
         if self.known[Kind::Reported as usize].len() == before && !self.is_of_dot_files() {
             return;
         }
