@@ -27,7 +27,10 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// What was found before it was asked for counts so long: the user goes on to change his folders.
+const EARLY: Duration = Duration::from_millis(20);
 
 /// A sandbox that is set up or runs; dropping it ends it.
 pub(crate) struct ProcessSandbox {
@@ -56,6 +59,8 @@ pub(crate) struct ProcessSandbox {
     pub(crate) made: Option<Made>,
     /// Files that were made or changed and that programs of the host obey.
     left: Lefts,
+    /// What was found before it was asked for, and when.
+    early: Option<(Instant, Found)>,
     /// When it was begun, by the clock of files.
     pub(crate) since: stored::Instant,
     /// Where it stores objects of git.
@@ -201,18 +206,18 @@ impl Running for ProcessSandbox {
             Some((Report::Stopped { job, signal }, _)) => Some(News::Stopped { job, signal }),
             Some((Report::Ended { job, code }, _)) => Some(News::Ended { job, code }),
             Some((Report::Looks, _)) => {
-                // Where it was found before, the answer is on its way.
-                if self.rules.as_ref().is_none_or(Rules::knows_nothing) {
-                    let found = self.rules.as_ref().map(Rules::find).unwrap_or_default();
-                    self.tell_found(found)?;
-                }
+                let early = self.early.take();
+                let early = early.filter(|(when, _)| when.elapsed() < EARLY);
+                let found = early.map(|(_, found)| found);
+                let find = || self.rules.as_ref().map(Rules::find).unwrap_or_default();
+                let found = found.unwrap_or_else(find);
+                self.tell_found(found)?;
                 Some(News::Quiet)
             }
             Some((Report::WillLook, _)) => {
-                let rules = self.rules.as_ref().filter(|rules| rules.knows_nothing());
-                if let Some(found) = rules.and_then(Rules::find_soon) {
-                    self.tell_found(found)?;
-                }
+                let now = Instant::now();
+                let found = self.rules.as_ref().and_then(Rules::find_soon);
+                self.early = found.map(|found| (now, found));
                 Some(News::Quiet)
             }
             Some((Report::Writing { path }, _)) => {
@@ -368,6 +373,7 @@ impl ProcessSandbox {
             told: Vec::new(),
             more: VecDeque::new(),
             left: Lefts::default(),
+            early: None,
             since: stored::Instant::default(),
             stores: Stores::default(),
             cgroup: None,

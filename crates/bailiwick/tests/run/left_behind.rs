@@ -2,6 +2,7 @@
 //! executed, connected to or read. Each case is a reproducer of an attack: what a program does inside, and
 //! what a user does after it.
 
+mod doubts;
 mod ended;
 mod objects;
 mod oracle;

@@ -134,10 +134,10 @@ impl Tracee {
 
 /// Whether a signal waits that the thread has a handler for.
 pub(super) fn is_interrupted(thread: u32) -> bool {
-    let mut text = [0; 4096];
-    let text = read_status(thread, &mut text).unwrap_or_default();
+    // What is wanted of it stands behind the groups, of which there may be many.
+    let text = std::fs::read(format!("/proc/{thread}/status")).unwrap_or_default();
     let set = |name| {
-        let set = field(text, name).and_then(|set| u64::from_str_radix(set, 16).ok());
+        let set = field(&text, name).and_then(|set| u64::from_str_radix(set, 16).ok());
         set.unwrap_or(0)
     };
     (set("SigPnd:") | set("ShdPnd:")) & !set("SigBlk:") & set("SigCgt:") != 0

@@ -30,7 +30,7 @@ pub(crate) struct Nested {
 /// What is done with each entry of a walk: the folder, its name there, its type.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
 
-/// Those that lead somewhere, the folders themselves among them without what these lead to. Each entry on the way is visited, of a git folder
+/// Those that lead somewhere, the folders themselves among them. Each entry on the way is visited, of a git folder
 /// those that git obeys by their names. What is nearer to the top comes first, and what could not be looked at, or is
 /// more than so many folders (`left`), is added to `closed`.
 pub(crate) fn nested(
@@ -51,12 +51,7 @@ pub(crate) fn nested(
         left -= 1;
         if looks_like_one(&folder, &mut open, visit, closed) {
             unread(&folder, closed);
-            // What those lead to that may be written themselves was followed when the run began.
-            let followed = match folders.contains(&folder) {
-                true => Vec::new(),
-                false => followed_at(&folder, folders, home),
-            };
-            found.extend(Nested::of(&folder, followed));
+            found.extend(nested_at(&folder, folders, home));
         }
     }
     found
@@ -84,20 +79,15 @@ fn unread(tree: &Path, closed: &mut closed::All) {
 
 /// The one at a folder; none where its configuration leads nowhere.
 pub(crate) fn nested_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Option<Nested> {
-    Nested::of(tree, followed_at(tree, folders, home))
-}
-
-impl Nested {
-    fn of(tree: &Path, mut followed: Vec<Followed>) -> Option<Self> {
-        // What every repository has is known.
-        followed.retain(|led| led.path.is_absolute());
-        let (tree, led) = (tree.to_path_buf(), led_from(tree));
-        (!followed.is_empty() || !led.is_empty()).then_some(Self {
-            tree,
-            followed,
-            led,
-        })
-    }
+    let mut followed = followed_at(tree, folders, home);
+    // What every repository has is known.
+    followed.retain(|led| led.path.is_absolute());
+    let (tree, led) = (tree.to_path_buf(), led_from(tree));
+    (!followed.is_empty() || !led.is_empty()).then_some(Nested {
+        tree,
+        followed,
+        led,
+    })
 }
 
 /// Visits the entries of a folder.

@@ -1,5 +1,5 @@
 //! Whether a name can be a part of one that is protected or reported, which most names are not: it is asked of all
-//! names of a folder or an index.
+//! names of a folder or an index. What is said to be no part is never decided, so a doubt is a yes.
 
 use super::{Name, Rules};
 use bailiwick_policy::{HostMatcher, name_hash};
@@ -17,11 +17,9 @@ pub(super) struct Parts<'a> {
     wild: Vec<[Vec<u8>; 2]>,
     /// Whether a pattern protects files of any name.
     protects_any: bool,
-    /// Names below which any name is a part, by their hashes.
-    above_any: Vec<u64>,
-    /// Whether any name is a part, wherever it is.
-    everywhere: bool,
-    /// Whether the parts of a pattern are not known: its braces hold slashes.
+    /// Whether some name of any kind is protected, denied or reported.
+    ends_any: bool,
+    /// Whether the parts of a pattern are not known: braces may hold slashes.
     unknown: bool,
 }
 
@@ -32,27 +30,35 @@ impl<'a> Parts<'a> {
             plain: Vec::new(),
             wild: Vec::new(),
             protects_any: false,
-            above_any: Vec::new(),
-            everywhere: false,
+            ends_any: false,
             unknown: false,
         };
+        // Git obeys them wherever they are.
+        for name in [".gitmodules", "config", "config.worktree"] {
+            parts.add(name);
+        }
         for (_, name) in &rules.names {
             match name {
                 Name::Whole(path) => {
                     let last = path.file_name().unwrap_or_default();
-                    parts.add(None, last.as_bytes());
+                    parts.plain.push(name_hash(last.as_bytes()));
                 }
                 Name::Anywhere { components, .. } => {
                     parts.add_all(components.iter().map(String::as_str));
                 }
-                Name::Glob { glob, .. } => parts.add_last(glob),
+                Name::Glob { glob, .. } => {
+                    parts.look_for_braces(glob);
+                    let any = parts.add(glob.rsplit('/').next().unwrap_or_default());
+                    parts.protects_any |= any;
+                    parts.ends_any |= any;
+                }
             }
         }
         for denied in &rules.denied {
             // A link may stand at each of them.
             let glob = denied.glob.text();
-            let glob = glob.strip_prefix("**/").unwrap_or(glob);
-            parts.add_all(glob.split('/'));
+            parts.look_for_braces(glob);
+            parts.add_all(glob.strip_prefix("**/").unwrap_or(glob).split('/'));
         }
         for pattern in rules.matcher().of_policy() {
             parts.add_all(pattern.split('/'));
@@ -61,48 +67,38 @@ impl<'a> Parts<'a> {
         parts
     }
 
+    fn look_for_braces(&mut self, glob: &str) {
+        self.unknown |= glob.contains('/') && glob.contains(['{', '}']);
+    }
+
     fn add_all<'b>(&mut self, parts: impl Iterator<Item = &'b str>) {
-        let mut above = None;
-        for part in parts.map(str::as_bytes) {
-            self.add(above, part);
-            above = Some(part);
-        }
+        let last = parts.fold(false, |_, part| self.add(part));
+        self.ends_any |= last;
     }
 
-    fn add_last(&mut self, glob: &str) {
-        let mut parts = glob.rsplit('/').map(str::as_bytes);
-        let last = parts.next().unwrap_or_default();
-        self.protects_any |= last.iter().all(|byte| *byte == b'*');
-        self.add(parts.next(), last);
-    }
-
-    /// Adds a part of a pattern that stands below `above`.
-    fn add(&mut self, above: Option<&[u8]>, part: &[u8]) {
-        let count = |brace| part.iter().filter(|byte| **byte == brace).count();
-        self.unknown |= count(b'{') != count(b'}');
+    /// Adds a part of a pattern. Whether it stands for names of any kind.
+    fn add(&mut self, part: &str) -> bool {
+        let part = part.as_bytes();
         let Some(first) = part.iter().position(is_wild) else {
             self.plain.push(name_hash(part));
-            return;
+            return false;
         };
         let last = part.iter().rposition(is_wild).unwrap_or(first);
         let around = [part[..first].to_vec(), part[last + 1..].to_vec()];
         if around.iter().all(Vec::is_empty) {
-            match above.filter(|above| part != b"**" && !above.iter().any(is_wild)) {
-                Some(above) => self.above_any.push(name_hash(above)),
-                None => self.everywhere = true,
-            }
-        } else if !self.wild.contains(&around) {
+            return true;
+        }
+        if !self.wild.contains(&around) {
             self.wild.push(around);
         }
+        false
     }
 
-    /// Whether an entry of a folder may be such a part.
-    pub(super) fn may_be(&self, folder: &Path, name: &[u8]) -> bool {
-        let any_below = |folder: &OsStr| {
-            let folder = folder.as_bytes();
-            self.above_any.contains(&name_hash(folder)) || self.table.may_mean_any_below(folder)
-        };
-        self.everywhere || self.may_be_named(name) || folder.file_name().is_some_and(any_below)
+    /// Whether an entry of a folder, which is no link, may be at a name that ends with its own. A link counts as each
+    /// part of what lies below it.
+    pub(super) fn may_end(&self, folder: &Path, name: &[u8]) -> bool {
+        let any_below = |folder: &OsStr| self.table.may_mean_any_below(folder.as_bytes());
+        self.ends_any || self.may_be_named(name) || folder.file_name().is_some_and(any_below)
     }
 
     /// Whether a path may have a part that is protected.

@@ -71,7 +71,8 @@ impl<'a> Names<'a> {
     }
 
     pub(super) fn entry(&mut self, folder: &Path, name: &OsStr, kind: FileType) {
-        if self.folders.contains_key(folder) || self.parts.may_be(folder, name.as_bytes()) {
+        let may_be = || kind.is_symlink() || self.parts.may_end(folder, name.as_bytes());
+        if self.folders.contains_key(folder) || may_be() {
             let path = folder.join(name);
             self.entry_as(&below(self.rules.root(), &path), folder, path, kind);
         }

@@ -1,0 +1,81 @@
+//! Names of which a quick look must not say that they cannot matter: links in the place of folders above what is
+//! protected, names that git alone knows, patterns of any depth; and what the user changes while a program idles.
+
+use crate::support::{Background, Sandbox};
+
+/// A repository in which a policy protects `path` besides; the user has made the rest.
+fn protecting(path: &str, before: &str) -> Sandbox {
+    let sandbox = Sandbox::repository();
+    let workspace = sandbox.workspace().to_owned();
+    sandbox.host(before);
+    sandbox.policy(&format!(
+        "extends = [\"default\"]\n[filesystem]\nprotect = [\"{}/{path}\"]\n",
+        workspace.display()
+    ))
+}
+
+#[test]
+fn links_above_protected_names_stay_and_so_does_where_they_lead() {
+    let made = "mkdir real evil; printf '[user]\\nname=a\\n' > real/inc; printf '[core]\\nfsmonitor=evil\\n' > evil/inc; \
+        ln -s mid lnk; ln -s real mid; git config include.path ../lnk/inc";
+    let sandbox = Sandbox::repository();
+    sandbox.host(made);
+    let refused = sandbox.run("rm mid && ln -s evil mid");
+    refused.failure().refused_by("filesystem.protect");
+    assert_eq!(sandbox.host("readlink mid"), "real\n");
+
+    let sandbox = protecting(
+        "conf/app/settings.json",
+        "mkdir conf other evil; echo mine > other/settings.json; ln -s other mid; ln -s ../mid conf/app",
+    );
+    for act in ["ln -sfn evil mid", "rm conf/app", "mv conf/app app2"] {
+        let refused = sandbox.run(act);
+        refused.failure().refused_by("filesystem.protect");
+    }
+    assert_eq!(sandbox.host("cat conf/app/settings.json"), "mine\n");
+}
+
+#[test]
+fn what_git_obeys_without_an_entry_is_protected_by_its_other_names() {
+    for link in ["ln -s ../cfg/wt", "ln cfg/wt"] {
+        let sandbox = Sandbox::repository();
+        sandbox.host(&format!(
+            "git config extensions.worktreeConfig true; mkdir cfg; printf '[user]\\nname=a\\n' > cfg/wt; {link} .git/config.worktree"
+        ));
+        sandbox.run("printf '[core]\\nfsmonitor=evil\\n' > cfg/wt");
+        assert_eq!(sandbox.host("git config core.fsmonitor; true"), "");
+    }
+}
+
+#[test]
+fn a_pattern_means_its_names_at_every_depth() {
+    let sandbox = protecting(
+        ".tools/*/run.sh",
+        "mkdir -p .tools/a real; echo good > real/run.sh; ln -s ../../real .tools/a/b",
+    );
+    let refused = sandbox.run("echo bad > real/run.sh");
+    refused.failure().refused_by("filesystem.protect");
+
+    let sandbox = protecting("[}]{a/b,c}[{]", "echo good > d; ln -s d '}c{'");
+    sandbox.run("echo bad > d").failure();
+    assert_eq!(sandbox.host("cat d"), "good\n");
+}
+
+#[test]
+fn what_the_user_changes_while_a_program_idles_counts() {
+    for (change, act) in [
+        ("git config core.hooksPath hk", "echo bad > hk/pre-commit"),
+        ("ln -s hk .vscode", "echo bad > hk/tasks.json"),
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host("mkdir hk");
+        // The program has opened something for writing, and waits for the user; what was seen by then is old at last.
+        let script = format!("echo > /dev/null; echo begun; read -r line; sleep 0.05; {act}");
+        let words = ["run", "--", "sh", "-c", &script];
+        let mut run = Background::start(&sandbox, words, "begun");
+        sandbox.host(change);
+        run.types("go\n");
+        assert_ne!(run.ends(), Some(0), "{change}");
+        assert_eq!(sandbox.host("ls hk"), "", "{change}");
+    }
+}
