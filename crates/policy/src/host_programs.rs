@@ -167,6 +167,14 @@ pub fn name_hash(name: &[u8]) -> u64 {
     table::hash(name, 0, name.len())
 }
 
+/// Whether a name begins with one text and ends with another, in folders that ignore case as well.
+#[must_use]
+pub fn is_around(before: &[u8], after: &[u8], name: &[u8]) -> bool {
+    name.len() >= before.len() + after.len()
+        && name[..before.len()].eq_ignore_ascii_case(before)
+        && name[name.len() - after.len()..].eq_ignore_ascii_case(after)
+}
+
 impl HostMatcher {
     /// For what a policy says.
     #[must_use]
@@ -214,8 +222,8 @@ impl HostMatcher {
         let plain = table::PLAIN[from..].iter();
         let plain = plain.take_while(move |(known, _)| *known == hash);
         let wild = table::WILD.iter();
-        let wild = wild.filter(|(first, _)| first.may_be(name));
-        let wild = wild.map(|(_, row)| row);
+        let wild = wild.filter(|first| first.may_be(name));
+        let wild = wild.map(|first| &first.row);
         let of_table = plain.map(|(_, row)| row).chain(wild);
         let of_table = of_table.filter_map(|row| self.pattern(usize::from(*row)));
         of_table.chain(self.own())
@@ -236,7 +244,9 @@ impl HostMatcher {
     /// said to be that a policy takes out, and none are that the policy reports besides.
     #[must_use]
     pub fn may_be_of_table(&self, name: &[u8]) -> bool {
-        let known = || table::NAMES.binary_search(&name_hash(name)).is_ok();
+        let hash = name_hash(name);
+        let names = &table::NAMES;
+        let known = || names.binary_search_by_key(&hash, |(hash, _)| *hash).is_ok();
         let wild = || table::WILD_NAMES.iter().any(|wild| wild.may_be(name));
         self.way != HostPrograms::Off && (known() || wild())
     }

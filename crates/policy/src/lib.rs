@@ -70,8 +70,8 @@ pub use error::PolicyError;
 pub use explain::{Access, Explanation};
 pub use foreign::{Foreign, ForeignLink};
 pub use host_programs::{
-    HostFile, HostMatcher, HostNames, HostProgram, HostPrograms, host_programs, name_hash,
-    ordinary_name,
+    HostFile, HostMatcher, HostNames, HostProgram, HostPrograms, host_programs, is_around,
+    name_hash, ordinary_name,
 };
 pub use import::{Imported, LeftOut, Tool, import};
 pub use inspection::{Inspect, InspectRule};

@@ -17,73 +17,71 @@ impl Row {
         let from = self.pattern as usize;
         &TEXT[from..from + usize::from(self.length)]
     }
+
+    const fn end(self) -> usize {
+        self.pattern as usize + self.length as usize
+    }
+}
+
+/// A name of a row's pattern: where it stands in the text.
+#[derive(Clone, Copy)]
+struct Span {
+    row: u16,
+    from: usize,
+    to: usize,
 }
 
 /// How much of it there is.
 #[derive(Clone, Copy)]
 struct Counts {
     rows: usize,
-    /// Rows that begin with a name without a wildcard.
+    /// Names of all patterns.
+    spans: usize,
+}
+
+/// How many of the names are of a kind; of the first of their patterns alone, or of all.
+#[derive(Clone, Copy)]
+struct Kinds {
     plain: usize,
-    /// Names of all patterns, without a wildcard and with one.
-    names: usize,
-    wild_names: usize,
-    /// Names of patterns that stand for any name.
+    wild: usize,
     any: usize,
 }
 
 const COUNTS: Counts = counts();
+static SPANS: [Span; COUNTS.spans] = spans();
+const FIRST: Kinds = kinds(true);
+const ALL: Kinds = kinds(false);
 /// The rows, in their order.
 pub(super) static ROWS: [Row; COUNTS.rows] = rows();
 /// Those that begin with a name without a wildcard, by its hash and then in their order.
-pub(super) static PLAIN: [(u64, u16); COUNTS.plain] = plain();
+pub(super) static PLAIN: [(u64, u16); FIRST.plain] = plain(true);
 /// The others.
-pub(super) static WILD: [(Wild, u16); COUNTS.rows - COUNTS.plain] = wild();
-/// The hashes of all names without a wildcard that any pattern has, in order.
-pub(super) static NAMES: [u64; COUNTS.names] = names();
-/// The hashes of names below which a pattern means any name.
-pub(super) static ABOVE_ANY: [u64; COUNTS.any] = above_any();
+pub(super) static WILD: [Wild; FIRST.wild] = wild(true);
+/// All names without a wildcard, by their hashes.
+pub(super) static NAMES: [(u64, u16); ALL.plain] = plain(false);
 /// All names with a wildcard that are not of any name.
-pub(super) static WILD_NAMES: [Wild; COUNTS.wild_names] = wild_names();
+pub(super) static WILD_NAMES: [Wild; ALL.wild] = wild(false);
+/// The hashes of names below which a pattern means any name.
+pub(super) static ABOVE_ANY: [u64; ALL.any] = above_any();
 
-/// A name with one wildcard, where it stands in the text.
+/// A name with one wildcard, where it stands in the text, and its row.
 #[derive(Clone, Copy)]
 pub(super) struct Wild {
     from: u32,
-    length: u16,
-    /// The bytes that it begins and ends with, in lower case; a wildcard is any.
-    ends: [u8; 2],
+    star: u32,
+    to: u32,
+    pub(super) row: u16,
 }
 
 impl Wild {
-    const fn of(from: usize, to: usize) -> Self {
-        let text = TEXT.as_bytes();
-        Self {
-            from: from as u32,
-            length: (to - from) as u16,
-            ends: [
-                text[from].to_ascii_lowercase(),
-                text[to - 1].to_ascii_lowercase(),
-            ],
-        }
-    }
-
     /// Whether it stands for a name, in folders that ignore case as well.
     pub(super) fn may_be(&self, name: &[u8]) -> bool {
-        let (Some(first), Some(last)) = (name.first(), name.last()) else {
-            return false;
-        };
-        let end = |own: u8, byte: &u8| own == b'*' || own == byte.to_ascii_lowercase();
-        end(self.ends[0], first) && end(self.ends[1], last) && {
-            let from = self.from as usize;
-            let own = &TEXT.as_bytes()[from..from + usize::from(self.length)];
-            own.iter().position(|byte| *byte == b'*').is_some_and(|at| {
-                let (before, after) = (&own[..at], &own[at + 1..]);
-                name.len() >= before.len() + after.len()
-                    && name[..before.len()].eq_ignore_ascii_case(before)
-                    && name[name.len() - after.len()..].eq_ignore_ascii_case(after)
-            })
-        }
+        let (star, text) = (self.star as usize, TEXT.as_bytes());
+        let (before, after) = (
+            &text[self.from as usize..star],
+            &text[star + 1..self.to as usize],
+        );
+        super::is_around(before, after, name)
     }
 }
 
@@ -123,59 +121,46 @@ const fn row(from: usize, to: usize) -> Option<Row> {
     })
 }
 
-/// Where a row's pattern begins and ends.
-const fn ends(row: Row) -> (usize, usize) {
-    let from = row.pattern as usize;
-    (from, from + row.length as usize)
-}
-
-/// Where the first name of a row's pattern begins and ends.
-const fn first_name(row: Row) -> (usize, usize) {
-    let (from, end) = ends(row);
-    (from, find(b'/', from, end))
-}
-
-/// Whether a name of a pattern stands for any.
-const fn is_any(from: usize, to: usize) -> bool {
-    to == from + 1 && TEXT.as_bytes()[from] == b'*'
-}
-
-const fn is_wild(row: Row) -> bool {
-    let (from, to) = first_name(row);
-    find(b'*', from, to) < to
-}
-
 /// The row of the line that begins there, and where the next one begins.
 const fn line(at: usize) -> (Option<Row>, usize) {
     let end = find(b'\n', at, TEXT.len());
     (row(at, end), end + 1)
 }
 
+impl Span {
+    const fn star(self) -> usize {
+        find(b'*', self.from, self.to)
+    }
+
+    /// Whether it stands for any name.
+    const fn is_any(self) -> bool {
+        self.to == self.from + 1 && self.star() == self.from
+    }
+
+    const fn is_plain(self) -> bool {
+        self.star() == self.to
+    }
+
+    const fn is_first(self) -> bool {
+        TEXT.as_bytes()[self.from - 1] == b'\t'
+    }
+
+    const fn hash(self) -> u64 {
+        hash(TEXT.as_bytes(), self.from, self.to)
+    }
+}
+
 const fn counts() -> Counts {
-    let mut counts = Counts {
-        rows: 0,
-        plain: 0,
-        names: 0,
-        wild_names: 0,
-        any: 0,
-    };
+    let mut counts = Counts { rows: 0, spans: 0 };
     let mut at = 0;
     while at < TEXT.len() {
         let (row, next) = line(at);
         if let Some(row) = row {
+            let (mut from, end) = (row.pattern as usize, row.end());
             counts.rows += 1;
-            counts.plain += !is_wild(row) as usize;
-            let (mut from, end) = ends(row);
             while from < end {
-                let to = find(b'/', from, end);
-                if is_any(from, to) {
-                    counts.any += 1;
-                } else if find(b'*', from, to) < to {
-                    counts.wild_names += 1;
-                } else {
-                    counts.names += 1;
-                }
-                from = to + 1;
+                counts.spans += 1;
+                from = find(b'/', from, end) + 1;
             }
         }
         at = next;
@@ -202,106 +187,112 @@ const fn rows() -> [Row; COUNTS.rows] {
     rows
 }
 
-const fn plain() -> [(u64, u16); COUNTS.plain] {
+const fn spans() -> [Span; COUNTS.spans] {
+    const NONE: Span = Span {
+        row: 0,
+        from: 0,
+        to: 0,
+    };
     let rows = rows();
-    let mut plain = [(0, 0); COUNTS.plain];
+    let mut spans = [NONE; COUNTS.spans];
     let (mut number, mut count) = (0, 0);
     while number < rows.len() {
-        if !is_wild(rows[number]) {
-            let (from, to) = first_name(rows[number]);
-            let hash = hash(TEXT.as_bytes(), from, to);
+        let (mut from, end) = (rows[number].pattern as usize, rows[number].end());
+        while from < end {
+            let to = find(b'/', from, end);
+            let row = number as u16;
+            spans[count] = Span { row, from, to };
+            count += 1;
+            from = to + 1;
+        }
+        number += 1;
+    }
+    spans
+}
+
+const fn kinds(first: bool) -> Kinds {
+    let mut kinds = Kinds {
+        plain: 0,
+        wild: 0,
+        any: 0,
+    };
+    let mut at = 0;
+    while at < SPANS.len() {
+        let span = SPANS[at];
+        if span.is_first() || !first {
+            if span.is_any() {
+                assert!(!span.is_first(), "a pattern begins with a name");
+                kinds.any += 1;
+            } else if span.is_plain() {
+                kinds.plain += 1;
+            } else {
+                kinds.wild += 1;
+            }
+        }
+        at += 1;
+    }
+    kinds
+}
+
+/// The names without a wildcard, of the first of their patterns alone or of all, by hash and row.
+const fn plain<const N: usize>(first: bool) -> [(u64, u16); N] {
+    let mut plain = [(0, 0); N];
+    let (mut at, mut count) = (0, 0);
+    while at < SPANS.len() {
+        let span = SPANS[at];
+        if span.is_plain() && (span.is_first() || !first) {
+            let hash = span.hash();
             // Put before those whose hash is greater.
             let mut place = count;
             while place > 0 && plain[place - 1].0 > hash {
                 plain[place] = plain[place - 1];
                 place -= 1;
             }
-            plain[place] = (hash, number as u16);
+            plain[place] = (hash, span.row);
             count += 1;
         }
-        number += 1;
+        at += 1;
     }
     plain
 }
 
-const fn wild() -> [(Wild, u16); COUNTS.rows - COUNTS.plain] {
-    let rows = rows();
-    let mut wild = [(Wild::of(0, 1), 0); COUNTS.rows - COUNTS.plain];
-    let (mut number, mut count) = (0, 0);
-    while number < rows.len() {
-        if is_wild(rows[number]) {
-            let (from, to) = first_name(rows[number]);
-            wild[count] = (Wild::of(from, to), number as u16);
+/// The same of those with a wildcard, in their order.
+const fn wild<const N: usize>(first: bool) -> [Wild; N] {
+    const NONE: Wild = Wild {
+        from: 0,
+        star: 0,
+        to: 0,
+        row: 0,
+    };
+    let mut wild = [NONE; N];
+    let (mut at, mut count) = (0, 0);
+    while at < SPANS.len() {
+        let span = SPANS[at];
+        if !span.is_plain() && !span.is_any() && (span.is_first() || !first) {
+            wild[count] = Wild {
+                from: span.from as u32,
+                star: span.star() as u32,
+                to: span.to as u32,
+                row: span.row,
+            };
             count += 1;
         }
-        number += 1;
+        at += 1;
     }
     wild
 }
 
-const fn names() -> [u64; COUNTS.names] {
-    let (rows, text) = (rows(), TEXT.as_bytes());
-    let mut names = [0; COUNTS.names];
-    let (mut number, mut count) = (0, 0);
-    while number < rows.len() {
-        let (mut from, end) = ends(rows[number]);
-        while from < end {
-            let to = find(b'/', from, end);
-            if find(b'*', from, to) == to {
-                let hash = hash(text, from, to);
-                let mut place = count;
-                while place > 0 && names[place - 1] > hash {
-                    names[place] = names[place - 1];
-                    place -= 1;
-                }
-                names[place] = hash;
-                count += 1;
-            }
-            from = to + 1;
+const fn above_any() -> [u64; ALL.any] {
+    let mut above = [0; ALL.any];
+    let (mut at, mut count) = (1, 0);
+    while at < SPANS.len() {
+        if SPANS[at].is_any() {
+            let span = SPANS[at - 1];
+            assert!(span.is_plain(), "a name stands above any name");
+            above[count] = span.hash();
+            count += 1;
         }
-        number += 1;
-    }
-    names
-}
-
-const fn wild_names() -> [Wild; COUNTS.wild_names] {
-    let rows = rows();
-    let mut names = [Wild::of(0, 1); COUNTS.wild_names];
-    let (mut number, mut count) = (0, 0);
-    while number < rows.len() {
-        let (mut from, end) = ends(rows[number]);
-        while from < end {
-            let to = find(b'/', from, end);
-            if find(b'*', from, to) < to && !is_any(from, to) {
-                names[count] = Wild::of(from, to);
-                count += 1;
-            }
-            from = to + 1;
-        }
-        number += 1;
-    }
-    names
-}
-
-const fn above_any() -> [u64; COUNTS.any] {
-    let (rows, text) = (rows(), TEXT.as_bytes());
-    let mut above = [0; COUNTS.any];
-    let (mut number, mut count) = (0, 0);
-    while number < rows.len() {
-        let (mut from, end) = ends(rows[number]);
-        let mut to = find(b'/', from, end);
-        assert!(!is_any(from, to), "a pattern begins with a name");
-        while to < end {
-            let next = find(b'/', to + 1, end);
-            if is_any(to + 1, next) {
-                assert!(find(b'*', from, to) == to, "a name stands above any name");
-                above[count] = hash(text, from, to);
-                count += 1;
-            }
-            from = to + 1;
-            to = next;
-        }
-        number += 1;
+        at += 1;
     }
     above
 }

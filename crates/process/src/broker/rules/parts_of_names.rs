@@ -2,7 +2,7 @@
 //! names of a folder or an index. What is said to be no part is never decided, so a doubt is a yes.
 
 use super::{Name, Rules};
-use bailiwick_policy::{HostMatcher, name_hash};
+use bailiwick_policy::{HostMatcher, is_around, name_hash};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -109,14 +109,10 @@ impl<'a> Parts<'a> {
 
     /// The same without parts that stand for every name.
     pub(super) fn may_be_named(&self, name: &[u8]) -> bool {
-        let is_around = |[before, after]: &[Vec<u8>; 2]| {
-            name.len() >= before.len() + after.len()
-                && name[..before.len()].eq_ignore_ascii_case(before)
-                && name[name.len() - after.len()..].eq_ignore_ascii_case(after)
-        };
+        let mut wild = self.wild.iter();
         self.unknown
             || self.plain.binary_search(&name_hash(name)).is_ok()
-            || self.wild.iter().any(is_around)
+            || wild.any(|[before, after]| is_around(before, after, name))
             || self.table.may_be_of_table(name)
     }
 }
