@@ -12,9 +12,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// The version of what stands in a manifest, and of what no image may lack any more (2: a kernel with our
-/// patch). An image of another is made again.
-pub(super) const FORMAT: u32 = 2;
+/// The version of what stands in a manifest, and of what no image may lack any more (3: a kernel that
+/// our patch keeps from losing what is written). An image of another is made again.
+pub(super) const FORMAT: u32 = 3;
 
 /// What an image is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

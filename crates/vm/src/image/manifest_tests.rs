@@ -62,10 +62,10 @@ fn a_manifest_that_is_none_is_no_image() {
     for (change, said) in [
         ("{", "EOF while parsing"),
         (
-            "{\"format\": 1}",
-            "it has format 1, and this version of bailiwick reads 2",
+            "{\"format\": 2}",
+            "it has format 2, and this version of bailiwick reads 3",
         ),
-        ("{\"format\": 2}", "missing field"),
+        ("{\"format\": 3}", "missing field"),
     ] {
         fake.image("code", "kernel", "root");
         rewrite(&fake, "code", |_| change.to_owned());
@@ -76,7 +76,7 @@ fn a_manifest_that_is_none_is_no_image() {
             "{failure}"
         );
     }
-    assert_eq!(FORMAT, 2);
+    assert_eq!(FORMAT, 3);
 }
 
 #[test]
