@@ -58,6 +58,7 @@ fn options(flags: &[&str]) -> Result<OverheadOptions, Failure> {
         quick: false,
         out: "benchmarks".into(),
         network: false,
+        against: None,
         peers: None,
         rows: Vec::new(),
         counters: false,

@@ -31,6 +31,9 @@ pub(crate) struct Evidence {
     pub parameters: Parameters,
     pub authority: Vec<Authority>,
     pub product: ProductRecord,
+    /// The build that took turns with it, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<ProductRecord>,
     pub environment: Environment,
     pub systems: Vec<SystemRecord>,
     pub rows: Vec<RowRecord>,

@@ -5,6 +5,7 @@
 //! program that does nothing must never win a row.
 
 mod act;
+mod against;
 mod catalogue;
 mod companion;
 mod compare;
@@ -43,6 +44,7 @@ mod server;
 mod statistics;
 mod suite;
 mod system;
+mod tested;
 #[cfg(test)]
 mod testing;
 mod tracer;

@@ -1,6 +1,7 @@
 //! What a person sees of a run. A cell is a figure or the word that stands in its place, never
 //! both, and every word's reason follows below the table.
 
+use crate::against;
 use crate::counter_table;
 use crate::evidence::{CellRecord, Evidence, LimitRecord};
 use crate::statistics::Estimate;
@@ -113,6 +114,9 @@ fn text(evidence: &Evidence) -> String {
             "median wall time, and the factor over plain [95 % confidence interval]\n{}",
             rows(evidence)
         );
+    }
+    for told in evidence.rows.iter().filter_map(against::told) {
+        let _ = writeln!(text, "{told}");
     }
     for limit in &evidence.limits {
         let _ = writeln!(text, "{}", limit_line(limit));

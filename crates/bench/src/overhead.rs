@@ -2,9 +2,10 @@
 //! order is fixed: find out whether the program may be measured, generate the files, prove that
 //! the forbidden works where nothing forbids it, measure, write the evidence, remove everything.
 
+use crate::against::Against;
 use crate::conditions::Conditions;
 use crate::environment::{self, Environment};
-use crate::evidence::{Evidence, Parameters, ProductRecord, SCHEMA, SystemRecord};
+use crate::evidence::{Evidence, Parameters, SCHEMA, SystemRecord};
 use crate::fixture::Fixture;
 use crate::in_force::Yard;
 use crate::outcome::Outcome;
@@ -14,8 +15,9 @@ use crate::selection::Selection;
 use crate::server::Server;
 use crate::suite::{RawLog, Suite};
 use crate::system::{Product, System};
+use crate::tested::{identify, locate};
 use crate::workload::{Job, Workload};
-use crate::{catalogue, counters, crowd, limit, measure, program, row, row_limit, system};
+use crate::{catalogue, counters, crowd, limit, program, row, row_limit, system};
 use bailiwick_event::{Failure, SessionId, Text};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -39,6 +41,9 @@ pub struct OverheadOptions {
     pub out: PathBuf,
     /// Whether to measure the row that reaches a server on loopback.
     pub network: bool,
+    /// Another build of the product, which takes turns with `binary`; then nothing is measured but whole runs of both
+    /// and the commands without a sandbox.
+    pub against: Option<PathBuf>,
     /// Which other sandboxes to measure; none: every one that is on PATH.
     pub peers: Option<Vec<String>>,
     /// Only rows and limits whose name contains one of these; none: all.
@@ -71,8 +76,15 @@ pub(crate) fn overhead_under(
 ) -> Result<Outcome, Failure> {
     let started = jiff::Timestamp::now().to_string();
     let peers = wanted(options)?;
-    let binary = locate(&options.binary)?;
-    let product = identify(&binary, conditions, options.quick)?;
+    let binary = locate("--binary", &options.binary)?;
+    let product = identify("--binary", &binary, conditions, options.quick)?;
+    let flag = "--against";
+    let other = options.against.as_deref();
+    let other = other.map(|other| locate(flag, other)).transpose()?;
+    let against = other
+        .as_deref()
+        .map(|other| identify(flag, other, conditions, options.quick))
+        .transpose()?;
     let runs = match options.quick {
         true => options.runs.min(QUICK_RUNS),
         false => options.runs,
@@ -114,12 +126,28 @@ pub(crate) fn overhead_under(
     let control = control(&yard, &fixture)?;
     let log_name = format!("overhead-{run_id}.log");
     let log = out.join(&log_name);
+    let builds = other
+        .map(|other| Against::new(&fixture, &binary, &other))
+        .transpose()
+        .map_err(|error| at(&binary, &error))?;
+    let of = |binary: &Path| Product {
+        binary: binary.to_path_buf(),
+        profiles: profiles.clone(),
+    };
+    let (product_under_test, systems) = match builds.as_ref().map(Against::copies) {
+        Some([own, other]) => {
+            let systems = vec![System::Plain, System::Cold, System::Against(of(other))];
+            (of(own), systems)
+        }
+        None => (of(&binary), own_systems(&workloads)),
+    };
     let mut suite = Suite {
         conditions,
-        product: Product { binary, profiles },
+        product: product_under_test,
         fixture: &fixture,
         yard,
-        systems: own_systems(&workloads),
+        systems,
+        against: builds,
         variables: vec![("XDG_STATE_HOME".into(), fixture.state().into())],
         runs,
         quick: options.quick,
@@ -145,6 +173,9 @@ pub(crate) fn overhead_under(
             ));
             rows.push(row::measure(&mut suite, workload)?);
         }
+    }
+    // A comparison of two builds has no limits.
+    if runs > 0 && suite.against.is_none() {
         progress("limits");
         if selection.has(limit::MEMORY) {
             limits.push(limit::memory(&suite));
@@ -182,10 +213,15 @@ pub(crate) fn overhead_under(
             warm_up: 1,
             quick: options.quick,
             network: options.network,
-            order: "round-robin over all systems, sample by sample".to_owned(),
+            order: match &against {
+                None => "round-robin over all systems, sample by sample",
+                Some(_) => "round-robin over all systems, sample by sample, back and forth",
+            }
+            .to_owned(),
         },
         authority,
         product,
+        against,
         environment,
         systems,
         rows,
@@ -217,6 +253,9 @@ pub(crate) fn at(path: &Path, error: &std::io::Error) -> Failure {
 }
 
 fn wanted(options: &OverheadOptions) -> Result<Vec<&'static Peer>, Failure> {
+    if options.against.is_some() {
+        return Ok(Vec::new());
+    }
     let Some(names) = &options.peers else {
         return Ok(PEERS.iter().collect());
     };
@@ -233,73 +272,6 @@ fn wanted(options: &OverheadOptions) -> Result<Vec<&'static Peer>, Failure> {
             })
         })
         .collect()
-}
-
-pub(crate) fn locate(binary: &Path) -> Result<PathBuf, Failure> {
-    match binary.canonicalize() {
-        Ok(path) => Ok(path),
-        Err(error) => binary
-            .to_str()
-            .filter(|name| !name.contains('/'))
-            .and_then(program::find)
-            .map(|found| found.path)
-            .ok_or_else(|| Failure::usage(format!("--binary {}: {error}", binary.display()))),
-    }
-}
-
-/// What the program says about itself, and whether it may be measured.
-pub(crate) fn identify(
-    binary: &Path,
-    conditions: &Conditions,
-    quick: bool,
-) -> Result<ProductRecord, Failure> {
-    let name = binary.display();
-    let sample = measure::run(&[binary.into(), "--version".into()], Path::new("/"), &[])
-        .map_err(|error| Failure::usage(format!("--binary {name}: {error}")))?;
-    let said = sample.stdout.to_string_lossy();
-    let version = said.lines().next().unwrap_or_default();
-    let release = version.ends_with("(release)");
-    if !version.starts_with("bailiwick ") || !(release || version.ends_with("(debug)")) {
-        return Err(Failure::usage(format!(
-            "--binary {name}: its --version says \"{}\", and not \"bailiwick X.Y.Z (release)\"",
-            Text::from(version).truncated(100)
-        )));
-    }
-    let measurable = quick || (release && conditions.release);
-    if !measurable {
-        let which = match release {
-            true => "this bench".to_owned(),
-            false => format!("{name}"),
-        };
-        return Err(Failure::usage(format!(
-            "{which} is a debug build, whose figures mean nothing; build it with \
-             `cargo build --release`, or give --quick, which is never published"
-        )));
-    }
-    let bytes = std::fs::read(binary).map_err(|error| at(binary, &error))?;
-    Ok(ProductRecord {
-        version: Text::from(version).to_string(),
-        release,
-        hash: blake3::hash(&bytes).to_hex().to_string(),
-        bench_version: env!("CARGO_PKG_VERSION").to_owned(),
-        bench_release: conditions.release,
-        git_commit: git_commit(),
-    })
-}
-
-fn git_commit() -> Option<String> {
-    let git = |arguments: &[&str]| {
-        let mut argv = vec![program::find("git")?.word];
-        argv.extend(arguments.iter().map(Into::into));
-        let sample = measure::run(&argv, Path::new("."), &[]).ok()?;
-        (sample.code == Some(0)).then(|| sample.stdout.to_string_lossy().trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "HEAD"])?;
-    let changes = git(&["--no-optional-locks", "status", "--porcelain", "-uno"])?;
-    Some(match changes.is_empty() {
-        true => commit,
-        false => format!("{commit}-dirty"),
-    })
 }
 
 pub(crate) fn run_id() -> String {

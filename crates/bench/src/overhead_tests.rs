@@ -327,3 +327,47 @@ fn what_does_not_hold_or_does_not_work_has_no_counts() {
 fn no_runs_are_refused() {
     assert!(refusal(BWRAP, |o| o.runs = 0).contains("--runs 0"));
 }
+
+#[test]
+fn two_builds_take_turns_and_each_is_copied_anew() {
+    needs_bwrap();
+    let directory = folder();
+    let other = directory.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = script(&other, BWRAP);
+    let (kept, outcome, evidence) = run(BWRAP, |options| {
+        options.against = Some(other);
+        options.rows = rows(["true"]);
+        options.runs = 12;
+    })
+    .unwrap();
+    let columns: Vec<&str> = evidence.systems.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(columns, ["plain", "bailiwick cold", "against"]);
+    assert!(evidence.limits.is_empty());
+    let row = &evidence.rows[0];
+    assert!(row.verdict.passed(), "{}", row.verdict);
+    assert!(row.cells.iter().all(|cell| cell.samples.len() == 12));
+    let log = std::fs::read_to_string(kept.path().join("out").join(&evidence.log)).unwrap();
+    let runs: Vec<&str> = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("true\tagainst\t"))
+        .filter_map(|rest| rest.split('\t').next())
+        .collect();
+    let numbers: Vec<String> = (0..=10)
+        .chain([0, 11, 12])
+        .map(|n: u32| n.to_string())
+        .collect();
+    assert_eq!(runs, numbers, "the first run of new copies is not counted");
+    let told = outcome.to_string();
+    assert!(told.contains("of the time of the other build: "), "{told}");
+}
+
+#[test]
+fn a_program_that_is_no_build_is_not_compared_with() {
+    needs_bwrap();
+    let wrong = run(BWRAP, |options| options.against = Some("/bin/true".into()));
+    let Err(Failure::Usage(message)) = wrong else {
+        panic!("it was measured");
+    };
+    assert!(message.starts_with("--against /"), "{message}");
+}

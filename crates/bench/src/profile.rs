@@ -59,6 +59,7 @@ impl Profile {
 }
 
 /// The policies' files.
+#[derive(Clone)]
 pub(crate) struct Profiles(PathBuf);
 
 impl Profiles {

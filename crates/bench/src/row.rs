@@ -2,6 +2,7 @@
 //! meanwhile happens to all of them alike; a system that fails its verifier once is out, because a
 //! median over the runs that happened to work is a lie.
 
+use crate::against::Against;
 use crate::companion::Companion;
 use crate::conditions::{Contention, Facts};
 use crate::evidence::{CellRecord, RowRecord, recorded};
@@ -63,6 +64,16 @@ pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowR
         cells.push(open(suite, workload, system, known)?);
     }
     for run in 0..=workload.runs(suite.runs) {
+        if let Some(against) = suite.against.as_ref().filter(|_| Against::is_due(run)) {
+            against.renew().map_err(|error| fault(workload, &error))?;
+            for cell in cells.iter_mut().filter(|cell| cell.out.is_none()) {
+                take(suite, workload, cell, 0)?;
+            }
+        }
+        // Of two builds none is always the one that comes after the other.
+        if suite.against.is_some() {
+            cells.reverse();
+        }
         for cell in &mut cells {
             if cell.out.is_none() {
                 take(suite, workload, cell, run)?;
@@ -70,6 +81,8 @@ pub(crate) fn measure(suite: &mut Suite<'_>, workload: &Workload) -> Result<RowR
         }
     }
     suite.log.flush().map_err(|error| fault(workload, &error))?;
+    let place = |cell: &Cell| suite.systems.iter().position(|s| s.name() == cell.system);
+    cells.sort_by_key(place);
     Ok(record(suite, workload, cells))
 }
 

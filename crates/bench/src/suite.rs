@@ -1,6 +1,7 @@
 //! What all rows of one run share. It is set up once and not changed while samples are taken, so
 //! that two rows of a run, and two systems of a row, differ in nothing but themselves.
 
+use crate::against::Against;
 use crate::conditions::Conditions;
 use crate::fixture::Fixture;
 use crate::in_force::Yard;
@@ -18,6 +19,8 @@ pub(crate) struct Suite<'a> {
     pub fixture: &'a Fixture,
     pub yard: Yard,
     pub systems: Vec<System>,
+    /// The copies of the program under test and of the build that it is compared with.
+    pub against: Option<Against>,
     /// Variables that every command gets on top of the caller's.
     pub variables: Vec<(OsString, OsString)>,
     pub runs: u32,

@@ -28,6 +28,9 @@ pub(crate) const EXEC: &str = "bailiwick exec";
 /// The name of the column of whole runs that find a sandbox waiting (`bailiwick serve`).
 pub(crate) const WARM: &str = "bailiwick warm";
 
+/// The name of the column of whole runs of another build.
+pub(crate) const AGAINST: &str = "against";
+
 /// The name of the column of commands that enter a run through a connection that is open.
 pub(crate) const CONNECTION: &str = "bailiwick connection";
 
@@ -102,6 +105,8 @@ pub(crate) enum System {
     Connection,
     /// A whole run that finds a sandbox waiting.
     Warm,
+    /// A whole run of another build of the product.
+    Against(Product),
     /// Another sandbox.
     Peer(FoundPeer),
 }
@@ -151,6 +156,7 @@ impl System {
             Self::Exec => EXEC,
             Self::Connection => CONNECTION,
             Self::Warm => WARM,
+            Self::Against(_) => AGAINST,
             Self::Peer(found) => found.peer.name,
         }
     }
@@ -165,7 +171,7 @@ impl System {
 
     /// Whether it is the product, for whose sake the bench exists.
     pub(crate) fn is_product(&self) -> bool {
-        !matches!(self, Self::Plain | Self::Peer(_))
+        !matches!(self, Self::Plain | Self::Against(_) | Self::Peer(_))
     }
 
     /// Whether the process that is timed leaves the work to others, which then have the CPUs.
@@ -175,9 +181,14 @@ impl System {
 
     /// The first line that its program prints about its version.
     pub(crate) fn version(&self) -> Option<String> {
-        let Self::Peer(found) = self else { return None };
-        let program = found.program.as_ref()?;
-        version(&program.word, found.peer.version, &found.place.workspace)
+        match self {
+            Self::Against(other) => version(other.binary.as_os_str(), "--version", Path::new("/")),
+            Self::Peer(found) => {
+                let program = found.program.as_ref()?;
+                version(&program.word, found.peer.version, &found.place.workspace)
+            }
+            _ => None,
+        }
     }
 
     /// The command line for `job` in the configuration of `workload`.
@@ -195,6 +206,7 @@ impl System {
             Self::Cold | Self::Inside => {
                 Ok(product.run(workload.profile, &workload.workspace, &job.argv))
             }
+            Self::Against(other) => Ok(other.run(workload.profile, &workload.workspace, &job.argv)),
             Self::Sweep => Ok(product.run(Profile::Sweep, &workload.workspace, &job.argv)),
             Self::Exec => {
                 let mut argv: Vec<OsString> = vec![product.binary.clone().into()];

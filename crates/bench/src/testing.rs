@@ -112,6 +112,7 @@ pub(crate) fn options(directory: &Path, binary: PathBuf) -> OverheadOptions {
         quick: false,
         out: directory.join("out"),
         network: false,
+        against: None,
         peers: Some(Vec::new()),
         rows: Vec::new(),
         counters: false,

@@ -9,7 +9,8 @@ use crate::gate::record::{BoundaryRow, Record, SCHEMA};
 use crate::in_force::InForce;
 use crate::machine::MachineRecord;
 use crate::outcome::Outcome;
-use crate::overhead::{at, identify, locate, run_id, tools, write};
+use crate::overhead::{at, run_id, tools, write};
+use crate::tested::{identify, locate};
 use bailiwick_event::Failure;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -45,8 +46,8 @@ impl Trial {
         let conditions = Conditions::published().map_err(|error| {
             Failure::fault(format!("the bench cannot find its own program: {error}"))
         })?;
-        let binary = locate(binary)?;
-        let product = identify(&binary, &conditions, quick)?;
+        let binary = locate("--binary", binary)?;
+        let product = identify("--binary", &binary, &conditions, quick)?;
         let run_id = run_id();
         let out = std::fs::create_dir_all(out)
             .and_then(|()| out.canonicalize())

@@ -152,7 +152,7 @@ impl Workload {
             (Columns::All, System::Exec | System::Warm) => self.profile == Profile::Default,
             // What differs between the ways to enter is the start.
             (Columns::All, System::Connection) => self.name == TRUE,
-            (Columns::All, _) | (_, System::Plain | System::Cold) => true,
+            (Columns::All, _) | (_, System::Plain | System::Cold | System::Against(_)) => true,
             (Columns::Protections, System::Sweep) => true,
             (Columns::Whole | Columns::Protections, _) => false,
         }

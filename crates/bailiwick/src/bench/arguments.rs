@@ -32,6 +32,9 @@ pub(crate) enum BenchCommand {
         /// Measure a request to a loopback server as well
         #[arg(long)]
         network: bool,
+        /// Measure another build of this program in turns with the binary, and nothing else
+        #[arg(long, value_name = "PATH", conflicts_with = "peer")]
+        against: Option<PathBuf>,
         /// Only these other sandboxes; may be given again [default: all on PATH]
         #[arg(long, value_name = "NAME")]
         peer: Vec<String>,
