@@ -88,6 +88,6 @@ pub use source_text::{ReadError, read_regular};
 pub use templates::templates;
 pub use trust::{TrustCandidate, trust};
 pub use user_rule::{add_rule, rule_lines};
-pub use way::{LINKS, Step, Way};
+pub use way::{LINKS, Remembering, Step, Way, remembering};
 pub use workspace::resolve_existing;
 pub use written::Written;

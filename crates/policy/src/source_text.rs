@@ -55,7 +55,7 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Vec<u8>, ReadError> {
 }
 
 /// The same, also which file it was.
-fn read_opened(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
+pub(crate) fn read_opened(path: &Path, limit: u64) -> Result<(Vec<u8>, Metadata), ReadError> {
     let io = |e: std::io::Error| match e.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => ReadError::Missing,
         std::io::ErrorKind::IsADirectory => ReadError::NotAFile,

@@ -9,7 +9,7 @@ mod found;
 use crate::entry::{Entry, Value};
 use crate::keys::{self, KeyId};
 use crate::request::Request;
-use crate::{Step, Way};
+use crate::{Step, Way, remembering};
 use bailiwick_event::Origin;
 pub(crate) use found::Found;
 use std::collections::BTreeSet;
@@ -72,6 +72,7 @@ const KNOWN: &[Known] = &[
 
 /// Finds the toolchains of a request's PATH.
 pub(crate) fn find(request: &Request, workspace: &Path) -> Found {
+    let _moment = remembering();
     let mut search = Search {
         request,
         found: Found::default(),

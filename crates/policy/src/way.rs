@@ -1,10 +1,13 @@
 //! Where a path leads, and through which links. The kernel's own answer (realpath(3)) names the end
 //! alone; who may have chosen that end is told by the links on the way.
 
+use crate::written::is_in;
 use rustix::io::Errno;
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::{fs, io};
 
@@ -55,57 +58,144 @@ pub(crate) struct Broken {
 }
 
 /// Follows an absolute path for whom `root` is the root. A start does this some hundred times: each part of a path
-/// costs one call.
+/// costs one call, unless it is known ([`remembering`]).
 pub(crate) fn follow(root: &Path, path: &Path) -> Result<Way, Broken> {
     let elsewhere = root != Path::new("/");
-    let mut todo: VecDeque<OsString> = parts(path).collect();
-    let mut real = PathBuf::from("/");
+    let mut real = match elsewhere {
+        true => PathBuf::from("/"),
+        false => known_on(path),
+    };
+    let known = match real.as_os_str().len() {
+        1 => 0,
+        _ => real.components().count(),
+    };
+    let mut given = path.components().skip(known);
+    // What links on the way say, before the rest of the path.
+    let mut todo: VecDeque<OsString> = VecDeque::new();
     let mut links = Vec::new();
     let mut folder = true;
-    while let Some(part) = todo.pop_front() {
-        if part == ".." {
+    loop {
+        let part: Cow<'_, OsStr> = match todo.pop_front() {
+            Some(part) => part.into(),
+            None => match given.next() {
+                Some(Component::Normal(part)) => part.into(),
+                Some(Component::ParentDir) => OsStr::new("..").into(),
+                Some(_) => continue,
+                None => break,
+            },
+        };
+        if &*part == OsStr::new("..") {
             real.pop();
+            folder = true;
             continue;
         }
-        let next = real.join(&part);
+        real.push(&part);
+        if !elsewhere && !links.is_empty() && is_known(&real) {
+            folder = true;
+            continue;
+        }
         let here: Cow<'_, Path> = match elsewhere {
-            true => root.join(next.strip_prefix("/").unwrap_or(&next)).into(),
-            false => (&next).into(),
+            true => root.join(real.strip_prefix("/").unwrap_or(&real)).into(),
+            false => (&real).into(),
         };
-        let broken = |why, real, todo: VecDeque<OsString>| {
-            let rest = std::iter::once(part.clone()).chain(todo).collect();
-            Broken { real, rest, why }
+        let kind = fs::symlink_metadata(&here).map(|meta| meta.file_type());
+        let target = match &kind {
+            Ok(kind) if !kind.is_symlink() => {
+                folder = kind.is_dir();
+                if folder && !elsewhere {
+                    remember(&real);
+                }
+                continue;
+            }
+            Ok(_) if links.len() == LINKS => Err(Errno::LOOP.into()),
+            Ok(_) => fs::read_link(&here),
+            Err(_) => kind.map(|_| PathBuf::new()),
         };
-        let kind = match fs::symlink_metadata(&here) {
-            Ok(meta) => meta.file_type(),
-            Err(why) => return Err(broken(why, real, todo)),
-        };
-        folder = kind.is_dir();
-        if !kind.is_symlink() {
-            real = next;
-            continue;
-        }
-        if links.len() == LINKS {
-            return Err(broken(Errno::LOOP.into(), real, todo));
-        }
-        let target = match fs::read_link(&here) {
+        let target = match target {
             Ok(target) => target,
-            Err(why) => return Err(broken(why, real, todo)),
+            Err(why) => {
+                real.pop();
+                let rest = std::iter::once(part.into_owned()).chain(todo);
+                let rest = rest.chain(given.map(|part| part.as_os_str().to_owned()));
+                let rest = rest.collect();
+                return Err(Broken { real, rest, why });
+            }
         };
-        if target.is_absolute() {
-            real = PathBuf::from("/");
+        let at = real.clone();
+        match target.is_absolute() {
+            true => real = PathBuf::from("/"),
+            false => drop(real.pop()),
         }
         for part in parts(&target).collect::<Vec<_>>().into_iter().rev() {
             todo.push_front(part);
         }
         folder = true;
-        links.push(Step { at: next, target });
+        links.push(Step { at, target });
     }
     Ok(Way {
         real,
         links,
         folder,
     })
+}
+
+thread_local! {
+    /// Folders that were found not to be links, while something remembers them.
+    static KNOWN: RefCell<Option<Vec<PathBuf>>> = const { RefCell::new(None) };
+}
+
+/// The most folders that are remembered.
+const MOST: usize = 64;
+
+/// As long as this is there, this thread asks once for each folder whether it is a link. It is for work of a moment,
+/// a policy or a plan that is made, whose answers are as old as its first question anyway when they are used; what
+/// is not there is asked for each time.
+#[must_use]
+#[derive(Debug)]
+pub struct Remembering {
+    /// Whether nobody remembered before.
+    outermost: bool,
+}
+
+/// See [`Remembering`].
+pub fn remembering() -> Remembering {
+    KNOWN.with_borrow_mut(|known| {
+        let outermost = known.is_none();
+        known.get_or_insert_default();
+        Remembering { outermost }
+    })
+}
+
+impl Drop for Remembering {
+    fn drop(&mut self) {
+        if self.outermost {
+            KNOWN.set(None);
+        }
+    }
+}
+
+/// The longest known folder that a path begins with.
+fn known_on(path: &Path) -> PathBuf {
+    let path = path.as_os_str().as_bytes();
+    KNOWN.with_borrow(|known| {
+        let known = known.iter().flatten();
+        let on = known.filter(|folder| is_in(path, folder.as_os_str().as_bytes()));
+        let longest = on.max_by_key(|folder| folder.as_os_str().len());
+        longest.map_or_else(|| PathBuf::from("/"), PathBuf::clone)
+    })
+}
+
+fn is_known(folder: &Path) -> bool {
+    let folder = folder.as_os_str();
+    KNOWN.with_borrow(|known| known.iter().flatten().any(|one| one.as_os_str() == folder))
+}
+
+fn remember(folder: &Path) {
+    KNOWN.with_borrow_mut(|known| {
+        if let Some(known) = known.as_mut().filter(|known| known.len() < MOST) {
+            known.push(folder.to_path_buf());
+        }
+    });
 }
 
 fn parts(path: &Path) -> impl Iterator<Item = OsString> + '_ {
@@ -142,5 +232,62 @@ mod tests {
         );
         assert!(Way::of(&top.join("loop")).is_none());
         assert!(Way::of(&top.join("nothing")).is_none());
+    }
+
+    #[test]
+    fn what_is_remembered_is_a_folder_and_for_a_moment() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        let real = |path: &Path| Way::of(path).map(|way| way.real);
+        for folder in ["a/b", "elsewhere/b"] {
+            fs::create_dir_all(top.join(folder)).unwrap();
+        }
+        symlink("a", top.join("link")).unwrap();
+        fs::write(top.join("file"), "").unwrap();
+
+        let remembered = remembering();
+        {
+            let _within = remembering();
+            assert_eq!(real(&top.join("a/b")), Some(top.join("a/b")));
+        }
+        for path in ["link/b", "a/b/../b/.", "link/../link/b"] {
+            assert_eq!(real(&top.join(path)), Some(top.join("a/b")), "{path}");
+        }
+        assert_eq!(real(&top.join("file")), Some(top.join("file")));
+        assert_eq!(real(&top.join("new")), None);
+
+        // A name that begins as a known one does, what is made meanwhile, and what was no folder.
+        symlink("elsewhere", top.join("a/bb")).unwrap();
+        assert_eq!(real(&top.join("a/bb")), None);
+        fs::rename(top.join("link"), top.join("old")).unwrap();
+        symlink("elsewhere", top.join("link")).unwrap();
+        fs::create_dir(top.join("new")).unwrap();
+        fs::remove_file(top.join("file")).unwrap();
+        symlink("a", top.join("file")).unwrap();
+        for (path, leads) in [("link/b", "elsewhere/b"), ("new", "new"), ("file/b", "a/b")] {
+            assert_eq!(real(&top.join(path)), Some(top.join(leads)), "{path}");
+        }
+
+        fs::rename(top.join("a"), top.join("gone")).unwrap();
+        symlink("elsewhere", top.join("a")).unwrap();
+        drop(remembered);
+        assert_eq!(real(&top.join("a/b")), Some(top.join("elsewhere/b")));
+    }
+
+    #[test]
+    fn a_way_that_ends_early_says_where() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        symlink("nothing/x", top.join("link")).unwrap();
+        let broken = follow(Path::new("/"), &top.join("link/y/../z"))
+            .err()
+            .unwrap();
+        assert_eq!(broken.real, top);
+        assert_eq!(broken.rest, Path::new("nothing/x/y/../z"));
+        assert_eq!(Way::below(&top, Path::new("link")), None);
+        assert_eq!(
+            Way::below(&top, Path::new("/.")).unwrap().real,
+            Path::new("/")
+        );
     }
 }

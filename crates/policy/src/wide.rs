@@ -11,7 +11,7 @@ use crate::paths::{Bases, expand};
 use crate::request::Request;
 use crate::stack::Unit;
 use crate::workspace::{PROJECT, canonical, resolve_existing};
-use crate::{Effective, PathPattern};
+use crate::{Effective, PathPattern, remembering};
 use bailiwick_event::Text;
 use std::path::{Path, PathBuf};
 
@@ -38,6 +38,7 @@ pub(crate) enum Why {
 
 impl Wide {
     pub(crate) fn of(request: &Request) -> Self {
+        let _moment = remembering();
         let home = canonical(&request.home);
         Self {
             home: home.unwrap_or_else(|_| request.home.clone()),

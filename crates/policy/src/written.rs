@@ -9,7 +9,7 @@
 //! A second list of the same kind holds the files that policies were read from, so that no later run changes one
 //! in its workspace.
 
-use crate::source_text::{ReadError, read_regular};
+use crate::source_text::{ReadError, read_opened};
 use bailiwick_event::Text;
 use rustix::fs::{FlockOperation, flock};
 use std::ffi::OsString;
@@ -47,14 +47,12 @@ impl Written {
     /// is started without it, because nobody knows then who has made a link.
     pub fn read(file: &Path) -> Result<Self, String> {
         let shown = Text::from(file.as_os_str());
-        let text = match read_regular(file, LARGEST as u64) {
-            Ok(text) => text,
-            Err(ReadError::Missing) => Vec::new(),
+        let (text, meta) = match read_opened(file, LARGEST as u64) {
+            Ok((text, meta)) => (text, Some(meta)),
+            Err(ReadError::Missing) => (Vec::new(), None),
             Err(why) => return Err(unusable(&shown, &format!("cannot be read: {why}"))),
         };
-        if !text.is_empty() {
-            let meta = fs::metadata(file)
-                .map_err(|error| unusable(&shown, &format!("cannot be read: {error}")))?;
+        if let Some(meta) = meta.filter(|_| !text.is_empty()) {
             if meta.uid() != rustix::process::geteuid().as_raw() {
                 return Err(unusable(&shown, "belongs to another user"));
             }
@@ -212,10 +210,10 @@ fn unescaped(line: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Whether a folder of the list is a line's folder or lies in it.
-fn is_in(folder: &[u8], line: &[u8]) -> bool {
-    let top = line.strip_suffix(b"/").unwrap_or(line);
-    let rest = folder.strip_prefix(top);
+/// Whether a path is a folder or lies in it, by their bytes: both are spelled alike.
+pub(crate) fn is_in(path: &[u8], folder: &[u8]) -> bool {
+    let top = folder.strip_suffix(b"/").unwrap_or(folder);
+    let rest = path.strip_prefix(top);
     rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
 }
 

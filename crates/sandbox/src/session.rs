@@ -21,7 +21,7 @@ use crate::warm;
 use bailiwick_event::Failure;
 use bailiwick_gate::{OuterProxy, Settings};
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::{Effective, Request, resolve_existing};
+use bailiwick_policy::{Effective, Request, remembering, resolve_existing};
 use rustix::fd::{AsFd, OwnedFd};
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
@@ -227,6 +227,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
 /// # Errors
 /// A [`Failure`] where one cannot be made: the command could make it, and the next run obey it.
 pub(crate) fn make_own_folders(policy: &Effective, request: &Request) -> Result<(), Failure> {
+    let _moment = remembering();
     for folder in request.own_folders() {
         let real = resolve_existing(folder);
         let mut writable = policy.filesystem.write.iter();
