@@ -3,7 +3,8 @@
 
 use crate::broker::{Rules, order};
 use crate::cpus::Cpus;
-use crate::identity::{Identity, Idmaps};
+use crate::identity::Identity;
+use crate::idmaps::Idmaps;
 use crate::init::Init;
 use crate::kept;
 use crate::kernel::{self, Fork};
@@ -20,10 +21,11 @@ use crate::stored;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
 use bailiwick_gate::{Calls, Inside, Sockets};
-use bailiwick_policy::{ProtectAbsent, Written};
+use bailiwick_policy::{Effective, ProtectAbsent, Written};
 use bailiwick_sandbox::startup;
 use bailiwick_sandbox::{Backend, Begun, Launch, Prepared, Started, TerminalShape};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::collections::BTreeSet;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -224,31 +226,19 @@ impl Prepared for Waiting {
         }
         let now = stored::now();
         running.since = now;
+        let moment = bailiwick_policy::remembering();
         let mut set_up = SetUp::of(
             launch,
             identity,
             running.scratch.as_ref().map(Scratch::path),
         )?;
-        // A link that the command makes is known as a sandbox's from its first instant.
-        let folders: Vec<PathBuf> = set_up.plan.written_folders().collect();
-        if let Some(list) = &policy.written {
-            let kept = Written::remember(list, &folders);
-            let used = || Written::remember(&Written::used_beside(list), &policy.used);
-            kept.and_then(|()| used())
-                .map_err(|why| Failure::fault(format!("not started: {why}")))?;
-        }
         notices.append(&mut set_up.plan.notices);
         let closed = set_up.plan.closed.iter();
         running.told = closed.map(|(_, path)| path.clone()).collect();
-        let idmaps = match running.isolated {
-            true => idmaps(&set_up.plan),
-            false => Ok(Idmaps::default()),
+        if running.isolated {
+            let owners = set_up.plan.mounts().filter_map(|bind| bind.owner);
+            set_up.owners = owners.collect();
         }
-        .map_err(|error| match layers::is_limit(&error) {
-            true => layers::no_namespaces(&error),
-            false => fault("the owner of the workspace cannot be mapped")(error),
-        })?;
-        set_up.owners = idmaps.owners().collect();
         let way = policy.filesystem.protect_absent();
         running.sweep = (way == ProtectAbsent::Sweep).then(|| Sweep {
             rules: Rules::of(
@@ -275,9 +265,9 @@ impl Prepared for Waiting {
         if running.isolated && identity.is_by_root() {
             running.owner = Some(identity.outside());
         }
+        let folders: Vec<PathBuf> = set_up.plan.written_folders().collect();
         let message = setup::pack(&set_up).map_err(fault("the sandbox's plan"))?;
         let mut descriptors = vec![message.as_fd()];
-        descriptors.extend(idmaps.namespaces());
         descriptors.extend(launch.streams.into_iter().flatten());
         // What is replaced from here on is noticed: it is another file than these.
         let waits = match &launch.monitor {
@@ -285,13 +275,19 @@ impl Prepared for Waiting {
             Some(monitor) => monitor.waits,
         };
         let files = waits.then(|| made::files(&set_up));
-        match send(&running.control, &Order::SetUp, &descriptors) {
-            // It is gone already; its last report says why.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            other => other.map_err(fault("the sandbox's plan"))?,
-        }
+        drop(moment);
+        order(&running.control, &Order::SetUp, &descriptors)?;
         step_aside();
-        // While pid 1 builds the sandbox.
+        // From here on while pid 1 builds the sandbox, whose command does not start before it is told to.
+        let idmaps = idmaps(&set_up.owners).map_err(|error| match layers::is_limit(&error) {
+            true => layers::no_namespaces(&error),
+            false => fault("the owner of the workspace cannot be mapped")(error),
+        })?;
+        if !set_up.owners.is_empty() {
+            let namespaces: Vec<_> = idmaps.namespaces().collect();
+            order(&running.control, &Order::Owners, &namespaces)?;
+        }
+        remember(policy, &folders)?;
         running.refusals = Rules::named(policy);
         let rules = match waits {
             true => set_up.rules.clone(),
@@ -311,6 +307,17 @@ impl Prepared for Waiting {
     }
 }
 
+/// Writes down which folders a sandbox may write, and which policies it was given, before its command starts: a link
+/// that the command makes is known as a sandbox's from its first instant.
+fn remember(policy: &Effective, folders: &[PathBuf]) -> Result<(), Failure> {
+    let Some(list) = &policy.written else {
+        return Ok(());
+    };
+    Written::remember(list, folders)
+        .and_then(|()| Written::remember(&Written::used_beside(list), &policy.used))
+        .map_err(|why| Failure::fault(format!("not started: {why}")))
+}
+
 /// Whether host root gets the user namespace that his sandbox enters last: a machine may give him
 /// every other, and not that. An ordinary user's exists before everything else.
 pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
@@ -322,11 +329,20 @@ pub(crate) fn can_map(identity: Identity) -> Result<(), Failure> {
     }
 }
 
-/// The user namespaces that change the owners of the plan's files.
-fn idmaps(plan: &Plan) -> io::Result<Idmaps> {
+/// Tells pid 1 what to build. Where that is gone already its last report says why.
+fn order(control: &OwnedFd, order: &Order, descriptors: &[BorrowedFd<'_>]) -> Result<(), Failure> {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset};
+    match send(control, order, descriptors) {
+        Err(error) if matches!(error.kind(), BrokenPipe | ConnectionReset) => Ok(()),
+        sent => sent.map_err(fault("the sandbox's plan")),
+    }
+}
+
+/// The user namespaces that change these owners.
+fn idmaps(owners: &BTreeSet<(u32, u32)>) -> io::Result<Idmaps> {
     let mut made = Idmaps::default();
-    for (uid, gid) in plan.mounts().filter_map(|bind| bind.owner) {
-        made.make(uid, gid)?;
+    for (uid, gid) in owners {
+        made.make(*uid, *gid)?;
     }
     Ok(made)
 }

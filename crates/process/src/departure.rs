@@ -51,7 +51,7 @@ impl Departure {
         // `into_stack` vouches that the process has been waited for; what it runs neither allocates
         // nor panics, and keeps nothing in a variable of the thread (the invariant of
         // `crate::command`).
-        match unsafe { kernel::start_beside(&mut departure.stack, depart, argument) } {
+        match unsafe { kernel::start_beside(&mut departure.stack, depart, argument, 0) } {
             Ok(pid) => Ok((pid, departure)),
             Err(error) => {
                 // SAFETY: there is no process.

@@ -6,12 +6,8 @@
 //! A monitor sees itself as root, so that it shows its user's files as root's: that is a name inside
 //! of its user namespace and no right anywhere, and on the host it is who a command would be.
 
-use crate::kernel::{self, Fork};
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, WaitOptions, getegid, geteuid, waitpid};
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use rustix::fd::BorrowedFd;
+use rustix::process::{getegid, geteuid};
 use std::fs;
 use std::io;
 
@@ -19,7 +15,7 @@ use std::io;
 /// distributions and systemd hand out.
 pub(crate) const INSIDE: u32 = 60_999;
 /// Ids that exist: all but the one that means "unchanged".
-const ALL: u32 = u32::MAX;
+pub(crate) const ALL: u32 = u32::MAX;
 
 /// Who runs the sandboxed program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +103,8 @@ fn in_place_of_root(id: u32) -> String {
     )
 }
 
-fn write_maps(pid: i32, uids: &str, gids: &str) -> io::Result<()> {
+/// Maps the ids of another process's new user namespace.
+pub(crate) fn write_maps(pid: i32, uids: &str, gids: &str) -> io::Result<()> {
     fs::write(format!("/proc/{pid}/uid_map"), uids)?;
     fs::write(format!("/proc/{pid}/gid_map"), gids)
 }
@@ -127,91 +124,11 @@ pub(crate) fn own_pipes(streams: &[BorrowedFd<'_>], uid: u32, gid: u32) -> io::R
     Ok(())
 }
 
-/// User namespaces whose maps exchange an owner on disk with the id inside; made once per owner.
-#[derive(Default)]
-pub(crate) struct Idmaps {
-    made: BTreeMap<(u32, u32), OwnedFd>,
-    /// Processes that held the namespaces until these descriptors did; they have nothing to do but
-    /// to end, which takes the kernel a moment.
-    ending: Vec<i32>,
-}
-
-impl Drop for Idmaps {
-    fn drop(&mut self) {
-        for pid in self.ending.drain(..).filter_map(Pid::from_raw) {
-            let _ = waitpid(Some(pid), WaitOptions::empty());
-        }
-    }
-}
-
-impl Idmaps {
-    /// Makes the namespace that shows what belongs to this owner as belonging to [`INSIDE`], and
-    /// the other way round, so that every id keeps a name.
-    pub(crate) fn make(&mut self, uid: u32, gid: u32) -> io::Result<()> {
-        if let Entry::Vacant(entry) = self.made.entry((uid, gid)) {
-            let (namespace, pid) = make(uid, gid)?;
-            self.ending.push(pid);
-            entry.insert(namespace?);
-        }
-        Ok(())
-    }
-
-    /// The owners that there are namespaces for.
-    pub(crate) fn owners(&self) -> impl Iterator<Item = (u32, u32)> {
-        self.made.keys().copied()
-    }
-
-    /// The namespaces, in the order of [`Idmaps::owners`].
-    pub(crate) fn namespaces(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.made.values().map(AsFd::as_fd)
-    }
-}
-
-/// A map of all ids to themselves, but for `a` and `b`, which change places.
-fn exchange(a: u32, b: u32) -> String {
-    let (low, high) = (a.min(b), a.max(b));
-    if low == high {
-        return format!("0 0 {ALL}");
-    }
-    let identity = |from: u32, to: u32| match to > from {
-        true => format!("{from} {from} {}\n", to - from),
-        false => String::new(),
-    };
-    format!(
-        "{}{low} {high} 1\n{}{high} {low} 1\n{}",
-        identity(0, low),
-        identity(low + 1, high),
-        identity(high + 1, ALL)
-    )
-}
-
-/// A namespace lives as long as a process or a descriptor of it: a child waits until the maps
-/// are written and the descriptor is open.
-fn make(uid: u32, gid: u32) -> io::Result<(io::Result<OwnedFd>, i32)> {
-    let (wait, release) = pipe_with(PipeFlags::CLOEXEC)?;
-    match kernel::fork_into(libc::CLONE_NEWUSER)? {
-        Fork::Child => {
-            drop(release);
-            let _ = rustix::io::read(&wait, &mut [0; 1]);
-            kernel::exit_now(0)
-        }
-        Fork::Parent(pid, _) => {
-            drop(wait);
-            let namespace = write_maps(pid, &exchange(uid, INSIDE), &exchange(gid, INSIDE))
-                .and_then(|()| fs::File::open(format!("/proc/{pid}/ns/user")));
-            // It ends by itself, as its pipe has.
-            drop(release);
-            Ok((namespace.map(OwnedFd::from), pid))
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
-    use proptest::prelude::*;
 
-    fn apply(map: &str, id: u32) -> Option<u32> {
+    pub(crate) fn apply(map: &str, id: u32) -> Option<u32> {
         map.lines().find_map(|line| {
             let n: Vec<u32> = line.split(' ').map(|n| n.parse().unwrap()).collect();
             (id.checked_sub(n[0])? < n[2]).then(|| n[1] + (id - n[0]))
@@ -231,19 +148,6 @@ mod tests {
             (ALL, None),
         ] {
             assert_eq!(apply(&map, inside), outside, "{inside}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn an_exchange_moves_two_ids_and_keeps_all_others(
-            a in 0..ALL, b in 0..ALL, other in 0..ALL,
-        ) {
-            let map = exchange(a, b);
-            prop_assert_eq!(apply(&map, a), Some(b));
-            prop_assert_eq!(apply(&map, b), Some(a));
-            prop_assume!(other != a && other != b);
-            prop_assert_eq!(apply(&map, other), Some(other));
         }
     }
 }

@@ -189,7 +189,7 @@ impl Init {
         self.leave_terminal().stage("session")?;
         set_child_subreaper(Some(getpid())).stage("supervision")?;
         startup::mark(Mark::Namespaces);
-        let (set_up, _) = self.wait_for_plan()?;
+        let set_up = self.wait_for_plan()?;
         self.may_take_turns(&set_up)?;
         startup::mark(Mark::Plan);
         self.cpus.restore();
@@ -267,11 +267,11 @@ impl Init {
             // The plan may come where the supervisor is; by now that has most likely chosen the CPU for
             // this process, and if not, the second time is behind it.
             self.cpus.restore();
-            let (set_up, idmaps) = self.wait_for_plan()?;
+            let set_up = self.wait_for_plan()?;
             self.may_take_turns(&set_up)?;
             self.cpus.restore();
             startup::mark(Mark::Plan);
-            mounts::enter(&set_up, &idmaps, self.identity)?;
+            mounts::enter(&set_up, || self.wait_for_owners(), self.identity)?;
             startup::mark(Mark::Mounts);
             let _ = entered.send(());
             let lost = || Err(io::Error::from(io::ErrorKind::BrokenPipe)).stage("network");
@@ -309,19 +309,26 @@ impl Init {
     }
 
     /// Waits for the order to set the sandbox up.
-    fn wait_for_plan(&self) -> Result<(SetUp, Vec<OwnedFd>), Stop> {
+    fn wait_for_plan(&self) -> Result<SetUp, Stop> {
         match receive::<Order>(&self.control).stage("plan")? {
             Some((Order::SetUp, mut descriptors)) if !descriptors.is_empty() => {
                 let message = descriptors.remove(0);
                 let set_up: SetUp = setup::unpack(&message).stage("plan")?;
-                let at = set_up.owners.len().min(descriptors.len());
-                let streams = descriptors.split_off(at);
-                take_streams(set_up.streams, &streams).stage("output limit")?;
-                Ok((set_up, descriptors))
+                take_streams(set_up.streams, &descriptors).stage("output limit")?;
+                Ok(set_up)
             }
             // The policy was refused, or the supervisor is gone.
             None => kernel::exit_now(125),
             Some(_) => Err(io::Error::from_raw_os_error(libc::EPROTO)).stage("plan"),
+        }
+    }
+
+    /// Waits for the idmappings of the plan's owners.
+    fn wait_for_owners(&self) -> io::Result<Vec<OwnedFd>> {
+        match receive::<Order>(&self.control)? {
+            Some((Order::Owners, namespaces)) => Ok(namespaces),
+            None => kernel::exit_now(125),
+            Some(_) => Err(io::Error::from_raw_os_error(libc::EPROTO)),
         }
     }
 

@@ -153,8 +153,8 @@ pub(crate) fn spawn(mut run: &mut dyn FnMut() -> i32) -> io::Result<i32> {
     check(pid.into()).map(|pid| pid as i32)
 }
 
-/// Starts a process that shares this one's memory until it executes something or exits, and goes on
-/// at once. What `run` returns is the exit code of the new process.
+/// Starts a process in new namespaces (`CLONE_NEW*`) that shares this one's memory until it executes something or
+/// exits, and goes on at once. What `run` returns is the exit code of the new process.
 ///
 /// # Safety
 /// The stack, and what `run` reads through `argument`, stay as they are until the process has been
@@ -164,8 +164,9 @@ pub(crate) unsafe fn start_beside(
     stack: &mut Stack,
     run: extern "C" fn(*mut libc::c_void) -> libc::c_int,
     argument: *mut libc::c_void,
+    namespaces: i32,
 ) -> io::Result<i32> {
-    let flags = libc::CLONE_VM | libc::SIGCHLD;
+    let flags = namespaces | libc::CLONE_VM | libc::SIGCHLD;
     // SAFETY: the stack is this process's own and nobody else's; the rest is the caller's contract.
     let pid = unsafe { libc::clone(run, stack.top(), flags, argument) };
     check(pid.into()).map(|pid| pid as i32)
@@ -495,6 +496,21 @@ pub(crate) fn unblock_signals() {
     let set: libc::sigset_t = unsafe { std::mem::zeroed() };
     // SAFETY: `set` is live; the old mask is not asked for.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const set, std::ptr::null_mut()) };
+}
+
+/// Runs `start` with every signal blocked, which what it starts keeps.
+pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+    // SAFETY: all-zero is a valid signal set, which sigfillset initialises anyway.
+    let mut all: libc::sigset_t = unsafe { std::mem::zeroed() };
+    let mut before = all;
+    // SAFETY: `all` is live.
+    unsafe { libc::sigfillset(&raw mut all) };
+    // SAFETY: both sets are live.
+    unsafe { libc::sigprocmask(libc::SIG_BLOCK, &raw const all, &raw mut before) };
+    let started = start();
+    // SAFETY: `before` is live; the old mask is not asked for.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
+    started
 }
 
 /// Gives one signal its default action.

@@ -26,6 +26,7 @@ mod git;
 mod git_config;
 pub mod guest;
 mod identity;
+mod idmaps;
 mod image;
 mod init;
 mod kept;

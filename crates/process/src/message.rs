@@ -81,7 +81,7 @@ pub(crate) enum Report {
     /// A program is about to write for the first time: which repositories are there, and what leads to protected
     /// names?
     Looks,
-    /// A program has opened something for writing that is none of the host's: the same will be asked soon.
+    /// A program has written something, of which nothing had to be known, that is no device: the same will be asked soon.
     WillLook,
     /// A file will be written where it is, and decided when nobody writes it any more. Where this process has
     /// been killed by then, nobody else knows of it.
@@ -138,8 +138,10 @@ pub(crate) enum Order {
     /// The id maps are written.
     IdsMapped,
     /// Set the sandbox up as the [`crate::setup::SetUp`] in the first descriptor says; the others
-    /// are user namespaces of idmappings and what stdout and stderr are inside.
+    /// are what the standard streams are inside.
     SetUp,
+    /// The descriptors are the user namespaces whose idmappings change the owners of files, of which there are some.
+    Owners,
     /// Start the command.
     Go,
     /// Start one more: a [`crate::setup::Command`] in the first descriptor, and its three streams.

@@ -13,13 +13,14 @@ use crate::switches::{Layer, without};
 use crate::watch::INODE;
 use bailiwick_sandbox::TrustFiles;
 use bailiwick_sandbox::trust::BUNDLE;
-use rustix::fd::{AsFd, OwnedFd};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, mkdirat, openat2};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, mount_remount, move_mount, open_tree, unmount,
 };
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString};
 use std::fs;
 use std::io;
@@ -210,24 +211,24 @@ fn empty(path: &Path) -> io::Result<()> {
 }
 
 /// Completes the root that [`begin`] has begun and makes it the root. The old root is still
-/// there, at the working directory, until [`detach_old_root`].
+/// there, at the working directory, until [`detach_old_root`]. `idmaps` waits for the namespaces of the plan's
+/// owners, where it has any.
 pub(crate) fn enter(
     set_up: &SetUp,
-    idmaps: &[OwnedFd],
+    idmaps: impl FnOnce() -> io::Result<Vec<OwnedFd>>,
     identity: Identity,
 ) -> Result<(), MountError> {
+    let idmaps = || match set_up.owners.is_empty() {
+        true => Ok(Vec::new()),
+        false => at("the owners of files", idmaps()),
+    };
     if without(Layer::Mounts) {
-        return Ok(());
+        return idmaps().map(drop);
     }
     let (plan, skeleton) = (&set_up.plan, &set_up.skeleton);
     if let Some(bytes) = set_up.bounds.memory {
         limit_size(bytes)?;
     }
-    let idmap = |bind: &Bind| {
-        let owner = bind.owner?;
-        let known = set_up.owners.iter().position(|known| *known == owner)?;
-        idmaps.get(known)
-    };
     let share = plan.shown.as_ref().map(|shown| shown.share.as_path());
     let mut trees = Vec::with_capacity(plan.binds.len());
     for bind in plan.mounts() {
@@ -237,17 +238,22 @@ pub(crate) fn enter(
             false => clone_tree(&bind.source),
         };
         let tree = at(name(), tree)?;
-        let shown = share.is_some_and(|share| bind.at.starts_with(share));
-        let set = attributes(bind.access, shown);
-        let idmap = idmap(bind);
-        if bind.owner.is_some() != idmap.is_some() {
-            return at(name(), Err(io::Error::from_raw_os_error(libc::EPROTO)));
+        if bind.owner.is_none() {
+            at(name(), restrict_tree(bind, &tree, share, None))?;
         }
-        at(
-            name(),
-            mount_setattr(tree.as_fd(), set, idmap.map(AsFd::as_fd), true),
-        )?;
         trees.push(tree);
+    }
+    let idmaps = idmaps()?;
+    let idmaps: BTreeMap<_, _> = set_up.owners.iter().zip(&idmaps).collect();
+    for (bind, tree) in plan.mounts().zip(&trees) {
+        let Some(owner) = &bind.owner else {
+            continue;
+        };
+        let unknown = || io::Error::from_raw_os_error(libc::EPROTO);
+        let idmap = idmaps.get(owner).ok_or_else(unknown);
+        let name = || bind.source.display().to_string();
+        let idmap = Some(at(name(), idmap)?.as_fd());
+        at(name(), restrict_tree(bind, tree, share, idmap))?;
     }
     at(
         skeleton.home.display().to_string(),
@@ -286,6 +292,18 @@ pub(crate) fn enter(
     }
     at("the private root", rustix::process::chdir(NEW))?;
     at("the private root", rustix::process::pivot_root(".", "."))
+}
+
+/// Gives a tree that is mounted nowhere yet the attributes of its bind, in a plan that shows a monitor's `share`.
+fn restrict_tree(
+    bind: &Bind,
+    tree: &OwnedFd,
+    share: Option<&Path>,
+    idmap: Option<BorrowedFd<'_>>,
+) -> io::Result<()> {
+    let shown = share.is_some_and(|share| bind.at.starts_with(share));
+    let set = attributes(bind.access, shown);
+    mount_setattr(tree.as_fd(), set, idmap, true)
 }
 
 /// Makes the old root unreachable; then the kernel waits until no CPU looks at it any more, which

@@ -80,6 +80,20 @@ pub(crate) fn close_on_exec_from(first: u32) -> Result<(), Errno> {
     .map(drop)
 }
 
+/// Closes a descriptor, in a process whose table is its own.
+pub(crate) fn close(descriptor: i32) {
+    // SAFETY: a number only; no descriptor of this program's memory is in that table.
+    let _ = unsafe { call(libc::SYS_close, [descriptor as usize, 0, 0, 0, 0]) };
+}
+
+/// Waits until the other end of a pipe is closed, of which nothing is read.
+pub(crate) fn wait_for_end(pipe: i32) {
+    let mut byte = 0_u8;
+    let arguments = [pipe as usize, (&raw mut byte) as usize, 1, 0, 0];
+    // SAFETY: one byte is written, to a live variable of this function's.
+    while let Ok(1) | Err(Errno::INTR) = unsafe { call(libc::SYS_read, arguments) } {}
+}
+
 /// The head of the calls for capabilities: their version 3, and this thread (capget(2)).
 pub(crate) const CAPABILITIES: [u32; 2] = [0x2008_0522, 0];
 

@@ -17,6 +17,7 @@ use bailiwick_policy::{Effective, ProtectAbsent};
 pub(crate) use bailiwick_sandbox::packet::{pack, raw, raw_list, unpack, unpack_command};
 use bailiwick_sandbox::{Invocation, Launch};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -30,8 +31,8 @@ pub(crate) struct SetUp {
     pub(crate) rules: Option<Rules>,
     /// Ports of the host's loopback that can be reached.
     pub(crate) loopback: Vec<u16>,
-    /// The owners on disk whose idmappings come first with the message, in that order.
-    pub(crate) owners: Vec<(u32, u32)>,
+    /// The owners on disk whose idmappings come with [`crate::message::Order::Owners`], in that order.
+    pub(crate) owners: BTreeSet<(u32, u32)>,
     /// What starts as soon as it may; none in a sandbox that waits for its command.
     pub(crate) command: Option<Command>,
     /// Whether other commands may enter it.
@@ -42,7 +43,7 @@ pub(crate) struct SetUp {
     pub(crate) without_landlock: bool,
     /// Whether the system-call filter may be missing.
     pub(crate) without_seccomp: bool,
-    /// Which of the standard streams come with the message, after the idmappings.
+    /// Which of the standard streams come with the message.
     pub(crate) streams: [bool; 3],
 }
 
@@ -125,7 +126,7 @@ impl SetUp {
             bounds,
             rules,
             loopback: loopback(policy)?,
-            owners: Vec::new(),
+            owners: BTreeSet::new(),
             command: launch.command.as_ref().map(Command::from),
             open: launch.open,
             plan,

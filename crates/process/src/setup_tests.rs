@@ -55,7 +55,7 @@ prop_compose! {
         memory in any::<Option<u64>>(),
         wall in any::<Option<std::time::Duration>>(),
         loopback in any::<Vec<u16>>(),
-        owners in any::<Vec<(u32, u32)>>(),
+        owners in any::<BTreeSet<(u32, u32)>>(),
         argv in prop::collection::vec(word(), 1..4),
         cwd in path(),
         environment in prop::collection::vec((word(), word()), 0..4),
