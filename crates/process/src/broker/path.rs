@@ -4,7 +4,9 @@
 
 use super::tracee::{Status, Tracee};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, fstatfs, openat, readlinkat};
+use rustix::fs::{
+    CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat,
+};
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -54,9 +56,21 @@ pub(super) fn resolve(
     if path.is_empty() {
         return Err(Errno::NOENT);
     }
-    let root = || handle(CWD, OsStr::new("/"), OFlags::DIRECTORY);
     let absolute = path.as_bytes().starts_with(b"/");
-    let mut current = if absolute { root()? } else { folder()? };
+    let start = if absolute { None } else { Some(folder()?) };
+    let (current, rest) = match above_last(start.as_ref(), path) {
+        Some(last) => last,
+        None => (start.map_or_else(root, Ok)?, path),
+    };
+    walk(current, rest, follow, tracee)
+}
+
+fn root() -> Result<OwnedFd, Errno> {
+    handle(CWD, OsStr::new("/"), OFlags::DIRECTORY)
+}
+
+/// The same from a folder on, wherever the path begins.
+fn walk(mut current: OwnedFd, path: &OsStr, follow: bool, tracee: &Tracee) -> Result<Place, Errno> {
     let mut todo: VecDeque<OsString> = parts(path).collect();
     let mut slash = path.as_bytes().ends_with(b"/");
     let mut links = 0;
@@ -130,6 +144,24 @@ pub(super) fn resolve(
     Ok(Place::Object(current))
 }
 
+/// The folder in which the last part of a path is a name, and that part, where no link and no `.` or `..` stands before
+/// it: one call finds it. None where there is none or it cannot be had so, for whatever reason.
+fn above_last<'p>(start: Option<&OwnedFd>, path: &'p OsStr) -> Option<(OwnedFd, &'p OsStr)> {
+    let bytes = path.as_bytes();
+    let end = bytes.iter().rposition(|&byte| byte != b'/')? + 1;
+    let slash = bytes[..end].iter().rposition(|&byte| byte == b'/')?;
+    let above = &bytes[..slash];
+    let mut parts = above.split(|&byte| byte == b'/');
+    if above.is_empty() || parts.any(|part| matches!(part, b"." | b"..")) {
+        return None;
+    }
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::DIRECTORY;
+    let start = start.map_or(CWD, AsFd::as_fd);
+    let links = ResolveFlags::NO_SYMLINKS;
+    let folder = openat2(start, above, flags, Mode::empty(), links).ok()?;
+    Some((folder, OsStr::from_bytes(&bytes[slash..])))
+}
+
 fn parts(path: &OsStr) -> impl Iterator<Item = OsString> + '_ {
     path.as_bytes()
         .split(|&b| b == b'/')
@@ -195,4 +227,94 @@ pub(super) fn shown(file: BorrowedFd<'_>) -> Result<PathBuf, Errno> {
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let target = readlinkat(CWD, link, Vec::new())?;
     Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    /// Where a path leads, as far as it can be compared.
+    fn seen(place: Result<Place, Errno>) -> Result<(u64, String, Option<u64>, bool), Errno> {
+        let number = |file: &OwnedFd| fstat(file).unwrap().st_ino;
+        Ok(match place? {
+            Place::Entry {
+                folder,
+                name,
+                found,
+                slash,
+            } => {
+                let name = name.into_string().unwrap();
+                (number(&folder), name, found.as_ref().map(number), slash)
+            }
+            Place::Object(object) => (number(&object), String::new(), None, false),
+        })
+    }
+
+    #[test]
+    fn one_call_leads_where_a_walk_leads() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        fs::create_dir_all(top.join("a/b/c")).unwrap();
+        fs::write(top.join("a/file"), "").unwrap();
+        symlink("b", top.join("a/link")).unwrap();
+        symlink(&top, top.join("a/b/up")).unwrap();
+        symlink("loop", top.join("a/loop")).unwrap();
+        symlink("nowhere", top.join("a/hangs")).unwrap();
+        let tracee = Tracee::new(
+            rustix::thread::gettid()
+                .as_raw_nonzero()
+                .get()
+                .cast_unsigned(),
+        );
+        let start = || handle(CWD, top.as_os_str(), OFlags::DIRECTORY);
+        let mut both = 0;
+        for tail in [
+            "a",
+            "a/",
+            "a/b",
+            "a//b/",
+            "a/b/c/new",
+            "a/b/new/",
+            "a/file",
+            "a/file/",
+            "a/file/x",
+            "a/link",
+            "a/link/",
+            "a/link/c",
+            "a/b/up/a/b",
+            "a/./b",
+            "a/../a/b",
+            "a/b/..",
+            "a/b/.",
+            "a/loop",
+            "a/loop/x",
+            "a/hangs",
+            "a/hangs/x",
+            "none/x",
+            "/",
+            "",
+            "a/b/../../../x",
+        ] {
+            for path in [tail.to_owned(), format!("{}/{tail}", top.display())] {
+                for follow in [false, true] {
+                    let path = OsStr::new(&path);
+                    let begin = match path.as_bytes().first() {
+                        Some(b'/') => root(),
+                        _ => start(),
+                    };
+                    let walked = walk(begin.unwrap(), path, follow, &tracee);
+                    let found = resolve(start, path, follow, &tracee);
+                    match path.is_empty() {
+                        true => assert_eq!(seen(found), Err(Errno::NOENT)),
+                        false => assert_eq!(seen(found), seen(walked), "{}", path.display()),
+                    }
+                    both += usize::from(above_last(start().ok().as_ref(), path).is_some());
+                }
+            }
+        }
+        assert!(both > 20, "{both} paths took the short way");
+        assert!(above_last(None, OsStr::new("/proc/self/cwd/x")).is_none());
+    }
 }

@@ -5,7 +5,7 @@ use crate::kernel;
 use rustix::fd::OwnedFd;
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::Errno;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
@@ -145,10 +145,24 @@ pub(super) fn is_interrupted(thread: u32) -> bool {
 
 /// What the kernel says of a thread (proc_pid_status(5)), as much as there is room for: it gives that in one call.
 fn read_status(thread: u32, text: &mut [u8]) -> Result<&[u8], Errno> {
-    let path = format!("/proc/{thread}/status");
-    let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty())?;
-    let read = rustix::io::read(file, &mut *text)?;
-    Ok(&text[..read])
+    thread_local! {
+        /// The thread that was asked about last, and its file: it is likely to be the next one as well.
+        static LAST: RefCell<Option<(u32, OwnedFd)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| {
+        // The file is of this very thread, and of no later one with its number: then nothing is read of it.
+        if let Some((_, file)) = last.as_ref().filter(|(known, _)| *known == thread)
+            && let Ok(read) = rustix::io::pread(file, &mut *text, 0)
+        {
+            return Ok(read);
+        }
+        let path = format!("/proc/{thread}/status");
+        let file = openat(CWD, path, OFlags::CLOEXEC, Mode::empty())?;
+        let read = rustix::io::pread(&file, &mut *text, 0)?;
+        *last = Some((thread, file));
+        Ok(read)
+    })
+    .map(|read| &text[..read])
 }
 
 /// What a line of it says behind `name`.

@@ -77,8 +77,10 @@ const ABSENT: &[i64] = &[
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
     libc::SYS_clone3,
-    libc::SYS_openat2,
 ];
+
+/// What the write broker walks with, and nobody else: to programs it is absent as well.
+const WALKING: i64 = libc::SYS_openat2;
 
 /// What processes share without files. Where there is no namespace for it, it would be the host's;
 /// a kernel may be built without it.
@@ -357,6 +359,7 @@ pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
     )];
     let shared = SHARED.iter().filter(|_| filter.network != Network::Own);
     let looking = LOOKING.iter().filter(|_| !filter.looks);
+    let walking = Some(&WALKING).filter(|_| !filter.looks);
     let pinned = filter
         .cpu_limited
         .then_some((libc::SYS_sched_setaffinity, Verdict::Fail(EPERM)));
@@ -371,6 +374,7 @@ pub(crate) fn program(filter: &Filter) -> Vec<sock_filter> {
         .chain(
             ABSENT
                 .iter()
+                .chain(walking)
                 .chain(shared)
                 .map(|&n| (n, Verdict::Fail(ENOSYS))),
         )
@@ -452,6 +456,7 @@ pub(crate) fn broker_program(brokered: &Brokered) -> Vec<sock_filter> {
     .chain(brokered.binds.then_some((libc::SYS_bind, Verdict::Notify)))
     // What the broker does is not done under a program's own rules; it must not believe that.
     .chain([(libc::SYS_landlock_create_ruleset, Verdict::Fail(ENOSYS))])
+    .chain([(WALKING, Verdict::Fail(ENOSYS))])
     .chain(LOOKING.map(|number| (number, Verdict::Fail(EPERM))))
     .map(|(number, verdict)| (number as u32, verdict))
     .collect();
