@@ -346,6 +346,7 @@ impl Rules {
             _ => None,
         });
         self.globs = globs.collect();
+        self.table.forget();
         self
     }
 

@@ -8,7 +8,7 @@ use crate::git;
 use crate::paths::{below, is_absent};
 use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType};
@@ -69,6 +69,22 @@ pub(super) struct Table {
     several: OnceCell<Vec<(u32, Name)>>,
     /// And its reported ones.
     reported: OnceCell<Vec<(u32, Name)>>,
+    /// The path that was asked about last, and what it is: every act asks twice.
+    last: RefCell<Option<Last>>,
+}
+
+/// A path that was asked about, and what it is: the file, and the number of the folder that may be written.
+#[derive(Clone, Debug)]
+struct Last {
+    path: PathBuf,
+    found: Option<(HostFile, usize)>,
+}
+
+impl Table {
+    /// Without what is known of paths: the folders that they lie in are others now.
+    pub(super) fn forget(&self) {
+        self.last.take();
+    }
 }
 
 /// A file at a name that is reported.
@@ -203,14 +219,29 @@ impl Rules {
 
     /// The file that a path is for a program of the host, and the folder that may be written in which it lies.
     fn host_file(&self, path: &Path) -> Option<(HostFile, &Path)> {
+        let mut last = self.table.last.borrow_mut();
+        let found = match &*last {
+            Some(last) if last.path.as_os_str() == path.as_os_str() => last.found,
+            _ => {
+                let (path, found) = (path.to_path_buf(), self.find_host_file(path));
+                *last = Some(Last { path, found });
+                found
+            }
+        };
+        found.map(|(file, root)| (file, self.host[root].as_path()))
+    }
+
+    /// The same, with the number of the folder.
+    fn find_host_file(&self, path: &Path) -> Option<(HostFile, usize)> {
         let asked = Asked::new(path);
         if self.exempt.iter().any(|folder| asked.is_in(folder)) {
             return None;
         }
-        let above = self.host.iter().filter(|folder| asked.is_in(folder));
-        let root = above.max_by_key(|folder| folder.as_os_str().len())?;
+        let host = self.host.iter().enumerate();
+        let above = host.filter(|(_, folder)| asked.is_in(folder));
+        let (number, root) = above.max_by_key(|(_, folder)| folder.as_os_str().len())?;
         let found = self.matcher().find(path.strip_prefix(root).ok()?)?;
-        Some((found, root))
+        Some((found, number))
     }
 
     /// The row of the table for a name, whatever else protects it.
