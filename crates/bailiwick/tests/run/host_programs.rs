@@ -498,7 +498,9 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
         "d2/new",
         "tools/in/z",
         "pre_commit.py",
+        "pre_commit.so",
         "json.py",
+        "keyword.pyc",
     ] {
         let refused = sandbox.run(&format!("echo x > {act}"));
         refused.failure().refused_by("filesystem.protect");

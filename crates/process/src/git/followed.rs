@@ -10,7 +10,8 @@ mod settings;
 
 pub(crate) use self::commands::{called_at, folder_of_commands, named_at};
 use self::scripts::{DEPTH, Kind, Later, Script, Text as Called};
-use super::config::{Key, Variables, variables};
+use super::config::Key;
+use super::configurations::Configurations;
 use super::remotes;
 use crate::setup::raw;
 use bailiwick_event::Text;
@@ -44,37 +45,42 @@ pub(crate) struct Followed {
 
 /// What the configurations of the repositories at these folders, and the user's own, lead to in them.
 pub(crate) fn followed(folders: &[PathBuf], home: &Path) -> Vec<Followed> {
-    let mut found = BTreeSet::new();
+    let (mut found, read) = (BTreeSet::new(), Configurations::default());
     for folder in folders {
-        found.extend(followed_at(folder, folders, home));
+        found.extend(followed_at(folder, folders, home, &read));
         found.extend(called_at(folder, folders, home));
         // Git looks for its folder upwards.
         let tree = folder.ancestors().find(|above| above.join(".git").exists());
         if let Some(tree) = tree.filter(|tree| tree != folder) {
-            found.extend(followed_at(tree, folders, home));
+            found.extend(followed_at(tree, folders, home, &read));
         }
     }
     found.into_iter().collect()
 }
 
 /// Beginnings of addresses that the user's own configuration has git take for folders of this machine.
-pub(crate) fn rewritten(home: &Path) -> Vec<Vec<u8>> {
-    let mut reading = Reading::new(home, &[], home);
+pub(crate) fn rewritten(home: &Path, read: &Configurations) -> Vec<Vec<u8>> {
+    let mut reading = Reading::new(home, &[], home, read);
     reading.users_own();
     reading.rewritten.into_iter().collect()
 }
 
 /// The same of the repository at one folder, which may lie in one of `folders`.
-pub(crate) fn followed_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
+pub(crate) fn followed_at(
+    tree: &Path,
+    folders: &[PathBuf],
+    home: &Path,
+    read: &Configurations,
+) -> Vec<Followed> {
     let git = git_folders(tree);
     let named = git.first().and_then(|git| {
-        let tree = super::leads::names_tree(&git.join("config"))?;
+        let tree = super::leads::names_tree(&*read.of(&git.join("config"))?)?;
         Some(super::leads::plain(&git.join(tree)))
     });
-    let mut found = followed_in(tree, git.clone(), folders, home);
+    let mut found = followed_in(tree, git.clone(), folders, home, read);
     // Relative paths begin at the working tree.
     if let Some(named) = named.filter(|named| named != tree) {
-        found.extend(followed_in(&named, git, folders, home));
+        found.extend(followed_in(&named, git, folders, home, read));
     }
     found
 }
@@ -85,8 +91,9 @@ pub(super) fn followed_in(
     git_folders: Vec<PathBuf>,
     folders: &[PathBuf],
     home: &Path,
+    read: &Configurations,
 ) -> Vec<Followed> {
-    let mut reading = Reading::new(tree, folders, home);
+    let mut reading = Reading::new(tree, folders, home, read);
     for folder in git_folders {
         reading.file(&folder.join("config"));
         reading.file(&folder.join("config.worktree"));
@@ -140,6 +147,7 @@ struct Reading<'a> {
     top: &'a Path,
     folders: &'a [PathBuf],
     home: &'a Path,
+    read: &'a Configurations,
     /// Whether it is the user's own configuration, which every repository obeys.
     users: bool,
     files: usize,
@@ -159,11 +167,17 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(top: &'a Path, folders: &'a [PathBuf], home: &'a Path) -> Self {
+    fn new(
+        top: &'a Path,
+        folders: &'a [PathBuf],
+        home: &'a Path,
+        read: &'a Configurations,
+    ) -> Self {
         Self {
             top,
             folders,
             home,
+            read,
             users: false,
             files: 0,
             waiting: VecDeque::new(),
@@ -179,14 +193,11 @@ impl<'a> Reading<'a> {
 
     fn file(&mut self, file: &Path) {
         self.files += 1;
-        let Some(variables) = read(file)
-            .filter(|_| self.files <= FILES)
-            .and_then(|text| variables(&text).ok())
-        else {
+        if self.files > FILES {
             return;
-        };
-        let variables: Variables = variables;
-        for (key, values) in &variables {
+        }
+        let variables = self.read.of(file).unwrap_or_default();
+        for (key, values) in &*variables {
             for value in values {
                 self.value(key, value, file);
             }

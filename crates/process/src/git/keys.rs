@@ -59,7 +59,7 @@ impl Values {
             Self::On => "true",
             Self::AsBefore => "what it was",
             Self::Url => {
-                "an address that names no helper, no option, and no folder that the sandbox does not see"
+                "an address without helper and option, or a folder that the sandbox sees (absolute, or without `..`)"
             }
             Self::Remote => "the name of a remote of this repository",
             Self::Reference => "the whole name of a branch or tag",

@@ -2,6 +2,8 @@
 //! and the working tree that a configuration names. Each may lead only to where somebody looks after what git
 //! obeys: below a folder `.git`, or into a folder that the sandbox may write and git is asked about.
 
+use super::config::{Key, Variables};
+use super::configurations::Configurations;
 use super::content::{Content, Site};
 use super::followed;
 use super::layout::is_name_of_module;
@@ -76,14 +78,21 @@ fn holds_what_is_followed(git: &Path, site: &Site<'_>) -> bool {
     let git = followed::with_common(inside(git));
     let tree = inside(site.folder());
     let is_new = followed::line(&inside(site.path), "gitdir: ").is_none();
-    let followed = followed::followed_in(&tree, git, &kept, Path::new("/"));
+    let followed = followed::followed_in(
+        &tree,
+        git,
+        &kept,
+        Path::new("/"),
+        &Configurations::default(),
+    );
     let mut there = followed.iter().filter(|led| led.path.starts_with(&tree));
     is_new && there.any(|led| paths::may_be_there(&led.path))
 }
 
 /// The working tree that the configuration of a git folder names.
 fn tree_of(folder: &Path, site: &Site<'_>) -> Option<PathBuf> {
-    let tree = names_tree(&paths::below(site.root, &folder.join("config")))?;
+    let config = paths::below(site.root, &folder.join("config"));
+    let tree = names_tree(&*Configurations::default().of(&config)?)?;
     Some(plain(&folder.join(tree)))
 }
 
@@ -96,12 +105,10 @@ pub(crate) fn tree_of_index(site: &Site<'_>) -> Option<PathBuf> {
 }
 
 /// The working tree that a configuration names.
-pub(super) fn names_tree(config: &Path) -> Option<PathBuf> {
-    let text = super::followed::read(config)?;
-    let all = super::config::variables(&text).ok()?;
-    let of = |key: &super::config::Key| key.section == "core" && key.name == "worktree";
-    let value = all.into_iter().find(|(key, _)| of(key))?.1.pop()?;
-    Some(PathBuf::from(OsStr::from_bytes(&value)))
+pub(super) fn names_tree(config: &Variables) -> Option<PathBuf> {
+    let of = |key: &Key| key.section == "core" && key.name == "worktree";
+    let (_, values) = config.iter().find(|(key, _)| of(key))?;
+    Some(PathBuf::from(OsStr::from_bytes(values.last()?)))
 }
 
 /// A path without `.` and `..`, whatever links there are.

@@ -3,6 +3,7 @@
 //! what is not in the layout is not made, and what git obeys is decided by what it says.
 
 mod config;
+mod configurations;
 mod content;
 mod ewah;
 mod followed;
@@ -22,6 +23,7 @@ mod variables;
 mod ways;
 
 pub(crate) use config::check_removal;
+pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
 pub(crate) use index::{

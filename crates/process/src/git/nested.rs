@@ -1,6 +1,7 @@
 //! Repositories of the user's below the folders that a sandbox may write. What the configuration of one leads to
 //! may lie anywhere, so all of them are looked for.
 
+use super::configurations::Configurations;
 use super::followed::{Followed, followed_at, git_folders};
 use super::ways::led_from;
 use crate::closed::{self, Closed, Why};
@@ -36,6 +37,7 @@ pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
 pub(crate) fn nested(
     folders: &[PathBuf],
     home: &Path,
+    read: &Configurations,
     visit: Visit<'_>,
     closed: &mut closed::All,
     mut left: usize,
@@ -51,7 +53,7 @@ pub(crate) fn nested(
         left -= 1;
         if looks_like_one(&folder, &mut open, visit, closed) {
             unread(&folder, closed);
-            found.extend(nested_at(&folder, folders, home));
+            found.extend(nested_at(&folder, folders, home, read));
         }
     }
     found
@@ -78,11 +80,16 @@ fn unread(tree: &Path, closed: &mut closed::All) {
 }
 
 /// The one at a folder; none where its configuration leads nowhere.
-pub(crate) fn nested_at(tree: &Path, folders: &[PathBuf], home: &Path) -> Option<Nested> {
-    let mut followed = followed_at(tree, folders, home);
+pub(crate) fn nested_at(
+    tree: &Path,
+    folders: &[PathBuf],
+    home: &Path,
+    read: &Configurations,
+) -> Option<Nested> {
+    let mut followed = followed_at(tree, folders, home, read);
     // What every repository has is known.
     followed.retain(|led| led.path.is_absolute());
-    let (tree, led) = (tree.to_path_buf(), led_from(tree));
+    let (tree, led) = (tree.to_path_buf(), led_from(tree, read));
     (!followed.is_empty() || !led.is_empty()).then_some(Nested {
         tree,
         followed,
@@ -158,7 +165,8 @@ mod tests {
         let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
         let mut closed = closed::All::default();
         let tops = std::slice::from_ref(&top);
-        let mut found = nested(tops, Path::new("/nowhere"), visit, &mut closed, FOLDERS);
+        let (nowhere, read) = (Path::new("/nowhere"), Configurations::default());
+        let mut found = nested(tops, nowhere, &read, visit, &mut closed, FOLDERS);
         assert_eq!(closed.take(), []);
         for one in ["a", "a/b/.git", "plain/.git/config", "bare/objects"] {
             assert!(seen.contains(&top.join(one)), "{one}");
@@ -187,7 +195,8 @@ mod tests {
         let visit = &mut |folder: &Path, name: &OsStr, _| seen.push(folder.join(name));
         let mut closed = closed::All::default();
         let tops = std::slice::from_ref(&top);
-        nested(tops, Path::new("/nowhere"), visit, &mut closed, 25);
+        let (nowhere, read) = (Path::new("/nowhere"), Configurations::default());
+        nested(tops, nowhere, &read, visit, &mut closed, 25);
         assert_eq!(seen.len(), 1 + 20 + 20);
         let closed = closed.take();
         assert_eq!(closed.len(), 17);

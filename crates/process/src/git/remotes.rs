@@ -214,10 +214,8 @@ pub(crate) fn has_others(old: &[u8], new: &[u8]) -> bool {
 }
 
 /// The folders that a configuration names as remotes, for a working tree.
-pub(super) fn at(tree: &Path, config: &Path) -> Vec<PathBuf> {
-    let text = super::followed::read(config).unwrap_or_default();
-    let all = config::variables(&text).unwrap_or_default();
-    let values = all.iter().filter(|(key, _)| is_address(key));
+pub(super) fn at(tree: &Path, config: &config::Variables) -> Vec<PathBuf> {
+    let values = config.iter().filter(|(key, _)| is_address(key));
     let folder = |value: &[u8]| match Address::of(value) {
         Address::Folder(path) => Some(leads::plain(&tree.join(path))),
         _ => None,

@@ -1,6 +1,7 @@
 //! The folders through which git goes from a file that leads elsewhere (`.git`, `gitdir`, `alternates`, a
 //! configuration with a working tree) to where that leads. A link in the place of one would lead git somewhere else.
 
+use super::configurations::Configurations;
 use super::followed::{line, read};
 use super::leads::plain;
 use std::cell::RefCell;
@@ -46,7 +47,7 @@ impl Ways {
 }
 
 /// Where the files of git lead that a folder keeps in its own git folder, or is one.
-pub(super) fn led_from(tree: &Path) -> Vec<PathBuf> {
+pub(super) fn led_from(tree: &Path, configurations: &Configurations) -> Vec<PathBuf> {
     let line = |file: &Path, head: &str| line(file, head).map(|path| plain(&path));
     let git = tree.join(".git");
     let mut led: Vec<PathBuf> = line(&git, "gitdir: ").into_iter().collect();
@@ -66,10 +67,14 @@ pub(super) fn led_from(tree: &Path) -> Vec<PathBuf> {
         .split(|&b| b == b'\n')
         .filter(|line| !line.is_empty());
     led.extend(lines.map(|line| plain(&objects.join(OsStr::from_bytes(line)))));
-    if let Some(tree) = super::leads::names_tree(&folder.join("config")) {
+    let config = configurations.of(&folder.join("config"));
+    if let Some(tree) = config.and_then(|config| super::leads::names_tree(&config)) {
         led.push(plain(&folder.join(tree)));
     }
-    led.extend(super::remotes::at(tree, &shared));
+    led.extend(super::remotes::at(
+        tree,
+        &configurations.of(&shared).unwrap_or_default(),
+    ));
     led.extend(common);
     led
 }
@@ -112,7 +117,7 @@ mod tests {
         put("s/real/config", "[core]\nworktree = ../../t\n");
         put("s/common/config", remotes);
         put("s/real/worktrees/w/gitdir", "/far/w/.git\n");
-        let led = led_from(&dir.path().join("t"));
+        let led = led_from(&dir.path().join("t"), &Configurations::default());
         let expected = [
             "s/real",
             "/far/w/.git",

@@ -89,7 +89,9 @@ impl Rules {
         names.outside(entries);
         let visit = &mut |folder: &Path, name: &OsStr, kind| names.entry(folder, name, kind);
         let mut closed = closed::All::default();
-        let mut repositories = git::nested(&self.kept, &self.home, visit, &mut closed, folders);
+        let read = git::Configurations::default();
+        let (kept, home) = (&self.kept, &self.home);
+        let mut repositories = git::nested(kept, home, &read, visit, &mut closed, folders);
         let Names {
             known,
             more,
@@ -126,7 +128,7 @@ impl Rules {
             closed,
             more,
             rewritten: match self.git {
-                Some(_) => git::rewritten(&self.home),
+                Some(_) => git::rewritten(&self.home, &read),
                 None => Vec::new(),
             },
         }

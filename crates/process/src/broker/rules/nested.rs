@@ -127,7 +127,8 @@ impl Rules {
             }
             if may_be_there(&folder.join(".git")) {
                 let home = below(self.root(), &self.home);
-                let found = git::nested_at(folder, &self.host, &home);
+                let found =
+                    git::nested_at(folder, &self.host, &home, &git::Configurations::default());
                 let mut followed = found.map(|one| one.followed).unwrap_or_default();
                 followed.extend(self.everywhere.iter().map(|path| git::Followed {
                     path: folder.join(path),

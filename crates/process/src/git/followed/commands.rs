@@ -3,7 +3,7 @@
 
 use super::scripts::{Kind, Script, Text, on_path, only_watches, words};
 use super::settings::commands_of;
-use super::{Followed, Reading, read};
+use super::{Configurations, Followed, Reading, read};
 use std::path::{Path, PathBuf};
 
 /// Files whose scripts are programs for that alone.
@@ -51,7 +51,8 @@ pub(crate) fn folder_of_commands(file: &Path) -> Option<&Path> {
 
 /// What the files of commands in a folder call in `folders`: it is obeyed as they are.
 pub(crate) fn called_at(folder: &Path, folders: &[PathBuf], home: &Path) -> Vec<Followed> {
-    let mut reading = Reading::new(folder, folders, home);
+    let read = Configurations::default();
+    let mut reading = Reading::new(folder, folders, home, &read);
     for name in CALLING {
         reading.commands(&folder.join(name), name);
     }
@@ -71,7 +72,8 @@ pub(crate) fn named_at(file: &Path, folder: &Path, home: &Path) -> Vec<PathBuf> 
         false => Vec::new(),
     };
     let everywhere = [PathBuf::from("/")];
-    let mut reading = Reading::new(folder, &everywhere, home);
+    let configurations = Configurations::default();
+    let mut reading = Reading::new(folder, &everywhere, home, &configurations);
     let lines = text.split(|byte| *byte == b'\n');
     let obeyed = lines.filter(|line| !words(line).next().is_some_and(only_watches));
     let text = obeyed.collect::<Vec<_>>().join(&b'\n');

@@ -2,35 +2,115 @@
 
 use super::Reading;
 
-/// Modules of Python's own that nearly every program imports.
-const SHADOWED: [&str; 26] = [
+/// Modules of Python's own that programs, and what they import, use: a file of such a name that a run makes would be
+/// imported in the module's place.
+const SHADOWED: [&str; 102] = [
     "argparse",
     "ast",
     "asyncio",
     "base64",
+    "binascii",
+    "bisect",
+    "bz2",
+    "calendar",
+    "codecs",
     "collections",
+    "concurrent",
     "configparser",
     "contextlib",
+    "contextvars",
     "copy",
+    "copyreg",
+    "csv",
+    "ctypes",
     "dataclasses",
+    "datetime",
+    "decimal",
+    "difflib",
+    "dis",
+    "email",
     "enum",
+    "errno",
     "fnmatch",
     "functools",
+    "getopt",
+    "getpass",
+    "gettext",
+    "glob",
+    "gzip",
     "hashlib",
+    "heapq",
+    "hmac",
+    "html",
+    "http",
     "importlib",
     "inspect",
     "io",
+    "ipaddress",
+    "itertools",
     "json",
+    "keyword",
+    "linecache",
+    "locale",
     "logging",
+    "lzma",
+    "math",
+    "mimetypes",
+    "multiprocessing",
+    "numbers",
+    "opcode",
+    "operator",
+    "optparse",
+    "os",
+    "pathlib",
+    "pickle",
+    "pkgutil",
+    "platform",
+    "pprint",
+    "queue",
+    "random",
     "re",
+    "reprlib",
+    "runpy",
+    "secrets",
+    "select",
+    "selectors",
+    "shlex",
     "shutil",
+    "signal",
+    "site",
     "socket",
+    "sqlite3",
+    "ssl",
+    "stat",
     "string",
+    "struct",
     "subprocess",
+    "sysconfig",
     "tempfile",
+    "textwrap",
+    "threading",
+    "time",
+    "token",
+    "tokenize",
+    "tomllib",
     "traceback",
+    "types",
     "typing",
+    "unittest",
+    "urllib",
+    "uuid",
+    "warnings",
+    "weakref",
+    "xml",
+    "zipfile",
+    "zipimport",
+    "zlib",
+    "zoneinfo",
 ];
+
+/// What Python loads a module from, in its order.
+const SUFFIXES: [&str; 4] = ["abi3.so", "so", "py", "pyc"];
 
 impl Reading<'_> {
     /// The files in which Python finds a module that a command runs by its name (`-m`): it looks in the folder where it
@@ -59,7 +139,7 @@ impl Reading<'_> {
 
     fn module(&mut self, name: &str, by: &str) {
         let plain = self.top.join(name.replace('.', "/"));
-        let mut files = vec![plain.with_extension("py")];
+        let mut files = SUFFIXES.map(|end| plain.with_extension(end)).to_vec();
         files.extend(["__main__.py", "__init__.py"].map(|file| plain.join(file)));
         let above = plain.ancestors().skip(1);
         let above = above.take_while(|folder| *folder != self.top);
@@ -67,7 +147,11 @@ impl Reading<'_> {
         // What a module of the system's imports is looked for there as well.
         let shadows = SHADOWED.iter().flat_map(|name| {
             let at = self.top.join(name);
-            [at.with_extension("py"), at.join("__init__.py")]
+            [
+                at.with_extension("py"),
+                at.with_extension("pyc"),
+                at.join("__init__.py"),
+            ]
         });
         files.extend(shadows.filter(|file| !file.exists()));
         for file in files {
