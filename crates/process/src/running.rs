@@ -138,18 +138,23 @@ fn checkout_of(path: &Path, below: &Path) -> String {
     let kept = path.symlink_metadata().is_ok_and(is_kept);
     let how = words.map(|((tree, file), whole)| {
         let git = format!("git -C {tree}");
-        let unmarked = format!("{git} update-index --no-skip-worktree -- {file}");
+        let unmark = format!("{git} update-index --no-skip-worktree");
         // What git would take for a pattern is the name of a file.
         let plain = format!("{git} --literal-pathspecs");
         match kept {
-            // A file that is there counts as checked out until it is touched.
-            true => format!(": `touch -ch {whole} && {unmarked} && {plain} diff -- {file}`"),
-            false => format!(": `test ! -e {whole} && {unmarked} && {plain} checkout -- {file}`"),
+            // A file that is there counts as checked out until it is touched. The commit may be one that removes it:
+            // then the index has nothing to unmark.
+            true => format!(
+                ": `touch -ch {whole} && {plain} ls-files -z -- {file} | {unmark} -z --stdin && {plain} diff -- {file}`"
+            ),
+            false => {
+                format!(": `test ! -e {whole} && {unmark} -- {file} && {plain} checkout -- {file}`")
+            }
         }
     });
     let what = match kept {
         true => {
-            "the file that is there was kept: outside of the sandbox, look at how it differs from the commit's"
+            "the file that is there was kept: outside of the sandbox, look at how it differs from the commit's (which may have none)"
         }
         false => "check it out outside of the sandbox, once you have read it",
     };

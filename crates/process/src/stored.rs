@@ -279,7 +279,7 @@ impl Look<'_> {
         }
     }
 
-    /// Protected files, as paths of the host, that new commits bring.
+    /// Files, as paths of the host, that new commits bring and no program could make.
     fn brought(&mut self, rules: &Rules) -> Vec<PathBuf> {
         let config = self.folder.with_file_name("config");
         let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site(&config)) {
@@ -287,19 +287,25 @@ impl Look<'_> {
             // Whoever runs git says where its working tree is.
             None => rules.kept().to_vec(),
         };
-        let protected = |path: &[u8]| {
-            let mut places = tops.iter().map(|top| top.join(OsStr::from_bytes(path)));
-            places.find(|place| rules.protects(&below(rules.root(), place)))
+        let places = |path: &[u8]| {
+            let path = OsStr::from_bytes(path).to_owned();
+            tops.iter().map(move |top| top.join(&path))
+        };
+        let refused = |path: &[u8], link: Option<&[u8]>| {
+            let link = link.map(OsStr::from_bytes);
+            places(path).find(|place| rules.refuses_commits(place, link))
         };
         let mut files = Changed::new();
         for commit in &self.commits {
-            let is_meant = |path: &[u8]| protected(path).is_some();
+            let is_meant = |path: &[u8], link: Option<&[u8]>| refused(path, link).is_some();
             let known = self.before.is_some_and(|before| before.has(commit));
             if !known && git::changed(self.objects, commit, &is_meant, &mut files).is_err() {
                 self.incomplete = true;
             }
         }
-        files.iter().filter_map(|file| protected(file)).collect()
+        // Of a link it is not known any more what it says, and of a repository only that it is one.
+        let place = |file: &Vec<u8>| refused(file, None).or_else(|| places(file).next());
+        files.iter().filter_map(place).collect()
     }
 }
 

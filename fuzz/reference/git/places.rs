@@ -54,12 +54,18 @@ pub fn git_file(text: &[u8]) -> Option<String> {
     let shown = String::from_utf8_lossy(target).into_owned();
     let at = parts.iter().position(is_git);
     let below = at.map_or(&[][..], |at| &parts[at + 1..]);
-    let well = match below {
-        [kind, name] if kind == b"worktrees" => !OWN.contains(&&name[..]),
+    let is_module = |below: &[Vec<u8>]| match below {
         [kind, names @ ..] if kind == b"modules" => {
             !names.is_empty() && !names.iter().any(|name| OWN.contains(&&name[..]))
         }
         _ => false,
+    };
+    let well = match below {
+        // A linked working tree has submodules of its own.
+        [kind, name, below @ ..] if kind == b"worktrees" => {
+            !OWN.contains(&&name[..]) && (below.is_empty() || is_module(below))
+        }
+        below => is_module(below),
     };
     (!well || !is_kept(&parts)).then(|| format!("it leads to {shown}"))
 }

@@ -1,6 +1,7 @@
 //! Git checks out a commit with protected names whole, and goes on without those.
 
 use crate::support::{Background, Sandbox, children};
+use bailiwick_event::Event;
 
 /// A repository `up` with protected names in it, before and after a commit that changes them.
 const UP: &str = "git init -q -b main up; cd up; git config user.name t; git config user.email t@t.test
@@ -82,12 +83,22 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
     // What a commit removes stays as well.
     sandbox.host("cd before; touch -ch .envrc .vscode/tasks.json; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
                   cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
-    sandbox.run(&pull).success();
+    for event in sandbox.run(&pull).success().denied() {
+        let command = command_of(&event);
+        assert_eq!(sandbox.host(&command), "", "{command}");
+    }
     let now = sandbox.host(&format!("cd before; git status --porcelain; {FILES}"));
     assert_eq!(
         now,
         "?? .envrc\n?? .vscode/\n./.envrc 3\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
     );
+}
+
+/// The command that a remedy tells.
+fn command_of(event: &Event) -> String {
+    let remedy = event.decision.remedy.to_string();
+    let command = remedy.split('`').nth(1).expect("a command is told");
+    command.to_owned()
 }
 
 #[test]
@@ -97,9 +108,8 @@ fn the_command_that_is_told_brings_the_file() {
     let outcome = sandbox.run("git clone -q up new && git -C before pull -q");
     let mut brought = 0;
     for event in outcome.denied() {
-        let remedy = event.decision.remedy.to_string();
-        let command = remedy.split('`').nth(1).expect("a command is told");
-        sandbox.host(command);
+        let command = command_of(&event);
+        sandbox.host(&command);
         brought += 1;
         // What the user writes there meanwhile stays.
         let mine = sandbox.host(&format!(

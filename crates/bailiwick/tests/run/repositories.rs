@@ -220,11 +220,20 @@ fn a_repository_is_copied_and_a_harmful_one_is_told(on: Backend) {
         .success()
         .stdout_is("false\n")
         .nothing_refused();
-    let outcome = sandbox.run(&format!(
-        "{EVIL} cp evil/HEAD_ evil/HEAD; cp evil/config_ evil/config"
-    ));
-    outcome.success().refused_by("filesystem.protect");
-    assert!(!sandbox.workspace().join("evil/config").exists());
+    for order in [["HEAD", "config"], ["config", "HEAD"]] {
+        let copied = order.map(|name| format!("cp evil/{name}_ evil/{name}"));
+        let outcome = sandbox.run(&format!("rm -rf evil; {EVIL} {}", copied.join("; ")));
+        outcome.success().refused_by("filesystem.protect");
+        assert!(!sandbox.workspace().join("evil/config").exists());
+    }
+    // A configuration that is being written when its folder becomes a repository.
+    sandbox
+        .run("mkdir -p b/objects b/refs; exec 3> b/config; echo 'ref: refs/heads/main' > b/HEAD; \
+              printf '[core]\\n\\tbare = true\\n' >&3; exec 3>&-; until test -s b/config; do sleep 0.01; done; \
+              git -C b config core.bare")
+        .success()
+        .stdout_is("true\n")
+        .nothing_refused();
     sandbox.host("git config alias.mine status");
     sandbox
         .run("rm .git/config; printf '[core]\n\tbare = false\n' > c; mv c .git/config")

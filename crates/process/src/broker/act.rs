@@ -7,7 +7,7 @@ use super::locks::Lock;
 use super::open;
 use super::order::Order;
 use super::path::{Place, resolve, shown};
-use super::rename;
+use super::rename::{self, Renewed};
 use super::rules::{Left, Rules, Unknown, Verdict};
 use super::tracee::Tracee;
 use super::watched::Watched;
@@ -80,6 +80,8 @@ pub(super) struct Context<'a> {
     pub(super) linked: &'a Linked,
     /// Files that the act makes or changes at names that are reported.
     pub(super) left: &'a RefCell<Vec<Left>>,
+    /// Files of which the act has put copies in their place.
+    pub(super) renewed: &'a RefCell<Vec<Renewed>>,
     /// The other sandboxes of this host.
     pub(super) order: &'a Order,
     pub(super) tracee: &'a Tracee,
@@ -113,6 +115,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) withheld: &'a Withheld,
     pub(super) linked: &'a Linked,
     pub(super) left: &'a RefCell<Vec<Left>>,
+    pub(super) renewed: &'a RefCell<Vec<Renewed>>,
     pub(super) order: &'a Order,
 }
 
@@ -124,6 +127,7 @@ pub(super) fn perform(
         withheld,
         linked,
         left,
+        renewed,
         order,
     }: &Surroundings<'_>,
     call: &Call,
@@ -135,6 +139,7 @@ pub(super) fn perform(
         withheld,
         linked,
         left,
+        renewed,
         order,
         tracee: &tracee,
         is_waiting,
@@ -322,7 +327,8 @@ impl Context<'_> {
             Meaning::Never(reason) => Err(Refused::by(rule, path, reason)),
             Meaning::Obeyed(content) => Ok(Gate::Obeyed(content, rule)),
             Meaning::Completes => {
-                let renewed = rename::renew(path.parent().unwrap_or(path), self.rules);
+                let top = path.parent().unwrap_or(path);
+                let renewed = rename::renew(top, self.rules, &mut self.renewed.borrow_mut());
                 let gate = match git::is_head(path) {
                     true => Gate::Obeyed(Content::Reference, rule),
                     false => Gate::Free,

@@ -3,12 +3,12 @@
 //! was written takes its place. If nothing ever may, the empty file is taken away.
 
 use super::act::Refused;
-use super::rename::replace;
+use super::rename::{Renewed, replace};
 use super::rules::Rules;
 use crate::git::{self, Content};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    AtFlags, MemfdFlags, Mode, OFlags, fstat, memfd_create, openat, statat, unlinkat,
+    AtFlags, MemfdFlags, Mode, OFlags, Stat, fstat, memfd_create, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -93,9 +93,19 @@ impl Deferred {
         identity(&self.wanted).is_ok_and(|found| found == self.named)
     }
 
+    /// Follows what has the name, where a copy has taken its place.
+    pub(super) fn follow(&mut self, renewed: &[Renewed]) {
+        for Renewed { was, is } in renewed {
+            if self.named == *was {
+                self.named = *is;
+            }
+        }
+    }
+
     /// Takes the empty file away that has the name of one that is not made.
     fn withdraw(&self) {
-        if self.written.is_none() && self.stands_in && self.is_named() {
+        let is_ours = |found: Stat| identity_of(&found) == self.named && found.st_size == 0;
+        if self.written.is_none() && self.stands_in && stat_of(&self.wanted).is_ok_and(is_ours) {
             let _ = unlinkat(&self.wanted.folder, &self.wanted.name, AtFlags::empty());
         }
     }
@@ -188,8 +198,15 @@ impl Deferred {
 
 /// What has the name.
 fn identity(wanted: &Wanted) -> Result<Identity, Errno> {
-    let found = statat(&wanted.folder, &wanted.name, AtFlags::SYMLINK_NOFOLLOW)?;
-    Ok((found.st_dev, found.st_ino))
+    stat_of(wanted).map(|found| identity_of(&found))
+}
+
+fn identity_of(found: &Stat) -> Identity {
+    (found.st_dev, found.st_ino)
+}
+
+fn stat_of(wanted: &Wanted) -> Result<Stat, Errno> {
+    statat(&wanted.folder, &wanted.name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
 /// Makes the empty file; false where there is something by now.

@@ -47,6 +47,7 @@ use locks::{Lock, Locks};
 use order::Order;
 use rules::Unknown;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -289,7 +290,7 @@ impl Broker {
             return;
         };
         let order = Rc::clone(&self.order);
-        let left = RefCell::default();
+        let (left, renewed) = (RefCell::default(), RefCell::default());
         let outcome = match order.take() {
             Some(_turn) => loop {
                 let surroundings = act::Surroundings {
@@ -297,6 +298,7 @@ impl Broker {
                     withheld: &self.withheld,
                     linked: &self.linked,
                     left: &left,
+                    renewed: &renewed,
                     order: &order,
                 };
                 match act::perform(&surroundings, &call, &|| listener.is_waiting(&call)) {
@@ -312,6 +314,10 @@ impl Broker {
             },
             None => Ok(Outcome::Waits),
         };
+        let renewed = renewed.into_inner();
+        for deferred in &mut self.deferred {
+            deferred.follow(&renewed);
+        }
         let outcome = outcome.or_else(|refused| self.withhold(number, &call, refused));
         let given = match outcome {
             Ok(Outcome::Done) => Ok(None),
@@ -355,9 +361,13 @@ impl Broker {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
         }
-        // Whoever opens anything for writing goes on to files of the host, as git does after `/dev/null`.
-        if self.rules.knows_nothing() && !self.rules.reads() {
-            self.reports.will_look();
+        // Whoever writes to a file goes on to others of the host; to a device goes what nobody keeps.
+        if !self.reports.said && self.rules.knows_nothing() && !self.rules.reads() {
+            let of_device =
+                |file: &OwnedFd| path::kind_of(file).is_ok_and(FileType::is_char_device);
+            if !matches!(&given, Ok(Some((file, _))) if of_device(file)) {
+                self.reports.will_look();
+            }
         }
     }
 }
@@ -452,10 +462,9 @@ impl Reports {
 
     /// Says that it will ask for the repositories that are there.
     fn will_look(&mut self) {
-        if !std::mem::replace(&mut self.said, true) {
-            // Where nobody reads at the moment it is asked later.
-            let _ = tell_now(&self.control, &Report::WillLook);
-        }
+        self.said = true;
+        // Where nobody reads at the moment it is asked later.
+        let _ = tell_now(&self.control, &Report::WillLook);
     }
 
     /// Asks for the repositories that are there. Where that was asked before there is no answer yet.

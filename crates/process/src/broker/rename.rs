@@ -9,8 +9,8 @@ use crate::git::{self, Content};
 use crate::paths::is_absent;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, fchmod, fstat, openat, renameat,
-    renameat_with, unlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fstat, openat, renameat,
+    renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::collections::BTreeMap;
@@ -476,9 +476,16 @@ fn checked(
     Ok(Outcome::Done)
 }
 
+/// A file that a copy has taken the place of: the device and number of both.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Renewed {
+    pub(super) was: (u64, u64),
+    pub(super) is: (u64, u64),
+}
+
 /// Whether everything that git would obey in a folder is harmless, once the folder is a repository; a copy of
-/// each file takes its place, because a program may still have it open.
-pub(super) fn renew(top: &Path, rules: &Rules) -> Result<(), String> {
+/// each file takes its place, because a program may still have it open. Adds these.
+pub(super) fn renew(top: &Path, rules: &Rules, renewed: &mut Vec<Renewed>) -> Result<(), String> {
     for (path, content) in git::obeyed_in(top, ENTRIES)? {
         let shown = |reason: String| {
             format!(
@@ -502,7 +509,11 @@ pub(super) fn renew(top: &Path, rules: &Rules) -> Result<(), String> {
         let folder =
             openat(CWD, path.parent().unwrap_or(top), flags, Mode::empty()).map_err(failed)?;
         let name = path.file_name().unwrap_or_default();
+        let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let was = fstat(&found).map(identity).map_err(failed)?;
         replace(&folder, name, &text, mode).map_err(failed)?;
+        let is = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(identity);
+        renewed.extend(is.map(|is| Renewed { was, is }));
     }
     // A repository that is new has them all.
     rules.take_index_files();

@@ -97,8 +97,8 @@ impl Store {
     }
 }
 
-fn is_meant(path: &[u8]) -> bool {
-    path.ends_with(b".envrc")
+fn is_meant(path: &[u8], link: Option<&[u8]>) -> bool {
+    path.ends_with(b".envrc") || link.is_some_and(|target| target.starts_with(b"/"))
 }
 
 #[test]
@@ -193,6 +193,49 @@ fn what_a_commit_changes_is_what_no_parent_has() {
 }
 
 #[test]
+fn a_folder_that_git_takes_for_a_repository_is_found_and_what_a_link_says_is_asked() {
+    let store = Store::new();
+    let budget = Budget::new(1 << 20);
+    let objects = Objects::at(store.0.path(), Path::new("/"), &budget);
+    let (a, out) = (store.put(Kind::Blob, b"a"), store.put(Kind::Blob, b"/etc"));
+    let empty = store.tree(&[]);
+    let of = |tree: &[(&str, &str, &[u8])]| {
+        let mut found = Changed::new();
+        let commit = store.commit(&store.tree(tree), &[]);
+        changed(&objects, &commit, &is_meant, &mut found).unwrap();
+        found
+            .into_iter()
+            .map(|path| String::from_utf8(path).unwrap())
+            .collect::<Vec<_>>()
+    };
+    let parts = [
+        ("100644", "HEAD", a.as_slice()),
+        ("40000", "objects", &empty),
+        ("40000", "refs", &empty),
+    ];
+    let common = [
+        ("100644", "commondir", a.as_slice()),
+        ("100644", "head", &a),
+    ];
+    let (whole, less, common) = (
+        store.tree(&parts),
+        store.tree(&parts[..2]),
+        store.tree(&common),
+    );
+    let folders = [
+        ("40000", "c", common.as_slice()),
+        ("40000", "d", &whole),
+        ("40000", "e", &less),
+    ];
+    assert_eq!(of(&folders), ["c/HEAD", "d/HEAD"]);
+    assert_eq!(of(&parts), [""; 0]);
+    assert_eq!(
+        of(&[("120000", "in", a.as_slice()), ("120000", "out", &out)]),
+        ["out"]
+    );
+}
+
+#[test]
 fn names_of_objects_are_known() {
     let loose = format!("ab/{}", "c".repeat(38));
     assert!(matches!(stored_as(Path::new(&loose)), Some(Stored::Loose(id)) if id.len() == 20));
@@ -268,7 +311,7 @@ proptest! {
         let commit = store.commit(&tree, &[]);
         let other = store.put(Kind::Commit, &content);
         for commit in [commit, other] {
-            let _ = changed(&objects, &commit, &|_| true, &mut Changed::new());
+            let _ = changed(&objects, &commit, &|_, _| true, &mut Changed::new());
         }
     }
 }

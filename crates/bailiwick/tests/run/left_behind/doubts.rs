@@ -2,6 +2,7 @@
 //! protected, names that git alone knows, patterns of any depth; and what the user changes while a program idles.
 
 use crate::support::{Background, Sandbox};
+use std::ffi::OsString;
 
 /// A repository in which a policy protects `path` besides; the user has made the rest.
 fn protecting(path: &str, before: &str) -> Sandbox {
@@ -48,6 +49,32 @@ fn what_git_obeys_without_an_entry_is_protected_by_its_other_names() {
 }
 
 #[test]
+fn no_other_spelling_of_a_configuration_hides_what_it_says() {
+    for end in ["/", "/.", "//"] {
+        let sandbox = Sandbox::repository();
+        let made =
+            "git config core.hooksPath pkg/hk; mkdir -p pkg/hk; echo good > pkg/hk/pre-commit";
+        sandbox.host(made);
+        let package = sandbox.workspace().join("pkg");
+        let run = |script: &str| {
+            let words = ["run", "-c", script, "--workspace"].map(OsString::from);
+            sandbox.bailiwick(words.into_iter().chain([package.clone().into()]))
+        };
+        let config = sandbox.workspace().join(".git/config");
+        let includes = format!("[include]\\npath = {}{end}\\n", config.display());
+        run(&format!("printf '{includes}' > config")).success();
+        let refused = run("echo bad > hk/pre-commit");
+        refused.failure();
+        assert!(
+            refused.stderr().contains("filesystem.protect"),
+            "{}",
+            refused.stderr()
+        );
+        assert_eq!(sandbox.host("cat pkg/hk/pre-commit"), "good\n", "{end}");
+    }
+}
+
+#[test]
 fn a_pattern_means_its_names_at_every_depth() {
     let sandbox = protecting(
         ".tools/*/run.sh",
@@ -69,8 +96,8 @@ fn what_the_user_changes_while_a_program_idles_counts() {
     ] {
         let sandbox = Sandbox::repository();
         sandbox.host("mkdir hk");
-        // The program has opened something for writing, and waits for the user; what was seen by then is old at last.
-        let script = format!("echo > /dev/null; echo begun; read -r line; sleep 0.05; {act}");
+        // The program has written something of its own, and waits for the user; what was seen by then is old at last.
+        let script = format!("echo > /tmp/x; echo begun; read -r line; sleep 0.05; {act}");
         let words = ["run", "--", "sh", "-c", &script];
         let mut run = Background::start(&sandbox, words, "begun");
         sandbox.host(change);

@@ -92,6 +92,27 @@ fn a_commit_that_brings_protected_files_is_told() {
 }
 
 #[test]
+fn a_commit_that_brings_a_repository_or_leads_around_what_is_protected_is_told() {
+    let sandbox = Sandbox::repository();
+    sandbox.host(
+        "mkdir scripts; echo '#!/bin/sh' > scripts/c.sh; chmod +x scripts/c.sh; git add .; git commit -qm scripts; \
+         git config filter.f.clean ./scripts/c.sh",
+    );
+    let outcome = sandbox.run(
+        "export GIT_INDEX_FILE=/tmp/i; git read-tree HEAD; put() { printf \"$1\" | git hash-object -w --stdin; }; \
+         git rm -qr --cached scripts; for entry in \"100644,$(put 'ref: refs/heads/main\\n'),docs/HEAD\" \
+         \"100644,$(put '[core]\\n\\tfsmonitor = x\\n'),docs/config\" \"100644,$(put ''),docs/objects/k\" \
+         \"100644,$(put ''),docs/refs/k\" \"120000,$(put /home/u/.netrc),README\" \"120000,$(put docs/refs),plain\" \
+         \"120000,$(put other),scripts\" \"100755,$(put x),other/c.sh\"; do git update-index --add --cacheinfo \"$entry\"; done; \
+         git update-ref refs/heads/fix $(git commit-tree -p HEAD -m x $(git write-tree))",
+    );
+    outcome.success();
+    let mut told = told(&outcome);
+    told.sort();
+    assert_eq!(told, ["README", "docs/HEAD", "scripts"]);
+}
+
+#[test]
 fn honest_objects_stay_and_nothing_is_told_of_them() {
     let sandbox = with_tracked_hooks();
     sandbox.host(

@@ -2,7 +2,7 @@
 //! the index, and writes over it; an index that a program has made could say so of one that the user has changed.
 
 use super::parts_of_names::Parts;
-use super::{Left, Name, Rules, Verdict};
+use super::{Left, Name, Rules};
 use crate::git::{self, Content, Recorded, Site};
 use crate::paths::below;
 use bailiwick_policy::PathGlob;
@@ -130,7 +130,7 @@ impl Rules {
     /// The file of an entry, where it is protected in this working tree.
     fn is_protected(&self, tree: &Path, entry: &Recorded) -> Option<PathBuf> {
         let path = self.file_of(tree, entry);
-        matches!(self.decide(&path), Verdict::Refuse(_)).then_some(path)
+        self.is_refused(&path).then_some(path)
     }
 
     /// The last parts of patterns that protect.

@@ -162,7 +162,7 @@ impl Rules {
         guarded.then_some("the link would lead to what is protected by its name")
     }
 
-    fn is_refused(&self, path: &Path) -> bool {
+    pub(super) fn is_refused(&self, path: &Path) -> bool {
         matches!(self.decide(path), Verdict::Refuse(_))
     }
 

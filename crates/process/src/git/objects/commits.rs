@@ -7,19 +7,23 @@ use std::collections::BTreeSet;
 const DEPTH: usize = 1_000;
 /// So many files are told.
 const MOST: usize = 10_000;
-/// The bits of a mode that say what kind of file it is, and a folder's.
+/// The bits of a mode that say what kind of file it is, a folder's and a symbolic link's.
 const KIND: u32 = 0o170_000;
 const FOLDER: u32 = 0o040_000;
+const LINK: u32 = 0o120_000;
 
 /// Files that commits change, as paths in a working tree.
 pub(crate) type Changed = BTreeSet<Vec<u8>>;
 
-/// Adds what a commit changes, as far as `is_meant` says yes to a path. A parent that is not there (of a shallow
-/// repository) has nothing.
+/// Which of the files that a commit changes are meant: asked with the path, and of a link with what it says.
+pub(crate) type IsMeant<'a> = &'a dyn Fn(&[u8], Option<&[u8]>) -> bool;
+
+/// Adds what a commit changes, as far as it is meant, and the `HEAD` of each folder with changes that git would take for
+/// a repository. A parent that is not there (of a shallow repository) has nothing.
 pub(crate) fn changed(
     objects: &Objects<'_>,
     commit: &[u8],
-    is_meant: &dyn Fn(&[u8]) -> bool,
+    is_meant: IsMeant<'_>,
     found: &mut Changed,
 ) -> Result<(), Fault> {
     let (tree, parents) = links_of(objects, commit)?;
@@ -90,7 +94,7 @@ fn entries(tree: &[u8], width: usize) -> Result<Vec<Entry>, Fault> {
 
 struct Walk<'a> {
     objects: &'a Objects<'a>,
-    is_meant: &'a dyn Fn(&[u8]) -> bool,
+    is_meant: IsMeant<'a>,
     found: &'a mut Changed,
 }
 
@@ -122,7 +126,12 @@ impl Walk<'_> {
                 Err(fault) => return Err(fault),
             }
         }
-        for entry in self.entries_of(tree)? {
+        let entries = self.entries_of(tree)?;
+        // At the top there is `.git`, which git looks for first.
+        if !path.is_empty() && is_repository(&entries) {
+            self.add([path.as_slice(), b"HEAD"].concat())?;
+        }
+        for entry in entries {
             if known.contains(&entry) {
                 continue;
             }
@@ -141,14 +150,44 @@ impl Walk<'_> {
                 let olds = same.filter(|old| old.mode & KIND == FOLDER);
                 let olds: Vec<Vec<u8>> = olds.map(|old| old.id.clone()).collect();
                 self.folder(&entry.id, &olds, path, depth + 1)?;
-            } else if (self.is_meant)(path) {
-                if self.found.len() >= MOST {
-                    return Err(Fault::TooMuch);
+            } else {
+                let target = match entry.mode & KIND == LINK {
+                    true => Some(self.target_of(&entry.id)?),
+                    false => None,
+                };
+                if (self.is_meant)(path, target.as_deref()) {
+                    self.add(path.clone())?;
                 }
-                self.found.insert(path.clone());
             }
             path.truncate(length);
         }
         Ok(())
     }
+
+    fn add(&mut self, path: Vec<u8>) -> Result<(), Fault> {
+        if self.found.len() >= MOST {
+            return Err(Fault::TooMuch);
+        }
+        self.found.insert(path);
+        Ok(())
+    }
+
+    /// What a link says; nothing where git has no object of it, and cannot make it.
+    fn target_of(&self, link: &[u8]) -> Result<Vec<u8>, Fault> {
+        match self.objects.read(link) {
+            Ok((_, target)) => Ok(target),
+            Err(Fault::Absent) => Ok(Vec::new()),
+            Err(fault) => Err(fault),
+        }
+    }
+}
+
+/// Whether git takes a folder with these entries for a repository (`is_git_directory`).
+fn is_repository(entries: &[Entry]) -> bool {
+    let has = |name: &[u8]| {
+        entries
+            .iter()
+            .any(|entry| entry.name.eq_ignore_ascii_case(name))
+    };
+    has(b"HEAD") && (has(b"commondir") || has(b"objects") && has(b"refs"))
 }
