@@ -293,7 +293,7 @@ impl Look<'_> {
         };
         let refused = |path: &[u8], link: Option<&[u8]>| {
             let link = link.map(OsStr::from_bytes);
-            places(path).find(|place| rules.refuses_commits(place, link))
+            places(path).find(|place| rules.refuses_brought(place, link))
         };
         let mut files = Changed::new();
         for commit in &self.commits {

@@ -4,6 +4,7 @@
 mod aliases;
 mod asked;
 mod baselines;
+mod brought;
 mod denied;
 mod globs;
 mod honest;

@@ -130,14 +130,12 @@ fn accept_variables(
 
 /// Whether the ids of the repository that a file is in are those of SHA-256.
 pub(super) fn has_long_ids(site: &Site<'_>) -> Result<bool, Objection> {
-    let mut folder = site.folder();
-    if folder.ends_with("rebase-apply") {
-        folder = folder.parent().unwrap_or(folder);
-    }
-    // What a linked working tree shares lies in the folder above `worktrees/ID`.
-    if paths::is_there(site.root, &folder.join("commondir")) {
-        folder = folder.ancestors().nth(2).unwrap_or(folder);
-    }
+    let path = match site.folder().ends_with("rebase-apply") {
+        true => site.folder(),
+        false => site.path,
+    };
+    let site = Site { path, ..*site };
+    let folder = site.shared_folder();
     match followed::read(&paths::below(site.root, &folder.join("config"))) {
         Some(text) => says_long_ids(&text),
         None => Ok(false),

@@ -2,6 +2,7 @@
 
 use super::ways::Ways;
 use super::{config, index, leads, lines};
+use crate::paths;
 use std::path::{Path, PathBuf};
 
 /// A kind of file that git obeys.
@@ -153,6 +154,15 @@ impl Site<'_> {
 
     pub(crate) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(self.path)
+    }
+
+    /// What the folder shares with others: a linked working tree's lies in `worktrees/ID` of it.
+    pub(crate) fn shared_folder(&self) -> &Path {
+        let folder = self.folder();
+        match paths::is_there(self.root, &folder.join("commondir")) {
+            true => folder.ancestors().nth(2).unwrap_or(folder),
+            false => folder,
+        }
     }
 }
 

@@ -36,6 +36,6 @@ pub(crate) use objects::{Budget, Changed, Fault, Kind, Objects, Pack, Stored, ch
 pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,
-    is_repository_at, may_be_link, may_move, meaning, must_be_file, obeyed_in,
+    is_part, is_repository_at, may_be_link, may_move, meaning, must_be_file, obeyed_in,
 };
 pub(crate) use ways::Ways;

@@ -197,42 +197,44 @@ fn a_folder_that_git_takes_for_a_repository_is_found_and_what_a_link_says_is_ask
     let store = Store::new();
     let budget = Budget::new(1 << 20);
     let objects = Objects::at(store.0.path(), Path::new("/"), &budget);
-    let (a, out) = (store.put(Kind::Blob, b"a"), store.put(Kind::Blob, b"/etc"));
-    let empty = store.tree(&[]);
-    let of = |tree: &[(&str, &str, &[u8])]| {
+    let (a, b) = (store.put(Kind::Blob, b"a"), store.put(Kind::Blob, b"b"));
+    let out = store.put(Kind::Blob, b"/etc");
+    let of = |tree: &[u8], parents: &[&[u8]]| {
         let mut found = Changed::new();
-        let commit = store.commit(&store.tree(tree), &[]);
+        let commit = store.commit(tree, parents);
         changed(&objects, &commit, &is_meant, &mut found).unwrap();
         found
             .into_iter()
             .map(|path| String::from_utf8(path).unwrap())
             .collect::<Vec<_>>()
     };
-    let parts = [
-        ("100644", "HEAD", a.as_slice()),
-        ("40000", "objects", &empty),
-        ("40000", "refs", &empty),
-    ];
-    let common = [
-        ("100644", "commondir", a.as_slice()),
-        ("100644", "head", &a),
-    ];
-    let (whole, less, common) = (
-        store.tree(&parts),
-        store.tree(&parts[..2]),
-        store.tree(&common),
-    );
-    let folders = [
-        ("40000", "c", common.as_slice()),
-        ("40000", "d", &whole),
-        ("40000", "e", &less),
-    ];
-    assert_eq!(of(&folders), ["c/HEAD", "d/HEAD"]);
-    assert_eq!(of(&parts), [""; 0]);
-    assert_eq!(
-        of(&[("120000", "in", a.as_slice()), ("120000", "out", &out)]),
-        ["out"]
-    );
+    let file = |name, id| store.tree(&[("100644", name, id)]);
+    let with = |name, folder: &[u8]| store.tree(&[("40000", name, folder)]);
+    // What is missing may lie in the working tree.
+    let fixture = |file: &[u8], folder: &str, within: &[u8]| {
+        let tree = [
+            ("100644", "HEAD", a.as_slice()),
+            ("100644", "file", file),
+            ("40000", folder, within),
+        ];
+        with("docs", &store.tree(&tree))
+    };
+    let before = fixture(&a, "refs", &file("k", &a));
+    assert_eq!(of(&before, &[]), ["docs/HEAD"]);
+    let before = store.commit(&before, &[]);
+    for (changed, told) in [
+        (fixture(&b, "refs", &file("k", &a)), false),
+        (fixture(&a, "refs", &file("k", &b)), true),
+        (fixture(&a, "hooks", &with("deep", &file("k", &a))), true),
+        (fixture(&a, "other", &file("config", &b)), false),
+    ] {
+        let told = if told { &["docs/HEAD"][..] } else { &[] };
+        assert_eq!(of(&changed, &[&before]), told);
+    }
+    assert_eq!(of(&with("c", &file("head", &a)), &[]), ["c/head"]);
+    assert_eq!(of(&file("HEAD", &a), &[]), [""; 0]);
+    let links = [("120000", "in", a.as_slice()), ("120000", "out", &out)];
+    assert_eq!(of(&store.tree(&links), &[]), ["out"]);
 }
 
 #[test]

@@ -136,6 +136,22 @@ fn may_steer(name: &[u8]) -> bool {
         || name.starts_with(b"sharedindex.")
 }
 
+/// Whether git reads anything in or under this name of a repository, whatever stands in it now. A file system may take
+/// names for the same that are written in other letters.
+pub(crate) fn is_part(name: &[u8]) -> bool {
+    const PARTS: [&[u8]; 8] = [
+        b"HEAD",
+        b"commondir",
+        b"config",
+        b"objects",
+        b"refs",
+        b"hooks",
+        b"info",
+        b"packed-refs",
+    ];
+    may_steer(name) || PARTS.iter().any(|part| name.eq_ignore_ascii_case(part))
+}
+
 /// What a new folder at `path` means: none where it may not be made, for the reason that is given.
 pub(crate) fn folder(path: &Path) -> Meaning {
     match below_git(path) {

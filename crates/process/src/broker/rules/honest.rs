@@ -1,6 +1,7 @@
 //! What an index says of files that are protected. Git takes a file for unchanged whose times and length are those in
 //! the index, and writes over it; an index that a program has made could say so of one that the user has changed.
 
+use super::brought::may_be_of_repository;
 use super::parts_of_names::Parts;
 use super::{Left, Name, Rules};
 use crate::git::{self, Content, Recorded, Site};
@@ -20,16 +21,17 @@ const LARGEST: usize = 16 << 20;
 /// What is known of the indexes of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Indexes {
-    /// What each had of protected files when it was looked at last, as a number.
+    /// What each had of files that may concern somebody when it was looked at last, as a number.
     states: BTreeMap<PathBuf, u64>,
-    /// Protected files of which one has others than before, and nobody was told of that yet.
+    /// Files that no program could make, of which one has others than before, and nobody was told of that yet.
     others: Vec<PathBuf>,
 }
 
 impl Rules {
     /// The same index without what it says of protected files that nobody has compared with it, so that git looks
     /// itself; none where there is nothing to change. What the index before says of them stays: `old` is its text, and
-    /// `withheld` are files that git was kept from checking out. Protected files of which it has others now are noted.
+    /// `withheld` are files that git was kept from checking out. Files that no program could make, of which it has others
+    /// now, are noted.
     ///
     /// # Errors
     /// It cannot be read, or it is a shared one that would have to be changed: its name is its checksum.
@@ -45,16 +47,13 @@ impl Rules {
             return Ok(None);
         }
         let tree = git::tree_of_index(site);
-        let protected = |entry: &Recorded| match &tree {
-            Some(tree) => self.is_protected(tree, entry),
+        let tops = match &tree {
+            Some(tree) => std::slice::from_ref(tree),
             // Whoever runs git says where its working tree is.
-            None => self
-                .kept
-                .iter()
-                .find_map(|top| self.is_protected(top, entry)),
+            None => self.kept.as_slice(),
         };
         let parts = Parts::of(self);
-        let named = |path: &[u8]| parts.may_be_in(path);
+        let named = |path: &[u8]| parts.may_be_in(path) || may_be_of_repository(path);
         let mut found = git::recorded(text, site, &named)?;
         // What was there of these was compared, and the index says that.
         found.retain(|entry| !matches!(withheld.get(entry.path.as_slice()), Some(Some(_))));
@@ -74,21 +73,23 @@ impl Rules {
             let there = known.get_or_init(read).get(&entry.path);
             there.is_some_and(|there| there.iter().any(|known| same(known, entry)))
         };
-        let told: Vec<(PathBuf, &Recorded)> = found
-            .iter()
-            .filter(|entry| !withheld.contains_key(entry.path.as_slice()))
-            .filter_map(|entry| Some((protected(entry)?, entry)))
-            .collect();
-        if self.changed(site.path, &told) {
-            let others = told.into_iter();
-            let others = others.filter(|(_, entry)| !is_known(entry, Recorded::has_same));
-            let others = others.map(|(path, _)| path);
+        if self.changed(site.path, &found) {
+            let new = found.iter();
+            let new = new.filter(|entry| !withheld.contains_key(entry.path.as_slice()));
+            let new: Vec<_> = new
+                .filter(|entry| !is_known(entry, Recorded::has_same))
+                .collect();
+            let others = self.brought_by_index(&new, &found, tops, site);
             self.indexes.borrow_mut().others.extend(others);
         }
         let ends = self.ends_of_patterns();
         let is_doubted = |entry: &Recorded| {
             let compared = || tree.as_ref().is_some_and(|tree| self.is_true(tree, entry));
-            let concerns = self.is_protected_elsewhere(entry, &ends) || protected(entry).is_some();
+            let protected = || {
+                tops.iter()
+                    .any(|top| self.is_refused(&self.file_of(top, entry)))
+            };
+            let concerns = self.is_protected_elsewhere(entry, &ends) || protected();
             entry.may_be_believed() && concerns && !is_known(entry, Recorded::is) && !compared()
         };
         found.retain(is_doubted);
@@ -110,11 +111,11 @@ impl Rules {
             .collect()
     }
 
-    /// Whether an index has other protected files than when it was looked at last.
-    fn changed(&self, index: &Path, found: &[(PathBuf, &Recorded)]) -> bool {
+    /// Whether an index has other files than when it was looked at last, as far as they may concern somebody.
+    fn changed(&self, index: &Path, found: &[Recorded]) -> bool {
         let mut hasher = DefaultHasher::new();
-        for (path, entry) in found {
-            (path, entry.id()).hash(&mut hasher);
+        for entry in found {
+            (&entry.path, entry.file()).hash(&mut hasher);
         }
         let state = hasher.finish();
         let mut indexes = self.indexes.borrow_mut();
@@ -125,12 +126,6 @@ impl Rules {
     /// The file of an entry.
     fn file_of(&self, tree: &Path, entry: &Recorded) -> PathBuf {
         below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)))
-    }
-
-    /// The file of an entry, where it is protected in this working tree.
-    fn is_protected(&self, tree: &Path, entry: &Recorded) -> Option<PathBuf> {
-        let path = self.file_of(tree, entry);
-        self.is_refused(&path).then_some(path)
     }
 
     /// The last parts of patterns that protect.

@@ -2,10 +2,9 @@
 
 use super::host::{BROUGHT, STORED, UNCOMPARED};
 use super::{Left, Rules};
-use crate::git::{self, Content, Meaning, Stored};
-use crate::paths::{below, may_be_there};
+use crate::git::{self, Stored};
+use crate::paths::may_be_there;
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 impl Rules {
@@ -60,23 +59,6 @@ impl Rules {
     /// Whether a git folder is that of a folder which may be written: the user's, whoever has made it anew.
     pub(crate) fn is_of_top(&self, git: &Path) -> bool {
         self.host.iter().any(|folder| folder.join(".git") == git)
-    }
-
-    /// Whether a file that a commit brings, or a link and what it says, is one that no program may make: its name is
-    /// protected, it makes a repository of its folder or steers one, or it would lead around what is protected.
-    pub(crate) fn refuses_commits(&self, file: &Path, link: Option<&OsStr>) -> bool {
-        let inside = below(self.root(), file);
-        let steers = || match git::meaning(file) {
-            Meaning::Plain | Meaning::Obeyed(Content::Modules) => false,
-            Meaning::Obeyed(_) | Meaning::Completes | Meaning::Never(_) => true,
-        };
-        let leads = |target: &OsStr| {
-            self.above(&inside).is_some()
-                || self.is_on_a_way(&inside)
-                || self.denies_target(&inside, target).is_some()
-                || self.objects_to_link(&inside, target).is_some()
-        };
-        self.is_refused(&inside) || steers() || link.is_some_and(leads)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What commits change: the files of each that none of its parents has so.
 
 use super::{Fault, Kind, Objects, id_of};
+use crate::git::repository::is_part;
 use std::collections::BTreeSet;
 
 /// Folders in folders are followed so far; git makes no path that is longer.
@@ -18,8 +19,9 @@ pub(crate) type Changed = BTreeSet<Vec<u8>>;
 /// Which of the files that a commit changes are meant: asked with the path, and of a link with what it says.
 pub(crate) type IsMeant<'a> = &'a dyn Fn(&[u8], Option<&[u8]>) -> bool;
 
-/// Adds what a commit changes, as far as it is meant, and the `HEAD` of each folder with changes that git would take for
-/// a repository. A parent that is not there (of a shallow repository) has nothing.
+/// Adds what a commit changes, as far as it is meant, and the `HEAD` of each folder in which it changes what git would
+/// read, if the folder is a repository then: what is missing may lie in the working tree. A parent that is not there (of
+/// a shallow repository) has nothing.
 pub(crate) fn changed(
     objects: &Objects<'_>,
     commit: &[u8],
@@ -42,6 +44,7 @@ pub(crate) fn changed(
         objects,
         is_meant,
         found,
+        heads: Vec::new(),
     };
     walk.folder(&tree, &olds, &mut Vec::new(), 0)
 }
@@ -96,6 +99,8 @@ struct Walk<'a> {
     objects: &'a Objects<'a>,
     is_meant: IsMeant<'a>,
     found: &'a mut Changed,
+    /// The folders above with a `HEAD`: how much of the path each is, and the name.
+    heads: Vec<(usize, Vec<u8>)>,
 }
 
 impl Walk<'_> {
@@ -127,9 +132,13 @@ impl Walk<'_> {
             }
         }
         let entries = self.entries_of(tree)?;
+        let heads = self.heads.len();
         // At the top there is `.git`, which git looks for first.
-        if !path.is_empty() && is_repository(&entries) {
-            self.add([path.as_slice(), b"HEAD"].concat())?;
+        if !path.is_empty() {
+            let mut names = entries.iter().map(|entry| &entry.name);
+            let head = names.find(|name| name.eq_ignore_ascii_case(b"HEAD"));
+            self.heads
+                .extend(head.map(|name| (path.len(), name.clone())));
         }
         for entry in entries {
             if known.contains(&entry) {
@@ -158,10 +167,26 @@ impl Walk<'_> {
                 if (self.is_meant)(path, target.as_deref()) {
                     self.add(path.clone())?;
                 }
+                for head in self.heads_over(path) {
+                    self.add(head)?;
+                }
             }
             path.truncate(length);
         }
+        self.heads.truncate(heads);
         Ok(())
+    }
+
+    /// The `HEAD` of each folder above that would read this file, if it were a repository.
+    fn heads_over(&self, path: &[u8]) -> Vec<Vec<u8>> {
+        let reads = |(top, _): &&(usize, Vec<u8>)| {
+            let first = path[*top..].split(|&b| b == b'/').next();
+            first.is_some_and(is_part)
+        };
+        let heads = self.heads.iter().filter(reads);
+        heads
+            .map(|(top, name)| [&path[..*top], name].concat())
+            .collect()
     }
 
     fn add(&mut self, path: Vec<u8>) -> Result<(), Fault> {
@@ -180,14 +205,4 @@ impl Walk<'_> {
             Err(fault) => Err(fault),
         }
     }
-}
-
-/// Whether git takes a folder with these entries for a repository (`is_git_directory`).
-fn is_repository(entries: &[Entry]) -> bool {
-    let has = |name: &[u8]| {
-        entries
-            .iter()
-            .any(|entry| entry.name.eq_ignore_ascii_case(name))
-    };
-    has(b"HEAD") && (has(b"commondir") || has(b"objects") && has(b"refs"))
 }
