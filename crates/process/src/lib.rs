@@ -28,6 +28,7 @@ pub mod guest;
 mod identity;
 mod idmaps;
 mod image;
+mod indexes;
 mod init;
 mod kept;
 mod kernel;

@@ -6,6 +6,7 @@ use crate::broker::{
 };
 use crate::cgroup::{self, Cgroup};
 use crate::identity;
+use crate::indexes::Indexes;
 use crate::kernel;
 use crate::limits::Bounds;
 use crate::made::Made;
@@ -21,7 +22,7 @@ use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::Metadata;
 use std::io;
 use std::net::SocketAddr;
@@ -65,6 +66,10 @@ pub(crate) struct ProcessSandbox {
     pub(crate) since: stored::Instant,
     /// Where it stores objects of git.
     stores: Stores,
+    /// The indexes of git that were there.
+    indexes: Indexes,
+    /// Files that git inside was kept from checking out, of which it was told.
+    withheld: BTreeSet<PathBuf>,
     /// Folders of which nothing is known, as far as the user was told when it was set up.
     pub(crate) told: Vec<PathBuf>,
     /// News that were found and not told yet.
@@ -163,10 +168,11 @@ fn checkout_of(path: &Path, below: &Path) -> String {
 
 impl ProcessSandbox {
     /// Tells pid 1, and the user, what was found in the folders that may be written.
-    fn tell_found(&mut self, found: Found) -> io::Result<()> {
+    fn tell_found(&mut self, mut found: Found) -> io::Result<()> {
         let told = found.told(&self.told).into_iter().map(News::Told);
         self.more.extend(told);
         let packed = pack(&found)?;
+        self.indexes.keep(std::mem::take(&mut found.git_folders));
         if let Some(rules) = &mut self.rules {
             rules.know_all(found);
         }
@@ -262,6 +268,9 @@ impl Running for ProcessSandbox {
                 _,
             )) => {
                 let path = PathBuf::from(path);
+                if withheld.is_some() {
+                    self.withheld.insert(path.clone());
+                }
                 let withheld = withheld.map(|below| checkout_of(&path, Path::new(&below)));
                 let path = Text::from(path.into_os_string());
                 let act = Act::Write { operation, path };
@@ -381,6 +390,8 @@ impl ProcessSandbox {
             early: None,
             since: stored::Instant::default(),
             stores: Stores::default(),
+            indexes: Indexes::default(),
+            withheld: BTreeSet::new(),
             cgroup: None,
         }
     }
@@ -442,11 +453,18 @@ impl ProcessSandbox {
     /// Tells what is left for programs of the host, of what is still there.
     fn hand_over(&mut self) {
         let mut left = self.left.take();
-        let Some(rules) = self.rules.as_ref().filter(|_| !left.is_empty()) else {
+        let Some(rules) = &self.rules else {
             return;
         };
+        left.extend(self.indexes.look(rules, self.since, &self.withheld));
         let stored = Rules::take_stored(&mut left);
-        let found = self.stores.look(rules, &stored, self.since);
+        // Of a flood not all was told, nor where pid 1 was killed.
+        let all = self.ended && !Rules::is_cut(&left);
+        let untold = match all {
+            true => Vec::new(),
+            false => self.indexes.objects(),
+        };
+        let found = self.stores.look(rules, &stored, &untold, self.since);
         left.extend(found.left);
         for left in rules.still_left(left) {
             self.more.push_back(News::Left(Box::new(left)));

@@ -3,7 +3,7 @@
 //! ended, what is new is compared, and what its commits bring is told.
 
 use crate::broker::{Left, Removed, Rules};
-use crate::git::{self, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
+use crate::git::{self, Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
 use crate::mounts::open_without_links;
 use crate::paths::{below, is_absent};
 use bailiwick_event::Text;
@@ -50,7 +50,8 @@ pub(crate) fn now() -> Instant {
     })
 }
 
-fn is_before(meta: &Metadata, since: Instant) -> bool {
+/// Whether a file was not changed since.
+pub(crate) fn is_before(meta: &Metadata, since: Instant) -> bool {
     (meta.ctime(), meta.ctime_nsec()) < since
 }
 
@@ -82,9 +83,16 @@ impl Stores {
     }
 
     /// Looks at what was stored at or after `since`: packs by their lists, all of a folder `pack`, and files of objects
-    /// in a folder `objects`.
-    pub(crate) fn look(&mut self, rules: &Rules, stored: &[PathBuf], since: Instant) -> Found {
+    /// in a folder `objects`. In folders of which not all was told (`untold`), packs count that were changed since.
+    pub(crate) fn look(
+        &mut self,
+        rules: &Rules,
+        stored: &[PathBuf],
+        untold: &[PathBuf],
+        since: Instant,
+    ) -> Found {
         let mut found = Found::default();
+        untold.iter().for_each(|folder| self.begin(folder, since));
         for (folder, before) in std::mem::take(&mut self.0) {
             let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
                 continue;
@@ -97,6 +105,7 @@ impl Stores {
                 objects: &Objects::at(&folder, Path::new("/"), &budget),
                 folder: &folder,
                 before: Some(&before).filter(|_| !stored.contains(&folder.join("pack"))),
+                all_packs: untold.contains(&folder),
                 since,
                 rule,
                 commits: Vec::new(),
@@ -183,6 +192,8 @@ struct Look<'a> {
     folder: &'a Path,
     /// What the folder had before, unless it has come as a whole.
     before: Option<&'a Before>,
+    /// Whether packs were stored of which it was not told.
+    all_packs: bool,
     since: Instant,
     rule: u32,
     commits: Vec<Vec<u8>>,
@@ -214,7 +225,7 @@ impl Look<'_> {
             }
             match path.strip_prefix(folder).ok().and_then(git::stored_as) {
                 Some(Stored::Loose(id)) => loose.push((meta.len(), path.to_path_buf(), id)),
-                Some(Stored::Pack) if all_is_new => {
+                Some(Stored::Pack) if all_is_new || self.all_packs => {
                     lists.insert(path.with_extension("idx"));
                 }
                 Some(Stored::Cache) => caches.push(path.to_path_buf()),
@@ -282,7 +293,7 @@ impl Look<'_> {
     /// Files, as paths of the host, that new commits bring and no program could make.
     fn brought(&mut self, rules: &Rules) -> Vec<PathBuf> {
         let config = self.folder.with_file_name("config");
-        let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site(&config)) {
+        let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site_on_host(&config)) {
             Some(tree) => vec![tree],
             // Whoever runs git says where its working tree is.
             None => rules.kept().to_vec(),
@@ -291,20 +302,20 @@ impl Look<'_> {
             let path = OsStr::from_bytes(path).to_owned();
             tops.iter().map(move |top| top.join(&path))
         };
-        let refused = |path: &[u8], link: Option<&[u8]>| {
-            let link = link.map(OsStr::from_bytes);
-            places(path).find(|place| rules.refuses_brought(place, link))
+        let partial = git::is_partial(&rules.site_on_host(&config));
+        let refused = |path: &[u8], brought: Brought<'_>| {
+            places(path).find(|place| rules.refuses_brought(place, brought, partial))
         };
         let mut files = Changed::new();
         for commit in &self.commits {
-            let is_meant = |path: &[u8], link: Option<&[u8]>| refused(path, link).is_some();
+            let is_meant = |path: &[u8], brought: Brought<'_>| refused(path, brought).is_some();
             let known = self.before.is_some_and(|before| before.has(commit));
             if !known && git::changed(self.objects, commit, &is_meant, &mut files).is_err() {
                 self.incomplete = true;
             }
         }
         // Of a link it is not known any more what it says, and of a repository only that it is one.
-        let place = |file: &Vec<u8>| refused(file, None).or_else(|| places(file).next());
+        let place = |file: &Vec<u8>| refused(file, Brought::File).or_else(|| places(file).next());
         files.iter().filter_map(place).collect()
     }
 }

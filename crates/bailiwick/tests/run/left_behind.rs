@@ -4,6 +4,7 @@
 
 mod doubts;
 mod ended;
+mod indexes;
 mod objects;
 mod oracle;
 mod random;

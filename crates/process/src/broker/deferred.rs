@@ -187,11 +187,6 @@ impl Deferred {
         let instead = git::check(content, &self.wanted.old, text, &site)?;
         let text = instead.as_deref().unwrap_or(text);
         let honest = rules.honest(content, text, &Vec::new, &BTreeMap::new(), &site)?;
-        // One of a repository that is copied has them all.
-        let config = self.wanted.path.with_file_name("config");
-        if content.is_index() && rules.baseline(&config).is_empty() {
-            rules.take_index_files();
-        }
         Ok(honest.or(instead))
     }
 }

@@ -261,7 +261,6 @@ impl Broker {
                 }
             }
         }
-        self.reports.left(self.rules.take_index_files());
     }
 
     /// Serves one call at the listener; forgets it where nobody can call any more.
@@ -346,7 +345,6 @@ impl Broker {
         };
         if given.is_ok() {
             self.reports.left(left.into_inner());
-            self.reports.left(self.rules.take_index_files());
             if matches!(call.operation(), "rename" | "unlink") && self.locks.pass() {
                 self.may_die();
             }
@@ -483,8 +481,9 @@ impl Reports {
             if tell_now(&self.control, &self.report_of(&left)).is_err() {
                 // Where nobody reads at the moment it is told again when the run ends, or by the next act at the name.
                 self.left.forget(&left);
-                if self.untold.len() < UNTOLD {
-                    self.untold.push(left);
+                match self.untold.get_mut(UNTOLD - 1) {
+                    Some(last) => last.stands_for_more(),
+                    None => self.untold.push(left),
                 }
             }
         }

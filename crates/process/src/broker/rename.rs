@@ -515,8 +515,6 @@ pub(super) fn renew(top: &Path, rules: &Rules, renewed: &mut Vec<Renewed>) -> Re
         let is = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).map(identity);
         renewed.extend(is.map(|is| Renewed { was, is }));
     }
-    // A repository that is new has them all.
-    rules.take_index_files();
     Ok(())
 }
 

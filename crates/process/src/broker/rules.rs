@@ -21,7 +21,6 @@ pub(crate) use self::aliases::Found;
 use self::asked::{Asked, ends, parts};
 use self::denied::Denied;
 use self::globs::Glob;
-use self::honest::Indexes;
 use self::host::Table;
 pub(crate) use self::host::{Left, Lefts, host_program, of_closed, of_table};
 use self::nested::Known;
@@ -36,7 +35,7 @@ use bailiwick_policy::{
     Effective, HostNames, PathEntry, PathGlob, PathPattern, Way, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
-use std::cell::{OnceCell, RefCell};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// One protected name.
@@ -114,9 +113,6 @@ pub(crate) struct Rules {
     /// What is known of repositories in folders, and the folders that were looked at.
     #[serde(skip)]
     nested: Known,
-    /// What is known of the indexes of the run.
-    #[serde(skip)]
-    indexes: RefCell<Indexes>,
     /// The folders that may be written, as the policy writes them.
     #[serde(skip)]
     kept: Vec<PathBuf>,
@@ -371,6 +367,15 @@ impl Rules {
             rewritten: &self.nested.rewritten,
             ways: &self.nested.ways,
             own: &self.own,
+        }
+    }
+
+    /// The same for whoever is outside of the sandbox.
+    pub(crate) fn site_on_host<'a>(&'a self, path: &'a Path) -> Site<'a> {
+        let root = Path::new("/");
+        Site {
+            root,
+            ..self.site(path)
         }
     }
 

@@ -142,6 +142,19 @@ pub(super) fn has_long_ids(site: &Site<'_>) -> Result<bool, Objection> {
     }
 }
 
+/// Whether git has not all objects of a repository and fetches the others when it needs them. Where its configuration
+/// cannot be read it has all.
+pub(crate) fn is_partial(site: &Site<'_>) -> bool {
+    let config = paths::below(site.root, &site.shared_folder().join("config"));
+    let variables = followed::read(&config).and_then(|text| variables(&text).ok());
+    let is_meant = |key: &Key| match key.section.as_str() {
+        "extensions" => key.name == "partialclone",
+        "remote" => key.name == "promisor",
+        _ => false,
+    };
+    variables.is_some_and(|variables| variables.keys().any(is_meant))
+}
+
 fn says_long_ids(text: &[u8]) -> Result<bool, Objection> {
     Ok(have_long_ids(&variables(text)?))
 }

@@ -6,9 +6,11 @@
 //! the entries) are left out, because git believes them: with them a commit would hold other files than
 //! `git status` shows.
 
+mod files;
 mod recorded;
 mod split;
 
+pub(crate) use files::{Indexed, files_of};
 pub(crate) use recorded::{Recorded, recorded, unsaid};
 pub(crate) use split::shared_of;
 

@@ -22,17 +22,20 @@ mod trees;
 mod variables;
 mod ways;
 
-pub(crate) use config::check_removal;
+pub(crate) use config::{check_removal, is_partial};
 pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
 pub(crate) use index::{
-    Recorded, Seen, is_split, recorded, records, shared_of, unsaid, without_checkout,
+    Indexed, Recorded, Seen, files_of, is_split, recorded, records, shared_of, unsaid,
+    without_checkout,
 };
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
-pub(crate) use nested::{FOLDERS, Nested, nested, nested_at};
-pub(crate) use objects::{Budget, Changed, Fault, Kind, Objects, Pack, Stored, changed, stored_as};
+pub(crate) use nested::{FOLDERS, GitFolder, Nested, Walked, nested, nested_at};
+pub(crate) use objects::{
+    Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored, changed, changed_tree, stored_as,
+};
 pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{
     Meaning, finds_out_about_links, folder, holds_only_samples, is_head, is_hook, is_of_git,

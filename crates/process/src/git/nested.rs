@@ -3,6 +3,7 @@
 
 use super::configurations::Configurations;
 use super::followed::{Followed, followed_at, git_folders};
+use super::leads::plain;
 use super::ways::led_from;
 use crate::closed::{self, Closed, Why};
 use crate::paths::is_absent;
@@ -28,10 +29,27 @@ pub(crate) struct Nested {
     pub(crate) led: Vec<PathBuf>,
 }
 
+/// What a walk has found.
+#[derive(Debug, Default)]
+pub(crate) struct Walked {
+    /// The repositories and working trees that lead somewhere.
+    pub(crate) leading: Vec<Nested>,
+    /// The git folders of all, and those that they share with others.
+    pub(crate) git_folders: Vec<GitFolder>,
+}
+
+/// A git folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct GitFolder {
+    pub(crate) path: PathBuf,
+    /// The working tree in which a `.git` leads there.
+    pub(crate) tree: Option<PathBuf>,
+}
+
 /// What is done with each entry of a walk: the folder, its name there, its type.
 pub(crate) type Visit<'a> = &'a mut dyn FnMut(&Path, &OsStr, FileType);
 
-/// Those that lead somewhere, the folders themselves among them. Each entry on the way is visited, of a git folder
+/// The repositories in folders, the folders themselves among them. Each entry on the way is visited, of a git folder
 /// those that git obeys by their names. What is nearer to the top comes first, and what could not be looked at, or is
 /// more than so many folders (`left`), is added to `closed`.
 pub(crate) fn nested(
@@ -41,8 +59,8 @@ pub(crate) fn nested(
     visit: Visit<'_>,
     closed: &mut closed::All,
     mut left: usize,
-) -> Vec<Nested> {
-    let mut found = Vec::new();
+) -> Walked {
+    let mut found = Walked::default();
     let mut open: VecDeque<PathBuf> = folders.iter().cloned().collect();
     while let Some(folder) = open.pop_front() {
         if left == 0 {
@@ -52,18 +70,28 @@ pub(crate) fn nested(
         }
         left -= 1;
         if looks_like_one(&folder, &mut open, visit, closed) {
-            unread(&folder, closed);
-            found.extend(nested_at(&folder, folders, home, read));
+            let git_folders = git_folders(&folder);
+            unread(&folder, &git_folders, closed);
+            let mut tree = Some(&folder).filter(|folder| !git_folders.contains(folder));
+            found
+                .git_folders
+                .extend(git_folders.iter().map(|git| GitFolder {
+                    path: plain(git),
+                    tree: tree.take().cloned(),
+                }));
+            found
+                .leading
+                .extend(nested_at(&folder, folders, home, read));
         }
     }
     found
 }
 
 /// Adds the files of a repository's that say where it leads and cannot be read.
-fn unread(tree: &Path, closed: &mut closed::All) {
+fn unread(tree: &Path, git_folders: &[PathBuf], closed: &mut closed::All) {
     let git = tree.join(".git");
     let mut files = vec![git.clone()];
-    for folder in git_folders(tree) {
+    for folder in git_folders {
         files.extend(["commondir", "config", "config.worktree"].map(|name| folder.join(name)));
     }
     // Whoever opens a pipe waits.
@@ -166,7 +194,12 @@ mod tests {
         let mut closed = closed::All::default();
         let tops = std::slice::from_ref(&top);
         let (nowhere, read) = (Path::new("/nowhere"), Configurations::default());
-        let mut found = nested(tops, nowhere, &read, visit, &mut closed, FOLDERS);
+        let walked = nested(tops, nowhere, &read, visit, &mut closed, FOLDERS);
+        let folders = ["a/b/.git", "bare", "elsewhere", "plain/.git"];
+        let mut git_folders: Vec<_> = walked.git_folders.into_iter().map(|one| one.path).collect();
+        git_folders.sort();
+        assert_eq!(git_folders, folders.map(|folder| top.join(folder)));
+        let mut found = walked.leading;
         assert_eq!(closed.take(), []);
         for one in ["a", "a/b/.git", "plain/.git/config", "bare/objects"] {
             assert!(seen.contains(&top.join(one)), "{one}");

@@ -6,7 +6,7 @@
 mod commits;
 mod pack;
 
-pub(crate) use commits::{Changed, changed};
+pub(crate) use commits::{Brought, Changed, changed, changed_tree};
 pub(crate) use pack::Pack;
 
 use flate2::bufread::ZlibDecoder;
@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 
 /// An object of which all has to be in memory has at most so many bytes.
 const LARGEST: u64 = 64 << 20;
+/// No link says more: PATH_MAX of Linux.
+const LONGEST: usize = 4096;
 /// Reading an object costs so much of a budget besides its content.
 const EACH: u64 = 128;
 
@@ -328,6 +330,14 @@ impl<'a> Objects<'a> {
             return Ok((kind, content));
         }
         Err(Fault::Absent)
+    }
+
+    /// What a symbolic link says, by the object of its target.
+    pub(crate) fn target(&self, id: &[u8]) -> Result<Vec<u8>, Fault> {
+        match self.read(id)? {
+            (Kind::Blob, target) if target.len() < LONGEST && !target.contains(&0) => Ok(target),
+            _ => Err(Fault::Broken),
+        }
     }
 
     /// The packs that can be read. Of one that cannot, git reads nothing either.

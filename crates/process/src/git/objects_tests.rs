@@ -97,8 +97,13 @@ impl Store {
     }
 }
 
-fn is_meant(path: &[u8], link: Option<&[u8]>) -> bool {
-    path.ends_with(b".envrc") || link.is_some_and(|target| target.starts_with(b"/"))
+fn is_meant(path: &[u8], brought: Brought<'_>) -> bool {
+    path.ends_with(b".envrc")
+        || match brought {
+            Brought::File => false,
+            Brought::Link(target) => target.starts_with(b"/"),
+            Brought::Absent | Brought::Odd => true,
+        }
 }
 
 #[test]
@@ -233,8 +238,18 @@ fn a_folder_that_git_takes_for_a_repository_is_found_and_what_a_link_says_is_ask
     }
     assert_eq!(of(&with("c", &file("head", &a)), &[]), ["c/head"]);
     assert_eq!(of(&file("HEAD", &a), &[]), [""; 0]);
-    let links = [("120000", "in", a.as_slice()), ("120000", "out", &out)];
-    assert_eq!(of(&store.tree(&links), &[]), ["out"]);
+    let [ends, long] =
+        [b"in\0".to_vec(), vec![b'a'; 4096]].map(|link| store.put(Kind::Blob, &link));
+    let links = [
+        ("120000", "absent", [1; 20].as_slice()),
+        ("120000", "ends", &ends),
+        ("120000", "folder", &before),
+        ("120000", "in", &a),
+        ("120000", "long", &long),
+        ("120000", "out", &out),
+    ];
+    let told = ["absent", "ends", "folder", "long", "out"];
+    assert_eq!(of(&store.tree(&links), &[]), told);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Objects of git whose content is not what their names say, and commits that bring protected files: git takes the
 //! one for the other when the user checks something out.
 
+use super::indexes::{told_by, with_filter};
 use crate::host_programs::left;
 use crate::support::{Outcome, Sandbox};
 
@@ -66,15 +67,6 @@ fn told(outcome: &Outcome) -> Vec<String> {
     )
 }
 
-/// The files that are told with this reason, in order.
-fn told_by(outcome: &Outcome, reason: &str) -> Vec<String> {
-    let left = left(outcome);
-    let names = left.iter().filter_map(|told| told.strip_suffix(reason));
-    let mut names: Vec<String> = names.map(str::to_owned).collect();
-    names.sort();
-    names
-}
-
 #[test]
 fn a_commit_that_brings_protected_files_is_told() {
     let by_own_index = "export GIT_INDEX_FILE=/tmp/i; git read-tree HEAD; id=$(git hash-object -w forge.py); \
@@ -96,21 +88,6 @@ fn a_commit_that_brings_protected_files_is_told() {
     }
 }
 
-/// A repository with a filter of the user's, and a sandbox's commands that store what would be a repository, and links.
-fn with_filter() -> (Sandbox, &'static str) {
-    let sandbox = Sandbox::repository();
-    sandbox.host(
-        "mkdir scripts; echo '#!/bin/sh' > scripts/c.sh; chmod +x scripts/c.sh; git add .; git commit -qm scripts; \
-         git config filter.f.clean ./scripts/c.sh",
-    );
-    let add = "put() { printf \"$1\" | git hash-object -w --stdin; }; git rm -qr --cached scripts; for entry in \
-               \"100644,$(put '[core]\\n\\tfsmonitor = x\\n'),docs/config\" \"100644,$(put ''),docs/objects/k\" \
-               \"100644,$(put ''),docs/refs/k\" \"100644,$(put 'ref: refs/heads/main\\n'),docs/HEAD\" \
-               \"120000,$(put /home/u/.netrc),README\" \"120000,$(put docs/refs),plain\" \"120000,$(put other),scripts\" \
-               \"100755,$(put x),other/c.sh\"; do git update-index --add --cacheinfo \"$entry\"; done;";
-    (sandbox, add)
-}
-
 #[test]
 fn a_commit_that_brings_a_repository_or_leads_around_what_is_protected_is_told() {
     let (sandbox, add) = with_filter();
@@ -123,29 +100,15 @@ fn a_commit_that_brings_a_repository_or_leads_around_what_is_protected_is_told()
 }
 
 #[test]
-fn an_index_that_brings_a_repository_or_leads_around_what_is_protected_is_told() {
-    let (sandbox, add) = with_filter();
-    let outcome = sandbox.run(add);
-    outcome.success();
-    let of_index = |outcome: &Outcome| told_by(outcome, " git, whose index has another one now");
-    assert_eq!(of_index(&outcome), ["README", "docs/HEAD", "scripts"]);
-
-    // Parts of a repository that is in the index already, also where its files are away; and what is no part of it.
-    sandbox.host("git commit -qm all; rm -rf docs");
-    for (path, told) in [("docs/hooks/post-checkout", true), ("docs/k", false)] {
-        let add = "id=$(echo x | git hash-object -w --stdin); git update-index --add --cacheinfo";
-        let outcome = sandbox.run(&format!("{add} 100755,$id,{path}"));
-        let told = if told { &["docs/HEAD"][..] } else { &[] };
-        assert_eq!(of_index(outcome.success()), told, "{path}");
-    }
-
-    // A file that becomes a link by its mode alone, and one of which nobody knows where it leads.
-    sandbox.host("git reset -q --hard; printf /home/u/.netrc > f; git add f; git commit -qm f");
+fn a_flood_of_reported_files_hides_no_commit() {
+    let sandbox = Sandbox::repository();
     let outcome = sandbox.run(
-        "git update-index --cacheinfo 120000,$(git rev-parse :f),f; none=$(echo y | git hash-object --stdin); \
-         git update-index --add --cacheinfo 120000,$none,lost",
+        "python3 -c 'import os\nfor n in range(4200): os.makedirs(f\"d/{n}\"); open(f\"d/{n}/Makefile\", \"w\").close()'; \
+         export GIT_INDEX_FILE=/tmp/i; git read-tree HEAD; id=$(echo x | git hash-object -w --stdin); \
+         git update-index --add --cacheinfo 100644,$id,.mcp.json; git branch fix $(git commit-tree -p HEAD -m x $(git write-tree))",
     );
-    assert_eq!(of_index(outcome.success()), ["f", "lost"]);
+    outcome.success();
+    assert_eq!(told(&outcome), [".mcp.json"]);
 }
 
 #[test]

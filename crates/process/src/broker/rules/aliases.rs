@@ -46,6 +46,9 @@ enum Leads {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Found {
     pub(super) repositories: Vec<git::Nested>,
+    /// The git folders of all repositories, which the supervisor alone is told.
+    #[serde(skip)]
+    pub(crate) git_folders: Vec<git::GitFolder>,
     /// Those that protect come first.
     pub(super) aliases: Vec<Alias>,
     /// Folders of which nothing is known.
@@ -91,7 +94,10 @@ impl Rules {
         let mut closed = closed::All::default();
         let read = git::Configurations::default();
         let (kept, home) = (&self.kept, &self.home);
-        let mut repositories = git::nested(kept, home, &read, visit, &mut closed, folders);
+        let git::Walked {
+            leading: mut repositories,
+            mut git_folders,
+        } = git::nested(kept, home, &read, visit, &mut closed, folders);
         let Names {
             known,
             more,
@@ -110,6 +116,7 @@ impl Rules {
         }));
         if self.git.is_none() {
             repositories.clear();
+            git_folders.clear();
         }
         unknown.take().into_iter().for_each(|one| closed.add(one));
         let led = repositories.iter().flat_map(|one| &one.followed);
@@ -124,6 +131,7 @@ impl Rules {
         closed.retain(|closed| !self.exempt.iter().any(|own| closed.path.starts_with(own)));
         Found {
             repositories,
+            git_folders,
             aliases: known.into_iter().flatten().collect(),
             closed,
             more,

@@ -1,116 +1,252 @@
 //! What git brings into a working tree at the user's next command, from a commit or an index of the run's: of what no
 //! program could make there the user is told.
 
-use super::Rules;
-use crate::git::{self, Budget, Content, Kind, Meaning, Objects, Recorded, Site};
+use super::host::{BROUGHT, CUT, INDEX, UNCOMPARED};
+use super::parts_of_names::Parts;
+use super::{Left, Rules};
+use crate::git::{self, Brought, Budget, Changed, Content, Indexed, Meaning, Objects, Site};
 use crate::paths::below;
-use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// So many bytes of objects are unpacked to know what the links of an index say.
+/// So many bytes of objects are unpacked to know what links and folders of an index say.
 const BYTES: u64 = 16 << 20;
+/// So many files of an index are told.
+const TOLD: usize = 1000;
+/// What lies in more folders is not looked at, and told.
+const DEPTH: usize = 64;
 
 impl Rules {
-    /// Whether a file that git brings, or a link and what it says, is one that no program may make: its name is
-    /// protected, it makes a repository of its folder or steers one, or it would lead around what is protected.
-    pub(crate) fn refuses_brought(&self, file: &Path, link: Option<&OsStr>) -> bool {
+    /// Whether what git brings is what no program may make: its name is protected, it makes a repository of its folder or
+    /// steers one, or it is a link that leads around what is protected. In a repository of which git has not all objects
+    /// (`partial`) a link that is not there yet counts as harmless.
+    pub(crate) fn refuses_brought(&self, file: &Path, brought: Brought<'_>, partial: bool) -> bool {
         let inside = below(self.root(), file);
-        let steers = || match git::meaning(&inside) {
+        if inside.iter().count() > DEPTH {
+            return true;
+        }
+        let steers = || match git::meaning(file) {
             Meaning::Plain | Meaning::Obeyed(Content::Modules) => false,
             Meaning::Obeyed(_) | Meaning::Completes | Meaning::Never(_) => true,
         };
-        let leads = |target: &OsStr| {
-            self.above(&inside).is_some()
-                || self.is_on_a_way(&inside)
-                || self.denies_target(&inside, target).is_some()
-                || self.objects_to_link(&inside, target).is_some()
+        let leads = match brought {
+            Brought::File => false,
+            Brought::Absent => !partial,
+            Brought::Odd => true,
+            Brought::Link(target) => {
+                let target = OsStr::from_bytes(target);
+                self.above(&inside).is_some()
+                    || self.is_on_a_way(&inside)
+                    || self.denies_target(&inside, target).is_some()
+                    || self.objects_to_link(&inside, target).is_some()
+            }
         };
-        self.is_refused(&inside) || steers() || link.is_some_and(leads)
+        leads || self.is_refused(&inside) || steers()
     }
 
-    /// The files, as paths inside, that an index with these new entries brings and no program could make; for a folder
-    /// that would be a repository its `HEAD`. `all` are the entries of the index that are looked at, and the working
-    /// tree of it is one of `tops`.
-    pub(super) fn brought_by_index(
+    /// What is reported of a file that a commit brings.
+    pub(crate) fn left_commit(&self, file: &Path) -> Option<Left> {
+        self.left_as(file, BROUGHT)
+    }
+
+    /// What is reported of an index that cannot be read any more.
+    pub(crate) fn left_unread(&self, index: &Path) -> Option<Left> {
+        self.left_as(index, INDEX)
+    }
+
+    /// What is reported of an index, at its site on the host, that had the files `old` and has `new` now, and to which the
+    /// working tree `tree` leads: what it brings at the next checkout and no
+    /// program could make; for a folder that would be a repository its `HEAD`. What the working tree has so already, and
+    /// files of which it was told that they were `withheld`, are none.
+    pub(crate) fn left_index(
         &self,
-        new: &[&Recorded],
-        all: &[Recorded],
-        tops: &[PathBuf],
         site: &Site<'_>,
-    ) -> BTreeSet<PathBuf> {
+        tree: Option<&PathBuf>,
+        [old, new]: [&[Indexed]; 2],
+        withheld: &BTreeSet<PathBuf>,
+    ) -> Vec<Left> {
+        let named = git::tree_of_index(site);
         let budget = Budget::new(BYTES);
-        let objects = OnceCell::new();
-        let heads = heads(all);
-        let mut found = BTreeSet::new();
-        for entry in new {
-            let place = |top: &PathBuf| top.join(OsStr::from_bytes(&entry.path));
-            let link = entry.is_link().then(|| {
-                let open = || {
-                    let folder = site.shared_folder().join("objects");
-                    Objects::at(&below(site.root, &folder), site.root, &budget)
+        let objects = site.shared_folder().join("objects");
+        let look = Look {
+            rules: self,
+            tops: match named.as_ref().or(tree) {
+                Some(tree) => std::slice::from_ref(tree),
+                // Whoever runs git says where its working tree is.
+                None => &self.kept,
+            },
+            objects: &Objects::at(&objects, Path::new("/"), &budget),
+            partial: git::is_partial(site),
+            known: by_path(old),
+            withheld,
+        };
+        let mut found = look.repositories(new);
+        let mut links = BTreeSet::new();
+        let mut all = true;
+        let parts = Parts::of(self);
+        for file in new.iter().filter(|file| look.is_new(file)) {
+            if file.is_folder() {
+                all &= look.folder(file, &mut found);
+            } else if file.is_link()
+                || may_be_of_repository(&file.path)
+                || parts.may_be_in(&file.path)
+            {
+                let into = if file.is_link() {
+                    &mut links
+                } else {
+                    &mut found
                 };
-                let there = tops.iter().map(|top| below(self.root(), &place(top)));
-                target_of(entry, there).or_else(|| stored_target(entry, objects.get_or_init(open)))
-            });
-            let refused = tops.iter().map(place).find(|place| match &link {
-                // What it says is not known.
-                Some(None) => true,
-                Some(Some(target)) => self.refuses_brought(place, Some(target)),
-                None => self.refuses_brought(place, None),
-            });
-            found.extend(refused.map(|place| below(self.root(), &place)));
-            for head in heads_over(&heads, &entry.path) {
-                let place = tops.iter().map(|top| top.join(OsStr::from_bytes(head)));
-                found.extend(place.take(1).map(|place| below(self.root(), &place)));
+                into.extend(look.file(file));
             }
         }
-        found
+        let cut = found.len() + links.len() > TOLD;
+        let files = found.iter().chain(&links).take(TOLD);
+        let files = files.filter_map(|file| self.left_as(file, INDEX));
+        let cut = cut.then(|| self.left_as(site.path, CUT)).flatten();
+        let unknown = (!all).then(|| self.left_as(&objects, UNCOMPARED)).flatten();
+        files.chain(cut).chain(unknown).collect()
     }
 }
 
-/// What a link says, where it is in the working tree as the index has it.
-fn target_of(entry: &Recorded, mut there: impl Iterator<Item = PathBuf>) -> Option<OsString> {
-    there.find_map(|place| {
-        let target = place.read_link().ok()?.into_os_string();
-        entry.says(target.as_bytes()).then_some(target)
-    })
+/// A look at what an index brings.
+struct Look<'a> {
+    rules: &'a Rules,
+    /// Where its working tree is, or may be.
+    tops: &'a [PathBuf],
+    objects: &'a Objects<'a>,
+    /// Whether git has not all objects.
+    partial: bool,
+    /// What it had before.
+    known: HashMap<&'a [u8], Vec<&'a Indexed>>,
+    withheld: &'a BTreeSet<PathBuf>,
 }
 
-/// What a link says by the object that git would make it of.
-fn stored_target(entry: &Recorded, objects: &Objects<'_>) -> Option<OsString> {
-    match objects.read(entry.file().1) {
-        Ok((Kind::Blob, target)) => Some(OsString::from_vec(target)),
-        _ => None,
+impl Look<'_> {
+    fn is_new(&self, file: &Indexed) -> bool {
+        let mut known = self.known.get(file.path.as_slice()).into_iter().flatten();
+        !known.any(|known| file.adds_nothing_to(known))
+    }
+
+    /// Where a path of the index may be, as paths of the policy.
+    fn places(&self, path: &[u8]) -> impl Iterator<Item = PathBuf> {
+        let path = OsStr::from_bytes(path);
+        self.tops.iter().map(move |top| top.join(path))
+    }
+
+    /// Whether the working tree has the file so.
+    fn has(&self, file: &Indexed) -> bool {
+        self.places(&file.path)
+            .any(|place| match place.read_link() {
+                Ok(target) => file.is_link() && file.says(target.as_os_str().as_bytes()),
+                Err(_) => {
+                    let content = super::super::content_of(&place, super::honest::LARGEST);
+                    !file.is_link() && content.is_ok_and(|content| file.says(&content))
+                }
+            })
+    }
+
+    /// The place of a file that no program could make.
+    fn file(&self, file: &Indexed) -> Option<PathBuf> {
+        let target = file.is_link().then(|| self.objects.target(&file.id));
+        let brought = target.as_ref().map_or(Brought::File, Brought::from);
+        let refuses = |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
+        let place = self.places(&file.path).find(refuses)?;
+        (!self.withheld.contains(&place) && !self.has(file)).then_some(place)
+    }
+
+    /// Adds what a folder of a sparse index brings. Whether that is all.
+    fn folder(&self, file: &Indexed, found: &mut BTreeSet<PathBuf>) -> bool {
+        let known = self.known.get(file.path.as_slice()).into_iter().flatten();
+        let known = known.filter(|known| known.is_folder());
+        let olds: Vec<Vec<u8>> = known.map(|known| known.id.clone()).collect();
+        let place = |path: &[u8], brought: Brought<'_>| {
+            let refuses =
+                |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
+            self.places(path).find(refuses)
+        };
+        let is_meant = |path: &[u8], brought: Brought<'_>| place(path, brought).is_some();
+        let mut files = Changed::new();
+        let tree = (file.path.as_slice(), file.id.as_slice());
+        let changed = git::changed_tree(self.objects, tree, &olds, &is_meant, &mut files);
+        found.extend(
+            files
+                .iter()
+                .filter_map(|path| place(path, Brought::File).or_else(|| self.places(path).next())),
+        );
+        changed.is_ok()
+    }
+
+    /// The `HEAD` of each folder that has one in the index, and of which the index has something new that git would read
+    /// of a repository, unless the working tree has all of that so: then it was decided as a whole.
+    fn repositories(&self, files: &[Indexed]) -> BTreeSet<PathBuf> {
+        let mut heads: HashMap<&[u8], Repository<'_>> = HashMap::new();
+        for file in files {
+            let (folder, name) = split_last(&file.path);
+            if name.eq_ignore_ascii_case(b"HEAD") && !folder.is_empty() && depth(folder) < DEPTH {
+                heads.insert(
+                    folder,
+                    Repository {
+                        head: &file.path,
+                        parts: Vec::new(),
+                    },
+                );
+            }
+        }
+        if heads.is_empty() {
+            return BTreeSet::new();
+        }
+        for file in files {
+            let slashes = (0..file.path.len()).filter(|at| file.path[*at] == b'/');
+            for at in slashes.take(DEPTH) {
+                let mut names = file.path[at + 1..].split(|&b| b == b'/');
+                if names.next().is_some_and(git::is_part)
+                    && let Some(repository) = heads.get_mut(&file.path[..at])
+                {
+                    repository.parts.push(file);
+                }
+            }
+        }
+        let brought = heads.into_values().filter(|repository| {
+            let mut parts = repository.parts.iter();
+            parts.any(|part| self.is_new(part))
+                && !repository.parts.iter().all(|part| self.has(part))
+        });
+        brought
+            .filter_map(|one| self.places(one.head).next())
+            .collect()
     }
 }
 
-/// The `HEAD` of each folder below the top that has one, by the folder.
-fn heads(entries: &[Recorded]) -> HashMap<&[u8], &[u8]> {
-    let paths = entries.iter().map(|entry| entry.path.as_slice());
-    let heads = paths.filter_map(|path| {
-        let slash = path.iter().rposition(|&b| b == b'/')?;
-        let is_head = path[slash + 1..].eq_ignore_ascii_case(b"HEAD");
-        is_head.then_some((&path[..slash], path))
-    });
-    heads.collect()
+/// A folder of an index with a `HEAD`.
+struct Repository<'a> {
+    head: &'a [u8],
+    /// What git would read of it.
+    parts: Vec<&'a Indexed>,
 }
 
-/// The `HEAD` of each folder above a file that would read the file, if it were a repository.
-fn heads_over<'a>(heads: &HashMap<&[u8], &'a [u8]>, path: &[u8]) -> Vec<&'a [u8]> {
-    let slashes = (0..path.len()).filter(|at| path[*at] == b'/');
-    let reads = slashes.filter(|at| {
-        let first = path[at + 1..].split(|&b| b == b'/').next();
-        first.is_some_and(git::is_part)
-    });
-    reads
-        .filter_map(|at| heads.get(&path[..at]).copied())
-        .collect()
+fn by_path(files: &[Indexed]) -> HashMap<&[u8], Vec<&Indexed>> {
+    let mut by_path: HashMap<_, Vec<_>> = HashMap::with_capacity(files.len());
+    for file in files {
+        by_path.entry(file.path.as_slice()).or_default().push(file);
+    }
+    by_path
+}
+
+/// The folder of a path, and the name there.
+fn split_last(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|&b| b == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => (&[], path),
+    }
+}
+
+fn depth(path: &[u8]) -> usize {
+    path.split(|&b| b == b'/').count()
 }
 
 /// Whether a path of an index may be a part of a repository that is not called `.git`.
-pub(super) fn may_be_of_repository(path: &[u8]) -> bool {
+fn may_be_of_repository(path: &[u8]) -> bool {
     path.split(|&b| b == b'/').any(git::is_part)
 }

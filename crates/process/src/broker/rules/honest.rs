@@ -1,9 +1,8 @@
 //! What an index says of files that are protected. Git takes a file for unchanged whose times and length are those in
 //! the index, and writes over it; an index that a program has made could say so of one that the user has changed.
 
-use super::brought::may_be_of_repository;
 use super::parts_of_names::Parts;
-use super::{Left, Name, Rules};
+use super::{Name, Rules};
 use crate::git::{self, Content, Recorded, Site};
 use crate::paths::below;
 use bailiwick_policy::PathGlob;
@@ -11,27 +10,16 @@ use rustix::fs::{AtFlags, CWD, statat};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// A file is compared that has at most so many bytes; of a longer one git looks itself.
-const LARGEST: usize = 16 << 20;
-
-/// What is known of the indexes of a run.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Indexes {
-    /// What each had of files that may concern somebody when it was looked at last, as a number.
-    states: BTreeMap<PathBuf, u64>,
-    /// Files that no program could make, of which one has others than before, and nobody was told of that yet.
-    others: Vec<PathBuf>,
-}
+pub(super) const LARGEST: usize = 16 << 20;
 
 impl Rules {
     /// The same index without what it says of protected files that nobody has compared with it, so that git looks
     /// itself; none where there is nothing to change. What the index before says of them stays: `old` is its text, and
-    /// `withheld` are files that git was kept from checking out. Files that no program could make, of which it has others
-    /// now, are noted.
+    /// `withheld` are files that git was kept from checking out.
     ///
     /// # Errors
     /// It cannot be read, or it is a shared one that would have to be changed: its name is its checksum.
@@ -47,18 +35,18 @@ impl Rules {
             return Ok(None);
         }
         let tree = git::tree_of_index(site);
-        let tops = match &tree {
-            Some(tree) => std::slice::from_ref(tree),
+        let protected = |entry: &Recorded| match &tree {
+            Some(tree) => self.is_protected(tree, entry),
             // Whoever runs git says where its working tree is.
-            None => self.kept.as_slice(),
+            None => self.kept.iter().any(|top| self.is_protected(top, entry)),
         };
         let parts = Parts::of(self);
-        let named = |path: &[u8]| parts.may_be_in(path) || may_be_of_repository(path);
+        let named = |path: &[u8]| parts.may_be_in(path);
         let mut found = git::recorded(text, site, &named)?;
         // What was there of these was compared, and the index says that.
         found.retain(|entry| !matches!(withheld.get(entry.path.as_slice()), Some(Some(_))));
         let known = OnceCell::new();
-        let is_known = |entry: &Recorded, same: fn(&Recorded, &Recorded) -> bool| {
+        let is_known = |entry: &Recorded| {
             let read = || {
                 let mut known: HashMap<Vec<u8>, Vec<Recorded>> = HashMap::new();
                 let old = old();
@@ -71,26 +59,13 @@ impl Rules {
                 known
             };
             let there = known.get_or_init(read).get(&entry.path);
-            there.is_some_and(|there| there.iter().any(|known| same(known, entry)))
+            there.is_some_and(|there| there.iter().any(|known| known.is(entry)))
         };
-        if self.changed(site.path, &found) {
-            let new = found.iter();
-            let new = new.filter(|entry| !withheld.contains_key(entry.path.as_slice()));
-            let new: Vec<_> = new
-                .filter(|entry| !is_known(entry, Recorded::has_same))
-                .collect();
-            let others = self.brought_by_index(&new, &found, tops, site);
-            self.indexes.borrow_mut().others.extend(others);
-        }
         let ends = self.ends_of_patterns();
         let is_doubted = |entry: &Recorded| {
             let compared = || tree.as_ref().is_some_and(|tree| self.is_true(tree, entry));
-            let protected = || {
-                tops.iter()
-                    .any(|top| self.is_refused(&self.file_of(top, entry)))
-            };
-            let concerns = self.is_protected_elsewhere(entry, &ends) || protected();
-            entry.may_be_believed() && concerns && !is_known(entry, Recorded::is) && !compared()
+            let concerns = || self.is_protected_elsewhere(entry, &ends) || protected(entry);
+            entry.may_be_believed() && concerns() && !is_known(entry) && !compared()
         };
         found.retain(is_doubted);
         match found.first() {
@@ -102,30 +77,14 @@ impl Rules {
         }
     }
 
-    /// What is to be told of indexes.
-    pub(crate) fn take_index_files(&self) -> Vec<Left> {
-        let others = std::mem::take(&mut self.indexes.borrow_mut().others);
-        others
-            .iter()
-            .filter_map(|file| self.left_index(file))
-            .collect()
-    }
-
-    /// Whether an index has other files than when it was looked at last, as far as they may concern somebody.
-    fn changed(&self, index: &Path, found: &[Recorded]) -> bool {
-        let mut hasher = DefaultHasher::new();
-        for entry in found {
-            (&entry.path, entry.file()).hash(&mut hasher);
-        }
-        let state = hasher.finish();
-        let mut indexes = self.indexes.borrow_mut();
-        let old = indexes.states.insert(index.to_path_buf(), state);
-        old != Some(state)
-    }
-
     /// The file of an entry.
     fn file_of(&self, tree: &Path, entry: &Recorded) -> PathBuf {
         below(self.root(), &tree.join(OsStr::from_bytes(&entry.path)))
+    }
+
+    /// Whether the file of an entry is protected in this working tree.
+    fn is_protected(&self, tree: &Path, entry: &Recorded) -> bool {
+        self.is_refused(&self.file_of(tree, entry))
     }
 
     /// The last parts of patterns that protect.

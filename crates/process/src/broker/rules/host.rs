@@ -24,7 +24,7 @@ const ENTRIES: usize = 100_000;
 /// A folder that was moved: what it holds got new names.
 const MOVED: u32 = u32::MAX;
 /// What has more files than are looked at, or the first of those that are not listed.
-const CUT: u32 = u32::MAX - 1;
+pub(super) const CUT: u32 = u32::MAX - 1;
 /// A link that leads to where the sandbox sees nothing.
 const LINK: u32 = u32::MAX - 2;
 /// A configuration of git in which the address of a remote, or the branch that is merged, is another.
@@ -37,9 +37,10 @@ const UNREAD: u32 = u32::MAX - 4;
 pub(super) const TEMPORARY: u32 = u32::MAX - 7;
 /// A configuration of git by which it signs otherwise, has another author or hides new files.
 pub(super) const SETTINGS: u32 = u32::MAX - 9;
-/// A protected file of which an index of git has another.
-const INDEX: u32 = u32::MAX - 8;
-/// A folder of git's objects in which something was stored; a protected file that a commit of them brings; and such a
+/// A file that no program could make and that an index of git brings.
+pub(super) const INDEX: u32 = u32::MAX - 8;
+/// A folder of git's objects in which something was stored; a file that no program could make and that a commit of
+/// them brings; and such a
 /// folder in which not all is known.
 pub(super) const STORED: u32 = u32::MAX - 10;
 pub(super) const BROUGHT: u32 = u32::MAX - 11;
@@ -96,6 +97,13 @@ pub(crate) struct Left {
     pub(crate) row: u32,
 }
 
+impl Left {
+    /// Makes it the first of those that are not listed.
+    pub(crate) fn stands_for_more(&mut self) {
+        self.row = CUT;
+    }
+}
+
 /// Files at names that are reported, each once. Those that are gone by the time that there are too many count no
 /// more.
 #[derive(Debug, Default)]
@@ -114,7 +122,7 @@ impl Lefts {
             self.known.retain(|left| !is_gone(&left.path));
         }
         if self.known.len() >= LISTED {
-            left.row = CUT;
+            left.stands_for_more();
             if std::mem::replace(&mut self.cut, true) {
                 return None;
             }
@@ -329,11 +337,6 @@ impl Rules {
     pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Option<Left> {
         let left = self.left_as(link, LINK)?;
         self.leads_out(link, target).then_some(left)
-    }
-
-    /// What is reported of a protected file of which an index has another now.
-    pub(super) fn left_index(&self, file: &Path) -> Option<Left> {
-        self.left_as(file, INDEX)
     }
 
     /// A path and why it is reported, as far as anything is.

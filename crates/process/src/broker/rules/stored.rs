@@ -1,6 +1,6 @@
 //! What a run stores as objects of git, as far as the rules say something of it; see `crate::stored`.
 
-use super::host::{BROUGHT, STORED, UNCOMPARED};
+use super::host::{CUT, STORED, UNCOMPARED};
 use super::{Left, Rules};
 use crate::git::{self, Stored};
 use crate::paths::may_be_there;
@@ -40,11 +40,6 @@ impl Rules {
         above.find(|above| left.row == STORED && above.ends_with("objects"))
     }
 
-    /// What is reported of a protected file that a commit brings.
-    pub(crate) fn left_commit(&self, file: &Path) -> Option<Left> {
-        self.left_as(file, BROUGHT)
-    }
-
     /// What is reported of a folder of objects in which not all was compared.
     pub(crate) fn left_objects(&self, folder: &Path) -> Option<Left> {
         self.left_as(folder, UNCOMPARED)
@@ -54,6 +49,11 @@ impl Rules {
     pub(crate) fn take_stored(left: &mut BTreeSet<Left>) -> Vec<PathBuf> {
         let stored = left.extract_if(.., |left| left.row == STORED);
         stored.map(|left| left.path).collect()
+    }
+
+    /// Whether there were more files than are told.
+    pub(crate) fn is_cut(left: &BTreeSet<Left>) -> bool {
+        left.iter().any(|left| left.row == CUT)
     }
 
     /// Whether a git folder is that of a folder which may be written: the user's, whoever has made it anew.

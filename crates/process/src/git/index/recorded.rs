@@ -1,14 +1,13 @@
 //! What an index says of files that are there, and that can be compared with it.
 
 use super::split::replaced_paths;
-use super::{FOLDER, GITLINK, LINK, Seen, Site, digest, id_of_file, parsed};
+use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file, parsed};
 
 /// An entry that a file of the working tree may be compared with.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     /// Empty where the entry replaces one of another index that is not known.
     pub(crate) path: Vec<u8>,
-    mode: u32,
     id: Vec<u8>,
     seen: Seen,
     skipped: bool,
@@ -36,28 +35,13 @@ impl Recorded {
         self.path == other.path && all(self) == all(other)
     }
 
-    /// Whether another index has the same file there.
-    pub(crate) fn has_same(&self, other: &Self) -> bool {
-        self.path == other.path && self.file() == other.file()
-    }
-
-    /// What git makes of the entry: the mode, and the id of the content.
-    pub(crate) fn file(&self) -> (u32, &[u8]) {
-        (self.mode, &self.id)
-    }
-
-    /// Whether it is a symbolic link.
-    pub(crate) fn is_link(&self) -> bool {
-        self.mode == LINK
-    }
-
     /// Whether the entry is of a file with this content.
     pub(crate) fn says(&self, content: &[u8]) -> bool {
         id_of_file(content, self.id.len()) == self.id
     }
 }
 
-/// The entries of symbolic links, and of files whose paths are meant, or not known.
+/// The entries of files whose paths are meant, or not known.
 ///
 /// # Errors
 /// Why the index cannot be read.
@@ -74,13 +58,11 @@ pub(crate) fn recorded(
             None => entry.path.clone(),
         };
         let file = entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER);
-        let meant = path.is_empty() || entry.mode == LINK || is_meant(&path);
-        if !file || !meant {
+        if !file || !path.is_empty() && !is_meant(&path) {
             return None;
         }
         Some(Recorded {
             path,
-            mode: entry.mode,
             id: entry.id.to_vec(),
             seen: entry.seen()?,
             skipped: entry.skipped,

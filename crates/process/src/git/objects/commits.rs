@@ -16,12 +16,37 @@ const LINK: u32 = 0o120_000;
 /// Files that commits change, as paths in a working tree.
 pub(crate) type Changed = BTreeSet<Vec<u8>>;
 
-/// Which of the files that a commit changes are meant: asked with the path, and of a link with what it says.
-pub(crate) type IsMeant<'a> = &'a dyn Fn(&[u8], Option<&[u8]>) -> bool;
+/// Which of the files that a commit changes are meant: asked with the path, and what is there.
+pub(crate) type IsMeant<'a> = &'a dyn Fn(&[u8], Brought<'_>) -> bool;
 
-/// Adds what a commit changes, as far as it is meant, and the `HEAD` of each folder in which it changes what git would
-/// read, if the folder is a repository then: what is missing may lie in the working tree. A parent that is not there (of
-/// a shallow repository) has nothing.
+/// What git would put at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Brought<'a> {
+    /// A file.
+    File,
+    /// A symbolic link that says this.
+    Link(&'a [u8]),
+    /// A symbolic link of which git has no object yet.
+    Absent,
+    /// A symbolic link whose object is none, or was not looked at: broken, too long, or with a NUL, where git ends the
+    /// path.
+    Odd,
+}
+
+impl<'a> From<&'a Result<Vec<u8>, Fault>> for Brought<'a> {
+    /// A link with this target.
+    fn from(target: &'a Result<Vec<u8>, Fault>) -> Self {
+        match target {
+            Ok(target) => Self::Link(target),
+            Err(Fault::Absent) => Self::Absent,
+            Err(Fault::Broken | Fault::TooMuch) => Self::Odd,
+        }
+    }
+}
+
+/// Adds what a commit changes, as far as it is meant. Of a folder that has a `HEAD`, and in which the commit changes what
+/// git would read of a repository, it adds the `HEAD`, whether or not the rest of a repository is there. A parent that is
+/// not there (of a shallow repository) has nothing.
 pub(crate) fn changed(
     objects: &Objects<'_>,
     commit: &[u8],
@@ -40,13 +65,24 @@ pub(crate) fn changed(
     if olds.contains(&tree) {
         return Ok(());
     }
+    changed_tree(objects, (b"", &tree), &olds, is_meant, found)
+}
+
+/// The same of a tree, and the path of its folder with a slash behind it, against trees that were there before.
+pub(crate) fn changed_tree(
+    objects: &Objects<'_>,
+    (path, tree): (&[u8], &[u8]),
+    olds: &[Vec<u8>],
+    is_meant: IsMeant<'_>,
+    found: &mut Changed,
+) -> Result<(), Fault> {
     let mut walk = Walk {
         objects,
         is_meant,
         found,
         heads: Vec::new(),
     };
-    walk.folder(&tree, &olds, &mut Vec::new(), 0)
+    walk.folder(tree, olds, &mut path.to_vec(), 0)
 }
 
 /// The tree of a commit, and its parents.
@@ -99,7 +135,7 @@ struct Walk<'a> {
     objects: &'a Objects<'a>,
     is_meant: IsMeant<'a>,
     found: &'a mut Changed,
-    /// The folders above with a `HEAD`: how much of the path each is, and the name.
+    /// The folders above with a `HEAD`, of which it was not added yet: how much of the path each is, and the name.
     heads: Vec<(usize, Vec<u8>)>,
 }
 
@@ -132,7 +168,6 @@ impl Walk<'_> {
             }
         }
         let entries = self.entries_of(tree)?;
-        let heads = self.heads.len();
         // At the top there is `.git`, which git looks for first.
         if !path.is_empty() {
             let mut names = entries.iter().map(|entry| &entry.name);
@@ -160,33 +195,30 @@ impl Walk<'_> {
                 let olds: Vec<Vec<u8>> = olds.map(|old| old.id.clone()).collect();
                 self.folder(&entry.id, &olds, path, depth + 1)?;
             } else {
-                let target = match entry.mode & KIND == LINK {
-                    true => Some(self.target_of(&entry.id)?),
-                    false => None,
-                };
-                if (self.is_meant)(path, target.as_deref()) {
+                let target = (entry.mode & KIND == LINK).then(|| self.objects.target(&entry.id));
+                let brought = target.as_ref().map_or(Brought::File, Brought::from);
+                if (self.is_meant)(path, brought) {
                     self.add(path.clone())?;
                 }
-                for head in self.heads_over(path) {
-                    self.add(head)?;
-                }
+                self.heads_over(path)?;
             }
             path.truncate(length);
         }
-        self.heads.truncate(heads);
+        self.heads.retain(|(top, _)| *top < path.len());
         Ok(())
     }
 
-    /// The `HEAD` of each folder above that would read this file, if it were a repository.
-    fn heads_over(&self, path: &[u8]) -> Vec<Vec<u8>> {
-        let reads = |(top, _): &&(usize, Vec<u8>)| {
+    /// Adds the `HEAD` of each folder above that would read this file, if it were a repository.
+    fn heads_over(&mut self, path: &[u8]) -> Result<(), Fault> {
+        let reads = |(top, _): &mut (usize, Vec<u8>)| {
             let first = path[*top..].split(|&b| b == b'/').next();
             first.is_some_and(is_part)
         };
-        let heads = self.heads.iter().filter(reads);
-        heads
-            .map(|(top, name)| [&path[..*top], name].concat())
-            .collect()
+        let heads: Vec<_> = self.heads.extract_if(.., reads).collect();
+        for (top, name) in heads {
+            self.add([&path[..top], &name].concat())?;
+        }
+        Ok(())
     }
 
     fn add(&mut self, path: Vec<u8>) -> Result<(), Fault> {
@@ -195,14 +227,5 @@ impl Walk<'_> {
         }
         self.found.insert(path);
         Ok(())
-    }
-
-    /// What a link says; nothing where git has no object of it, and cannot make it.
-    fn target_of(&self, link: &[u8]) -> Result<Vec<u8>, Fault> {
-        match self.objects.read(link) {
-            Ok((_, target)) => Ok(target),
-            Err(Fault::Absent) => Ok(Vec::new()),
-            Err(fault) => Err(fault),
-        }
     }
 }

@@ -1,0 +1,69 @@
+//! What an index has a working tree hold.
+
+use super::split::{replaced_paths, shared_of};
+use super::{FOLDER, GITLINK, LINK, Site, id_of_file, parsed};
+
+/// An entry of an index: a file, or a folder of a sparse index.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Indexed {
+    /// Empty where the entry replaces one of another index that is not known.
+    pub(crate) path: Vec<u8>,
+    mode: u32,
+    pub(crate) id: Vec<u8>,
+    /// Git checks it out when it checks out everything.
+    pub(crate) is_checked_out: bool,
+}
+
+impl Indexed {
+    /// Whether it is a symbolic link.
+    pub(crate) fn is_link(&self) -> bool {
+        self.mode == LINK
+    }
+
+    /// Whether it stands for all that a tree holds.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.mode == FOLDER
+    }
+
+    /// Whether it has a file hold what another entry at the path has it hold, and git checks it out no sooner.
+    pub(crate) fn adds_nothing_to(&self, other: &Self) -> bool {
+        let same = (self.mode, &self.id) == (other.mode, &other.id);
+        same && (other.is_checked_out || !self.is_checked_out)
+    }
+
+    /// Whether the entry is of a file, or a link, with this content.
+    pub(crate) fn says(&self, content: &[u8]) -> bool {
+        id_of_file(content, self.id.len()) == self.id
+    }
+}
+
+/// The files of an index, and of the one that it is a change of, whose entries it may have replaced or left out; more
+/// than one at a path where they conflict.
+///
+/// # Errors
+/// Why the index cannot be read.
+pub(crate) fn files_of(text: &[u8], site: &Site<'_>) -> Result<Vec<Indexed>, String> {
+    let mut files = Vec::new();
+    let shared = shared_of(text, site).unwrap_or_default();
+    for text in [text, shared.as_slice()] {
+        if text.is_empty() {
+            continue;
+        }
+        let mut replaced = replaced_paths(text, site).into_iter();
+        for entry in parsed(text, site)?.entries {
+            let path = match replaced.next() {
+                Some(path) => path.unwrap_or_default(),
+                None => entry.path,
+            };
+            if entry.mode != GITLINK {
+                files.push(Indexed {
+                    path,
+                    mode: entry.mode,
+                    id: entry.id.to_vec(),
+                    is_checked_out: !entry.skipped,
+                });
+            }
+        }
+    }
+    Ok(files)
+}
