@@ -1,22 +1,25 @@
 //! The indexes of the user's repositories: what a run leaves in one is in the working tree after his next
 //! `git restore` or `git checkout`. Each is kept open from before the first act of a run that names a file, so that it is
-//! known at the end what it said: no program inside writes into an index, it gets another.
+//! known at the end what it said, whatever happened meanwhile.
 
 use crate::broker::{Left, Rules};
 use crate::git::{self, Content, GitFolder};
 use crate::paths::below;
-use crate::stored::{Instant, is_before};
+use crate::stored::{Instant, is_before, is_new_repository};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// So many are kept open. Of the others nobody knows what they said.
+/// So many are kept open. What further ones said is not known, and all counts as new in those that are changed.
 const OPEN: usize = 64;
 /// So many are known in a repository.
 const MOST: usize = 10_000;
+/// An index ends with a checksum of at most so many bytes.
+const SUM: usize = 32;
 
 /// The indexes that were there.
 #[derive(Debug, Default)]
@@ -28,21 +31,25 @@ pub(crate) struct Indexes {
 }
 
 /// What is known of an index.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Index {
     /// The working tree that leads to it, where that is known.
     tree: Option<PathBuf>,
-    before: Before,
+    /// What it was; none where there was none, or nobody knows.
+    before: Option<Before>,
 }
 
-/// What it said.
+/// An index as it was.
 #[derive(Debug)]
-enum Before {
-    /// There was none, or nobody knows what it said.
-    Unknown,
-    /// It is this one.
-    Was(File),
+struct Before {
+    file: File,
+    state: State,
+    /// Its checksum.
+    sum: Vec<u8>,
 }
+
+/// By what one sees that a file is another, or was changed: device, number, length and time of change.
+type State = (u64, u64, i64, Instant);
 
 impl Indexes {
     /// Keeps those of git folders.
@@ -50,15 +57,12 @@ impl Indexes {
         for GitFolder { path: folder, tree } in git_folders {
             let own = folder.join("index");
             for path in indexes_of(&folder) {
-                let before = match self.known.len() < OPEN {
-                    true => open(&path).map_or(Before::Unknown, Before::Was),
-                    false => Before::Unknown,
-                };
+                let may_open = self.known.len() < OPEN;
                 let tree = tree.clone().filter(|_| path == own);
-                let index = self
-                    .known
-                    .entry(path)
-                    .or_insert(Index { tree: None, before });
+                let index = self.known.entry(path.clone()).or_insert_with(|| Index {
+                    tree: None,
+                    before: may_open.then(|| Before::of(&path)).flatten(),
+                });
                 index.tree = index.tree.take().or(tree);
             }
             self.git_folders.push(folder);
@@ -71,44 +75,98 @@ impl Indexes {
         folders.map(|folder| folder.join("objects")).collect()
     }
 
+    /// Adds those that have come since: of a working tree or a submodule, and of a repository that has another path now.
+    fn add_new(&mut self, rules: &Rules, since: Instant) {
+        let mut folders: Vec<GitFolder> = Vec::new();
+        let known = |path: PathBuf| GitFolder { path, tree: None };
+        if self.git_folders.iter().any(|folder| !folder.exists()) {
+            folders = rules.find().git_folders;
+            folders.retain(|folder| !is_new_repository(rules, &folder.path.join("objects"), since));
+        }
+        folders.extend(std::mem::take(&mut self.git_folders).into_iter().map(known));
+        // That of a folder that may be written is the user's, whoever has made it.
+        let tops = rules.kept().iter().map(|top| top.join(".git"));
+        folders.extend(tops.map(known));
+        for GitFolder { path: folder, tree } in folders {
+            for path in indexes_of(&folder) {
+                let tree = tree.clone();
+                self.known
+                    .entry(path)
+                    .or_insert(Index { tree, before: None });
+            }
+            self.git_folders.push(folder);
+        }
+    }
+
     /// What those bring that were changed at or after `since`.
     pub(crate) fn look(
-        &self,
+        &mut self,
         rules: &Rules,
         since: Instant,
         withheld: &BTreeSet<PathBuf>,
     ) -> Vec<Left> {
+        self.add_new(rules, since);
         let is_kept = |path: &Path| rules.git(&below(rules.root(), path)).is_some();
         let looked = self.known.iter().flat_map(|(path, index)| {
             let Some(now) = open(path).ok().filter(|_| is_kept(path)) else {
                 return Vec::new();
             };
+            let unchanged = match &index.before {
+                Some(before) => state(&now).is_ok_and(|now| now == before.state),
+                None => now.metadata().is_ok_and(|meta| is_before(&meta, since)),
+            };
+            if unchanged {
+                return Vec::new();
+            }
             let site = rules.site_on_host(path);
-            let files = |file: &File| {
-                let mut text = Vec::new();
-                let most = Content::Index.limit() as u64;
-                let read = file.take(most).read_to_end(&mut text);
-                read.map_err(|error| error.to_string())
-                    .and_then(|_| git::files_of(&text, &site))
-            };
-            let old = match &index.before {
-                Before::Was(was) if is_same(was, &now) => return Vec::new(),
-                // Nothing is known of one that cannot be read.
-                Before::Was(was) => files(was).unwrap_or_default(),
-                Before::Unknown if was_before(&now, since) => return Vec::new(),
-                Before::Unknown => Vec::new(),
-            };
-            match files(&now) {
-                Ok(new) => rules.left_index(&site, index.tree.as_ref(), [&old, &new], withheld),
-                Err(_) => rules.left_unread(path).into_iter().collect(),
+            let old = index.before.as_ref().and_then(Before::text);
+            let old = old.and_then(|text| git::files_of(&text, &site).ok());
+            let new = read(&now).ok_or(()).map(|text| git::files_of(&text, &site));
+            match new {
+                Ok(Ok(new)) => {
+                    let both = [old.as_deref().unwrap_or_default(), new.as_slice()];
+                    rules.left_index(&site, index.tree.as_ref(), both, withheld)
+                }
+                _ => rules.left_unread(path).into_iter().collect(),
             }
         });
         looked.collect()
     }
 }
 
-fn was_before(file: &File, since: Instant) -> bool {
-    file.metadata().is_ok_and(|meta| is_before(&meta, since))
+impl Before {
+    fn of(path: &Path) -> Option<Self> {
+        let file = open(path).ok()?;
+        let state = state(&file).ok()?;
+        let mut sum = vec![0; SUM];
+        let at = u64::try_from(state.2).ok()?.checked_sub(SUM as u64)?;
+        file.read_exact_at(&mut sum, at).ok()?;
+        Some(Self { file, state, sum })
+    }
+
+    /// What it said; none where somebody has written into it since, or may have. Git leaves the checksum out if it is to.
+    fn text(&self) -> Option<Vec<u8>> {
+        let text = read(&self.file)?;
+        let has_sum = self.sum[SUM - 20..].iter().any(|&byte| byte != 0);
+        (has_sum && text.ends_with(&self.sum)).then_some(text)
+    }
+}
+
+/// All of an index.
+fn read(file: &File) -> Option<Vec<u8>> {
+    let most = Content::Index.limit();
+    let mut text = Vec::new();
+    file.take(most as u64 + 1).read_to_end(&mut text).ok()?;
+    (text.len() <= most).then_some(text)
+}
+
+fn state(file: &File) -> Result<State, Errno> {
+    let stat: Stat = fstat(file)?;
+    let changed = (
+        stat.st_ctime,
+        i64::try_from(stat.st_ctime_nsec).unwrap_or(0),
+    );
+    Ok((stat.st_dev, stat.st_ino, stat.st_size, changed))
 }
 
 /// The paths that indexes of a git folder have, of its linked working trees, and of its submodules.
@@ -142,14 +200,4 @@ fn open(path: &Path) -> Result<File, Errno> {
         FileType::RegularFile => Ok(file.into()),
         _ => Err(Errno::INVAL),
     }
-}
-
-/// Whether it is the same file, and nobody has changed it.
-fn is_same(one: &File, other: &File) -> bool {
-    let what = |stat: Stat| {
-        let changed = (stat.st_ctime, stat.st_ctime_nsec);
-        (stat.st_dev, stat.st_ino, stat.st_size, changed)
-    };
-    let both = fstat(one).and_then(|one| Ok((what(one), fstat(other).map(what)?)));
-    both.is_ok_and(|(one, other)| one == other)
 }

@@ -456,13 +456,14 @@ impl ProcessSandbox {
         let Some(rules) = &self.rules else {
             return;
         };
-        left.extend(self.indexes.look(rules, self.since, &self.withheld));
+        let mut indexes = std::mem::take(&mut self.indexes);
+        left.extend(indexes.look(rules, self.since, &self.withheld));
         let stored = Rules::take_stored(&mut left);
         // Of a flood not all was told, nor where pid 1 was killed.
         let all = self.ended && !Rules::is_cut(&left);
         let untold = match all {
             true => Vec::new(),
-            false => self.indexes.objects(),
+            false => indexes.objects(),
         };
         let found = self.stores.look(rules, &stored, &untold, self.since);
         left.extend(found.left);

@@ -175,9 +175,9 @@ fn files(folder: &Path, each: &mut dyn FnMut(&Path, &Metadata)) -> bool {
     all
 }
 
-/// Whether the run has made the repository: then all of it is what the run has left, and nothing of the user's is in
-/// it. Where the file system does not say when a folder was made it counts as older.
-fn is_new_repository(rules: &Rules, folder: &Path, since: Instant) -> bool {
+/// Whether the run has made the repository of a folder of objects: then all of it is what the run has left, and nothing
+/// of the user's is in it. Where the file system does not say when a folder was made it counts as older.
+pub(crate) fn is_new_repository(rules: &Rules, folder: &Path, since: Instant) -> bool {
     let Some(git) = folder.parent() else {
         return false;
     };

@@ -33,6 +33,8 @@ const OWN_FILES: [&str; 7] = [
 const PUBLIC_FILES: [&str; 5] = ["stat", "status", "statm", "cmdline", "comm"];
 /// Files of /proc that belong to no process, and tell of the keys that the user has in the kernel.
 const KEYS: [&str; 2] = ["keys", "key-users"];
+/// Why a file that git obeys is not cut off where it is: git never does that.
+const CUT_OFF: &str = "git obeys what it says: write it anew as a whole, and it is looked at";
 /// Flags that mean something with `O_PATH` (open(2)).
 const WITH_PATH: i32 = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
 
@@ -151,6 +153,10 @@ pub(super) fn open(
                         context.decide(&absolute)?;
                         context.decide_names(&absolute, &object)?;
                         context.must_not_be_shared(&absolute, &object)?;
+                        context.note(&absolute);
+                        if let Gate::Obeyed(_, rule) = context.gate(&absolute)? {
+                            return Err(Refused::by(rule, &absolute, CUT_OFF));
+                        }
                     }
                     false => context.decide_read(&absolute)?,
                 }
@@ -277,7 +283,7 @@ fn locked(
     }
 }
 
-/// Opens again what a descriptor is of. Directories and what has no name any more come here.
+/// Opens again what a descriptor is of: no plain file, or one that has no name here, or several.
 fn reopen(
     context: &Context<'_>,
     object: OwnedFd,
@@ -427,6 +433,9 @@ pub(super) fn truncate(context: &Context<'_>, path: u64, length: u64) -> Result<
     if absolute.is_absolute() {
         context.decide(&absolute)?;
         context.decide_names(&absolute, &object)?;
+        if let Gate::Obeyed(_, rule) = context.gate(&absolute)? {
+            return Err(Refused::by(rule, &absolute, CUT_OFF));
+        }
         object = context.separate_named(&absolute, object)?;
         context.note(&absolute);
     }

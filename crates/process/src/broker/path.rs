@@ -5,7 +5,8 @@
 use super::tracee::{Status, Tracee};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat, openat2,
+    readlinkat, statat,
 };
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -107,7 +108,7 @@ fn walk(mut current: OwnedFd, path: &OsStr, follow: bool, tracee: &Tracee) -> Re
                 Some(Special::Magic) => {
                     current = handle(&current, &part, OFlags::empty())?;
                     if last {
-                        return Ok(Place::Object(current));
+                        return Ok(by_name(&current)?.unwrap_or(Place::Object(current)));
                     }
                 }
                 None => {
@@ -142,6 +143,34 @@ fn walk(mut current: OwnedFd, path: &OsStr, follow: bool, tracee: &Tracee) -> Re
         current = found;
     }
     Ok(Place::Object(current))
+}
+
+/// The name of a file that a descriptor leads to: what is decided by names holds however the file is reached. None of
+/// what is no plain file, has no name any more or several, or has one that leads to another file from here.
+fn by_name(object: &OwnedFd) -> Result<Option<Place>, Errno> {
+    let stat = fstat(object)?;
+    let path = shown(object.as_fd())?;
+    let plain =
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1;
+    let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), plain) else {
+        return Ok(None);
+    };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS;
+    let Ok(folder) = openat2(CWD, parent, flags, Mode::empty(), resolve) else {
+        return Ok(None);
+    };
+    let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    let same = |found: Stat| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino);
+    if !path.is_absolute() || !found.is_ok_and(same) {
+        return Ok(None);
+    }
+    Ok(Some(Place::Entry {
+        folder,
+        name: name.to_owned(),
+        found: Some(rustix::io::fcntl_dupfd_cloexec(object, 3)?),
+        slash: false,
+    }))
 }
 
 /// The folder in which the last part of a path is a name, and that part, where no link and no `.` or `..` stands before

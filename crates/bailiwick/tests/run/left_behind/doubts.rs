@@ -106,3 +106,38 @@ fn what_the_user_changes_while_a_program_idles_counts() {
         assert_eq!(sandbox.host("ls hk"), "", "{change}");
     }
 }
+
+#[test]
+fn what_a_descriptor_leads_to_is_decided_by_its_name() {
+    let sandbox = Sandbox::repository();
+    sandbox.host("git worktree add -q wt -b other 2> /dev/null; git pack-refs --all; mkdir -p .git/info; echo > .git/info/attributes");
+    let files = [
+        ".git/index",
+        ".git/HEAD",
+        ".git/packed-refs",
+        ".git/worktrees/wt/index",
+        ".git/worktrees/wt/gitdir",
+        ".git/worktrees/wt/commondir",
+        "wt/.git",
+    ];
+    for file in files {
+        let before = sandbox.host(&format!("cat {file} | base64"));
+        let outcome = sandbox.run(&format!(
+            "python3 -c 'import os, sys\nf = os.open(sys.argv[1], os.O_RDONLY)\n\
+             g = os.open(f\"/proc/self/fd/{{f}}\", os.O_RDWR)\nos.pwrite(g, b\"ref: config\", 0); os.truncate(g, 11)' {file}; \
+             python3 -c 'import os, sys; os.truncate(sys.argv[1], 3)' {file}"
+        ));
+        outcome.refused_by("filesystem.protect");
+        assert_eq!(
+            sandbox.host(&format!("cat {file} | base64")),
+            before,
+            "{file}"
+        );
+    }
+    // A file that is reported is told, and what has no name is nobody's.
+    let outcome = sandbox.run(
+        "echo '{}' > package.json; exec 3< package.json; echo x > /proc/self/fd/3; \
+         exec 4> gone; rm gone; echo y > /dev/fd/4; cat /dev/fd/4; cat package.json; echo out > /dev/stdout",
+    );
+    outcome.success().stdout_is("y\nx\nout\n");
+}

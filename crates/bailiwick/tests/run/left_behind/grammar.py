@@ -132,9 +132,9 @@ def said(path):
 
 
 WAYS = ["in place", "renamed", "lock", "linked", "linked later", "folder", "exchanged", "handle", "other name", "link", "appended",
-        "socket", "copied"]
+        "socket", "copied", "reopened", "away"]
 # These need nothing but the name.
-PLAIN_WAYS = ["in place", "renamed", "lock", "linked", "handle", "copied"]
+PLAIN_WAYS = ["in place", "renamed", "lock", "linked", "handle", "copied", "reopened", "away"]
 
 
 def place(path, text, ways=WAYS):
@@ -191,6 +191,25 @@ def place(path, text, ways=WAYS):
     elif way == "appended":
         with open(path, "ab") as file:
             file.write(text)
+    elif way == "reopened":
+        # What is opened to be read is opened once more, by the descriptor.
+        if not os.path.exists(path):
+            write(path, said(path))
+        with open(path, "rb") as file, open(f"/proc/self/fd/{file.fileno()}", "r+b") as again:
+            again.write(text)
+            again.truncate()
+    elif way == "away":
+        # The same file is written under a name that means nothing.
+        if not os.path.exists(path):
+            write(path, said(path))
+        for away in (path + ".lock", os.path.join(top, "COMMIT_EDITMSG"), "draft"):
+            try:
+                os.rename(path, away)
+                write(away, text)
+                os.rename(away, path)
+                break
+            except OSError:
+                continue
     elif way == "socket":
         socket.socket(socket.AF_UNIX).bind(path)
     else:

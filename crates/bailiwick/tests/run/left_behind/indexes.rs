@@ -125,6 +125,17 @@ fn indexes_beside_the_first_are_looked_at() {
     );
     assert_eq!(told_of(&sandbox, &script), ["sub/docs/HEAD"]);
 
+    // Those that come in a run, also where the repository or its name does.
+    let sandbox = Sandbox::repository();
+    let script = format!("git worktree add -q wt -b other; cd wt; {DOCS}");
+    assert_eq!(told_of(&sandbox, &script), ["wt/docs/HEAD"]);
+    sandbox.host("rm -rf wt; git init -q sub; echo x > sub/f; git -C sub add f");
+    let script = format!("cd sub; {DOCS} cd ..; mv sub sub2");
+    assert_eq!(told_of(&sandbox, &script), ["sub2/docs/HEAD"]);
+    sandbox.host("rm -rf .git");
+    let script = format!("git init -q; {DOCS}");
+    assert_eq!(told_of(&sandbox, &script), ["docs/HEAD"]);
+
     // Entries that another index has, and folders of which an index has the tree alone.
     let sandbox = Sandbox::repository();
     sandbox.host(
@@ -170,6 +181,28 @@ fn links_of_an_index_are_told_where_they_lead_out_or_nobody_knows() {
         let told = Some(told).filter(|told| !told.is_empty());
         assert_eq!(told_of(&sandbox, script), Vec::from_iter(told), "{script}");
     }
+}
+
+#[test]
+fn the_mode_of_a_protected_file_is_told_and_a_file_that_is_withheld_no_more() {
+    let sandbox = Sandbox::repository().file(".husky/pre-commit", "true");
+    sandbox.host("git add .; git commit -qm husky");
+    let script = "git update-index --chmod=+x .husky/pre-commit";
+    assert_eq!(told_of(&sandbox, script), [".husky/pre-commit"]);
+    let script = "add 100644,$(put x),.mcp.json; git checkout -q -- .mcp.json";
+    assert_eq!(told_of(&sandbox, script), [""; 0]);
+    let script = format!(
+        "git update-index --force-remove .mcp.json; {script}; git update-index --no-skip-worktree .mcp.json"
+    );
+    assert_eq!(told_of(&sandbox, &script), [".mcp.json"]);
+}
+
+#[test]
+fn a_sandbox_that_is_killed_ends_and_tells_once() {
+    let sandbox = Sandbox::repository();
+    let outcome = sandbox.run(&format!("{SHORT}{DOCS} kill -9 -1; kill -9 1; kill -9 $$"));
+    outcome.failure();
+    assert_eq!(told(&outcome), ["docs/HEAD"]);
 }
 
 #[test]

@@ -6,6 +6,8 @@ use super::parts_of_names::Parts;
 use super::{Left, Rules};
 use crate::git::{self, Brought, Budget, Changed, Content, Indexed, Meaning, Objects, Site};
 use crate::paths::below;
+use rustix::fs::{AtFlags, CWD, FileType, statat};
+use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// So many bytes of objects are unpacked to know what links and folders of an index say.
 const BYTES: u64 = 16 << 20;
+/// So many bytes of the working tree are compared with an index.
+const COMPARED: u64 = 256 << 20;
 /// So many files of an index are told.
 const TOLD: usize = 1000;
 /// What lies in more folders is not looked at, and told.
@@ -81,6 +85,7 @@ impl Rules {
             partial: git::is_partial(site),
             known: by_path(old),
             withheld,
+            compared: Cell::new(COMPARED),
         };
         let mut found = look.repositories(new);
         let mut links = BTreeSet::new();
@@ -121,6 +126,8 @@ struct Look<'a> {
     /// What it had before.
     known: HashMap<&'a [u8], Vec<&'a Indexed>>,
     withheld: &'a BTreeSet<PathBuf>,
+    /// How many bytes of files may be compared yet.
+    compared: Cell<u64>,
 }
 
 impl Look<'_> {
@@ -135,16 +142,31 @@ impl Look<'_> {
         self.tops.iter().map(move |top| top.join(path))
     }
 
-    /// Whether the working tree has the file so.
+    /// Whether the working tree has the file so. What is more than may be compared counts as other.
     fn has(&self, file: &Indexed) -> bool {
-        self.places(&file.path)
-            .any(|place| match place.read_link() {
-                Ok(target) => file.is_link() && file.says(target.as_os_str().as_bytes()),
-                Err(_) => {
-                    let content = super::super::content_of(&place, super::honest::LARGEST);
-                    !file.is_link() && content.is_ok_and(|content| file.says(&content))
+        self.places(&file.path).any(|place| {
+            let Ok(stat) = statat(CWD, &place, AtFlags::SYMLINK_NOFOLLOW) else {
+                return false;
+            };
+            let left = self
+                .compared
+                .get()
+                .checked_sub(stat.st_size.cast_unsigned());
+            self.compared.set(left.unwrap_or(0));
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Directory => file.is_repository(),
+                FileType::Symlink => {
+                    let target = place.read_link().unwrap_or_default();
+                    file.is_link() && file.says(target.as_os_str().as_bytes())
                 }
-            })
+                _ if file.is_link() || file.is_repository() || left.is_none() => false,
+                _ if file.has_other_mode(&stat) => false,
+                _ => {
+                    let content = super::super::content_of(&place, super::honest::LARGEST);
+                    content.is_ok_and(|content| file.says(&content))
+                }
+            }
+        })
     }
 
     /// The place of a file that no program could make.
@@ -153,7 +175,9 @@ impl Look<'_> {
         let brought = target.as_ref().map_or(Brought::File, Brought::from);
         let refuses = |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
         let place = self.places(&file.path).find(refuses)?;
-        (!self.withheld.contains(&place) && !self.has(file)).then_some(place)
+        // Git leaves out what it was kept from checking out.
+        let withheld = !file.is_checked_out && self.withheld.contains(&place);
+        (!withheld && !self.has(file)).then_some(place)
     }
 
     /// Adds what a folder of a sparse index brings. Whether that is all.

@@ -2,8 +2,9 @@
 
 use super::split::{replaced_paths, shared_of};
 use super::{FOLDER, GITLINK, LINK, Site, id_of_file, parsed};
+use rustix::fs::Stat;
 
-/// An entry of an index: a file, or a folder of a sparse index.
+/// An entry of an index: a file, a link, the folder of another repository, or one of a sparse index.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Indexed {
     /// Empty where the entry replaces one of another index that is not known.
@@ -18,6 +19,17 @@ impl Indexed {
     /// Whether it is a symbolic link.
     pub(crate) fn is_link(&self) -> bool {
         self.mode == LINK
+    }
+
+    /// Whether git makes a folder of it, in which another repository may be.
+    pub(crate) fn is_repository(&self) -> bool {
+        self.mode == GITLINK
+    }
+
+    /// Whether git would make what is there executable, or take that away, as lstat shows it.
+    pub(crate) fn has_other_mode(&self, file: &Stat) -> bool {
+        let executable = |mode: u32| mode & 0o100 != 0;
+        executable(self.mode) != executable(file.st_mode)
     }
 
     /// Whether it stands for all that a tree holds.
@@ -55,14 +67,12 @@ pub(crate) fn files_of(text: &[u8], site: &Site<'_>) -> Result<Vec<Indexed>, Str
                 Some(path) => path.unwrap_or_default(),
                 None => entry.path,
             };
-            if entry.mode != GITLINK {
-                files.push(Indexed {
-                    path,
-                    mode: entry.mode,
-                    id: entry.id.to_vec(),
-                    is_checked_out: !entry.skipped,
-                });
-            }
+            files.push(Indexed {
+                path,
+                mode: entry.mode,
+                id: entry.id.to_vec(),
+                is_checked_out: !entry.skipped,
+            });
         }
     }
     Ok(files)
