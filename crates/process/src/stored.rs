@@ -14,9 +14,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -293,30 +292,17 @@ impl Look<'_> {
     /// Files, as paths of the host, that new commits bring and no program could make.
     fn brought(&mut self, rules: &Rules) -> Vec<PathBuf> {
         let config = self.folder.with_file_name("config");
-        let tops: Vec<PathBuf> = match git::tree_of_index(&rules.site_on_host(&config)) {
-            Some(tree) => vec![tree],
-            // Whoever runs git says where its working tree is.
-            None => rules.kept().to_vec(),
-        };
-        let places = |path: &[u8]| {
-            let path = OsStr::from_bytes(path).to_owned();
-            tops.iter().map(move |top| top.join(&path))
-        };
-        let partial = git::is_partial(&rules.site_on_host(&config));
-        let refused = |path: &[u8], brought: Brought<'_>| {
-            places(path).find(|place| rules.refuses_brought(place, brought, partial))
-        };
+        let checkout = rules.checkout(&rules.site_on_host(&config), None);
         let mut files = Changed::new();
         for commit in &self.commits {
-            let is_meant = |path: &[u8], brought: Brought<'_>| refused(path, brought).is_some();
+            let is_meant =
+                |path: &[u8], brought: Brought<'_>| checkout.refused(path, brought).is_some();
             let known = self.before.is_some_and(|before| before.has(commit));
             if !known && git::changed(self.objects, commit, &is_meant, &mut files).is_err() {
                 self.incomplete = true;
             }
         }
-        // Of a link it is not known any more what it says, and of a repository only that it is one.
-        let place = |file: &Vec<u8>| refused(file, Brought::File).or_else(|| places(file).next());
-        files.iter().filter_map(place).collect()
+        checkout.places_of(&files).collect()
     }
 }
 

@@ -74,6 +74,10 @@ impl Linked {
         // Several paths may be of one name.
         let mut folders: BTreeMap<_, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (folder, name) in paths.into_iter().filter_map(|path| entry_of(path, &stat)) {
+            let Ok(folder) = fstat(&folder) else {
+                continue;
+            };
+            let folder = (folder.st_dev, folder.st_ino);
             // To some file systems names are one whose letters differ in case, or that are written in two ways.
             let name = name.as_bytes().to_ascii_lowercase();
             folders.entry(folder).or_default().insert(name);
@@ -96,15 +100,14 @@ fn identity(file: &OwnedFd) -> Option<Identity> {
     known.then_some((device, said.stx_ino, made))
 }
 
-/// The entry of a folder that a path means, where the file has that name: the folder's device and number, and the
-/// name. A path that leads through a link means none.
-fn entry_of<'a>(path: &'a Path, file: &Stat) -> Option<((u64, u64), &'a OsStr)> {
+/// The entry of a folder that a path means, where the file has that name: the folder, and the name there. A path that
+/// leads through a link means none.
+pub(super) fn entry_of<'a>(path: &'a Path, file: &Stat) -> Option<(OwnedFd, &'a OsStr)> {
     let (parent, name) = (path.parent()?, path.file_name()?);
     let folder = folder_without_links(parent).ok()??;
     let there = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    let folder = fstat(&folder).ok()?;
     let same = (there.st_dev, there.st_ino) == (file.st_dev, file.st_ino);
-    same.then_some(((folder.st_dev, folder.st_ino), name))
+    same.then_some((folder, name))
 }
 
 /// The folder at a path; none where the path leads through a link.

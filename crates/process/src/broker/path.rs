@@ -2,11 +2,11 @@
 //! comes out are descriptors: the act that follows uses them and not the path, so that it happens
 //! exactly where the decision was made.
 
+use super::linked::entry_of;
 use super::tracee::{Status, Tracee};
 use rustix::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, fstatfs, openat, openat2,
-    readlinkat, statat,
+    CWD, FileType, Mode, OFlags, ResolveFlags, fstat, fstatfs, openat, openat2, readlinkat,
 };
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -149,22 +149,14 @@ fn walk(mut current: OwnedFd, path: &OsStr, follow: bool, tracee: &Tracee) -> Re
 /// what is no plain file, has no name any more or several, or has one that leads to another file from here.
 fn by_name(object: &OwnedFd) -> Result<Option<Place>, Errno> {
     let stat = fstat(object)?;
-    let path = shown(object.as_fd())?;
-    let plain =
-        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_nlink == 1;
-    let (Some(parent), Some(name), true) = (path.parent(), path.file_name(), plain) else {
-        return Ok(None);
-    };
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::NO_SYMLINKS;
-    let Ok(folder) = openat2(CWD, parent, flags, Mode::empty(), resolve) else {
-        return Ok(None);
-    };
-    let found = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
-    let same = |found: Stat| (found.st_dev, found.st_ino) == (stat.st_dev, stat.st_ino);
-    if !path.is_absolute() || !found.is_ok_and(same) {
+    let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !plain || stat.st_nlink != 1 {
         return Ok(None);
     }
+    let path = shown(object.as_fd())?;
+    let Some((folder, name)) = entry_of(&path, &stat).filter(|_| path.is_absolute()) else {
+        return Ok(None);
+    };
     Ok(Some(Place::Entry {
         folder,
         name: name.to_owned(),

@@ -26,7 +26,7 @@ impl Rules {
     /// Whether what git brings is what no program may make: its name is protected, it makes a repository of its folder or
     /// steers one, or it is a link that leads around what is protected. In a repository of which git has not all objects
     /// (`partial`) a link that is not there yet counts as harmless.
-    pub(crate) fn refuses_brought(&self, file: &Path, brought: Brought<'_>, partial: bool) -> bool {
+    fn refuses_brought(&self, file: &Path, brought: Brought<'_>, partial: bool) -> bool {
         let inside = below(self.root(), file);
         if inside.iter().count() > DEPTH {
             return true;
@@ -60,10 +60,25 @@ impl Rules {
         self.left_as(index, INDEX)
     }
 
+    /// Where git would put what it brings into the working tree of a repository of which this is a file, at its site on
+    /// the host. Where the repository names no working tree, `tree` is the one that leads to it, if that is known.
+    pub(crate) fn checkout(&self, site: &Site<'_>, tree: Option<&PathBuf>) -> Checkout<'_> {
+        let named = git::tree_of_index(site);
+        Checkout {
+            rules: self,
+            tops: match named.or_else(|| tree.cloned()) {
+                Some(tree) => vec![tree],
+                // Whoever runs git says where its working tree is.
+                None => self.kept.clone(),
+            },
+            partial: git::is_partial(site),
+        }
+    }
+
     /// What is reported of an index, at its site on the host, that had the files `old` and has `new` now, and to which the
-    /// working tree `tree` leads: what it brings at the next checkout and no
-    /// program could make; for a folder that would be a repository its `HEAD`. What the working tree has so already, and
-    /// files of which it was told that they were `withheld`, are none.
+    /// working tree `tree` leads: what it brings at the next checkout and no program could make; for a folder that would
+    /// be a repository its `HEAD`. What the working tree has so already, and files of which it was told that they were
+    /// `withheld`, are none.
     pub(crate) fn left_index(
         &self,
         site: &Site<'_>,
@@ -71,18 +86,11 @@ impl Rules {
         [old, new]: [&[Indexed]; 2],
         withheld: &BTreeSet<PathBuf>,
     ) -> Vec<Left> {
-        let named = git::tree_of_index(site);
         let budget = Budget::new(BYTES);
         let objects = site.shared_folder().join("objects");
         let look = Look {
-            rules: self,
-            tops: match named.as_ref().or(tree) {
-                Some(tree) => std::slice::from_ref(tree),
-                // Whoever runs git says where its working tree is.
-                None => &self.kept,
-            },
+            checkout: self.checkout(site, tree),
             objects: &Objects::at(&objects, Path::new("/"), &budget),
-            partial: git::is_partial(site),
             known: by_path(old),
             withheld,
             compared: Cell::new(COMPARED),
@@ -115,14 +123,42 @@ impl Rules {
     }
 }
 
-/// A look at what an index brings.
-struct Look<'a> {
+/// Where git would put what it brings.
+pub(crate) struct Checkout<'a> {
     rules: &'a Rules,
-    /// Where its working tree is, or may be.
-    tops: &'a [PathBuf],
-    objects: &'a Objects<'a>,
+    /// Where the working tree is, or may be.
+    tops: Vec<PathBuf>,
     /// Whether git has not all objects.
     partial: bool,
+}
+
+impl Checkout<'_> {
+    /// Where a path may be, as paths of the policy.
+    fn places(&self, path: &[u8]) -> impl Iterator<Item = PathBuf> {
+        let path = OsStr::from_bytes(path);
+        self.tops.iter().map(move |top| top.join(path))
+    }
+
+    /// The place of what no program could make.
+    pub(crate) fn refused(&self, path: &[u8], brought: Brought<'_>) -> Option<PathBuf> {
+        let refuses = |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
+        self.places(path).find(refuses)
+    }
+
+    /// The places of such files, of which it is not known any more what they are.
+    pub(crate) fn places_of(&self, files: &Changed) -> impl Iterator<Item = PathBuf> {
+        let place = |path: &Vec<u8>| {
+            let refused = self.refused(path, Brought::File);
+            refused.or_else(|| self.places(path).next())
+        };
+        files.iter().filter_map(place)
+    }
+}
+
+/// A look at what an index brings.
+struct Look<'a> {
+    checkout: Checkout<'a>,
+    objects: &'a Objects<'a>,
     /// What it had before.
     known: HashMap<&'a [u8], Vec<&'a Indexed>>,
     withheld: &'a BTreeSet<PathBuf>,
@@ -136,15 +172,9 @@ impl Look<'_> {
         !known.any(|known| file.adds_nothing_to(known))
     }
 
-    /// Where a path of the index may be, as paths of the policy.
-    fn places(&self, path: &[u8]) -> impl Iterator<Item = PathBuf> {
-        let path = OsStr::from_bytes(path);
-        self.tops.iter().map(move |top| top.join(path))
-    }
-
     /// Whether the working tree has the file so. What is more than may be compared counts as other.
     fn has(&self, file: &Indexed) -> bool {
-        self.places(&file.path).any(|place| {
+        self.checkout.places(&file.path).any(|place| {
             let Ok(stat) = statat(CWD, &place, AtFlags::SYMLINK_NOFOLLOW) else {
                 return false;
             };
@@ -173,8 +203,7 @@ impl Look<'_> {
     fn file(&self, file: &Indexed) -> Option<PathBuf> {
         let target = file.is_link().then(|| self.objects.target(&file.id));
         let brought = target.as_ref().map_or(Brought::File, Brought::from);
-        let refuses = |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
-        let place = self.places(&file.path).find(refuses)?;
+        let place = self.checkout.refused(&file.path, brought)?;
         // Git leaves out what it was kept from checking out.
         let withheld = !file.is_checked_out && self.withheld.contains(&place);
         (!withheld && !self.has(file)).then_some(place)
@@ -185,20 +214,12 @@ impl Look<'_> {
         let known = self.known.get(file.path.as_slice()).into_iter().flatten();
         let known = known.filter(|known| known.is_folder());
         let olds: Vec<Vec<u8>> = known.map(|known| known.id.clone()).collect();
-        let place = |path: &[u8], brought: Brought<'_>| {
-            let refuses =
-                |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
-            self.places(path).find(refuses)
-        };
-        let is_meant = |path: &[u8], brought: Brought<'_>| place(path, brought).is_some();
+        let is_meant =
+            |path: &[u8], brought: Brought<'_>| self.checkout.refused(path, brought).is_some();
         let mut files = Changed::new();
         let tree = (file.path.as_slice(), file.id.as_slice());
         let changed = git::changed_tree(self.objects, tree, &olds, &is_meant, &mut files);
-        found.extend(
-            files
-                .iter()
-                .filter_map(|path| place(path, Brought::File).or_else(|| self.places(path).next())),
-        );
+        found.extend(self.checkout.places_of(&files));
         changed.is_ok()
     }
 
@@ -238,7 +259,7 @@ impl Look<'_> {
                 && !repository.parts.iter().all(|part| self.has(part))
         });
         brought
-            .filter_map(|one| self.places(one.head).next())
+            .filter_map(|one| self.checkout.places(one.head).next())
             .collect()
     }
 }

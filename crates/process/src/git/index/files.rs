@@ -1,11 +1,11 @@
 //! What an index has a working tree hold.
 
-use super::split::{replaced_paths, shared_of};
-use super::{FOLDER, GITLINK, LINK, Site, id_of_file, parsed};
+use super::split::{shared_of, with_paths};
+use super::{FOLDER, GITLINK, LINK, Site, id_of_file};
 use rustix::fs::Stat;
 
 /// An entry of an index: a file, a link, the folder of another repository, or one of a sparse index.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub(crate) struct Indexed {
     /// Empty where the entry replaces one of another index that is not known.
     pub(crate) path: Vec<u8>,
@@ -61,19 +61,13 @@ pub(crate) fn files_of(text: &[u8], site: &Site<'_>) -> Result<Vec<Indexed>, Str
         if text.is_empty() {
             continue;
         }
-        let mut replaced = replaced_paths(text, site).into_iter();
-        for entry in parsed(text, site)?.entries {
-            let path = match replaced.next() {
-                Some(path) => path.unwrap_or_default(),
-                None => entry.path,
-            };
-            files.push(Indexed {
-                path,
-                mode: entry.mode,
-                id: entry.id.to_vec(),
-                is_checked_out: !entry.skipped,
-            });
-        }
+        let entries = with_paths(text, site)?.into_iter();
+        files.extend(entries.map(|(path, entry)| Indexed {
+            path,
+            mode: entry.mode,
+            id: entry.id.to_vec(),
+            is_checked_out: !entry.skipped,
+        }));
     }
     Ok(files)
 }

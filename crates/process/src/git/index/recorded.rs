@@ -1,7 +1,7 @@
 //! What an index says of files that are there, and that can be compared with it.
 
-use super::split::replaced_paths;
-use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file, parsed};
+use super::split::with_paths;
+use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file};
 
 /// An entry that a file of the working tree may be compared with.
 #[derive(Debug)]
@@ -50,13 +50,8 @@ pub(crate) fn recorded(
     site: &Site<'_>,
     is_meant: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Recorded>, String> {
-    let index = parsed(bytes, site)?;
-    let mut replaced = replaced_paths(bytes, site).into_iter();
-    let files = index.entries.iter().filter_map(|entry| {
-        let path = match replaced.next() {
-            Some(path) => path.unwrap_or_default(),
-            None => entry.path.clone(),
-        };
+    let entries = with_paths(bytes, site)?.into_iter();
+    let files = entries.filter_map(|(path, entry)| {
         let file = entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER);
         if !file || !path.is_empty() && !is_meant(&path) {
             return None;

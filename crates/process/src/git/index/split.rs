@@ -1,6 +1,6 @@
 //! An index that is a change of another, which is the file `sharedindex.ID` beside it.
 
-use super::{Index, Site, parsed};
+use super::{Entry, Index, Site, parsed};
 use crate::git::content::Content;
 use crate::git::ewah::Bits;
 use crate::paths;
@@ -65,8 +65,25 @@ pub(crate) fn shared_of(bytes: &[u8], site: &Site<'_>) -> Option<Vec<u8>> {
     text.ends_with(change.id).then_some(text)
 }
 
+/// The entries of an index with their paths; an empty path where it is that of another index and not known.
+///
+/// # Errors
+/// Why the index cannot be read.
+pub(super) fn with_paths<'a>(
+    bytes: &'a [u8],
+    site: &Site<'_>,
+) -> Result<Vec<(Vec<u8>, Entry<'a>)>, String> {
+    let entries = parsed(bytes, site)?.entries.into_iter();
+    let mut replaced = replaced_paths(bytes, site).into_iter();
+    let path = |mut entry: Entry<'a>| match replaced.next() {
+        Some(path) => (path.unwrap_or_default(), entry),
+        None => (std::mem::take(&mut entry.path), entry),
+    };
+    Ok(entries.map(path).collect())
+}
+
 /// The paths of the entries that this index replaces in another; none where that is not known.
-pub(super) fn replaced_paths(bytes: &[u8], site: &Site<'_>) -> Vec<Option<Vec<u8>>> {
+fn replaced_paths(bytes: &[u8], site: &Site<'_>) -> Vec<Option<Vec<u8>>> {
     let change = parsed(bytes, site).and_then(|index| index.change());
     let Ok(Some(change)) = change else {
         return Vec::new();
