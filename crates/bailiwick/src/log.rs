@@ -7,6 +7,7 @@ use crate::output;
 use crate::selection::{find, time};
 use bailiwick_event::{Act, Event, Failure, json};
 use bailiwick_ledger::{Filter, SessionInfo, SessionReader, SessionState};
+use std::io::IsTerminal;
 use std::time::Duration;
 
 /// How often a session that goes on is looked at.
@@ -132,6 +133,8 @@ fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<Str
             "#", "time", "boundary", "decision", "resource", "rule", "remedy",
         ]);
     }
+    // Who reads a path in a pipe, or looks at files that are left, needs all of it.
+    let whole = arguments.handover || !std::io::stdout().is_terminal();
     for event in events {
         table.add_row([
             event.id.to_string(),
@@ -145,7 +148,10 @@ fn render(events: &[Event], arguments: &LogArguments, first: bool) -> Result<Str
                 Act::Finding { .. } => "finding".to_owned(),
                 _ => event.decision.verdict.to_string(),
             },
-            shortened(event.act.resource()),
+            match whole {
+                true => event.act.resource(),
+                false => shortened(event.act.resource()),
+            },
             event.decision.rule.to_string(),
             event.decision.remedy.clone(),
         ]);

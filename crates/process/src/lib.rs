@@ -11,6 +11,7 @@ mod backend;
 mod bare;
 mod broker;
 mod cgroup;
+mod checkouts;
 mod closed;
 mod command;
 mod copies;

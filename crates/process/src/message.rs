@@ -11,6 +11,15 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+/// A file of a working tree that git goes on without.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Withheld {
+    /// Its path from the top of the working tree.
+    pub(crate) below: OsString,
+    /// Whether git believes to have removed it.
+    pub(crate) removed: bool,
+}
+
 /// From pid 1 to the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
@@ -73,8 +82,8 @@ pub(crate) enum Report {
         operation: String,
         /// More about why, where the rule alone does not say.
         reason: Option<String>,
-        /// Its path in the working tree where git goes on without it.
-        withheld: Option<OsString>,
+        /// Where git goes on without it.
+        withheld: Option<Withheld>,
         /// Refusals before this one that were too many to be told.
         lost: u64,
     },

@@ -5,6 +5,7 @@ use crate::broker::{
     Found, Left, Lefts, Named, Rules, Undecided, host_program, of_closed, of_table,
 };
 use crate::cgroup::{self, Cgroup};
+use crate::checkouts;
 use crate::identity;
 use crate::indexes::Indexes;
 use crate::kernel;
@@ -17,13 +18,12 @@ use crate::setup::{Command, pack};
 use crate::stored::{self, Stores};
 use crate::sweep;
 use crate::switches::{Layer, without};
-use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text, shell_word};
+use bailiwick_event::{Act, Decision, Failure, LimitKind, Origin, RuleRef, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_sandbox::{Entry, Launch, News, Running};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::Metadata;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -127,43 +127,6 @@ impl ProcessSandbox {
         let remedy = withheld.unwrap_or_else(|| format!("{first}; {otherwise}"));
         Decision::deny(rule, reason.unwrap_or(said), remedy)
     }
-}
-
-/// How a person gets the file of a working tree that git went on without. One that is there may have been changed by
-/// then, and is not replaced.
-fn checkout_of(path: &Path, below: &Path) -> String {
-    let tree = path.ancestors().nth(below.components().count());
-    let word = |path: &Path| {
-        let text = path.to_str()?;
-        (!text.chars().any(char::is_control)).then(|| shell_word(text))
-    };
-    let words = tree.and_then(word).zip(word(below)).zip(word(path));
-    // An empty file may stand for a link, for a moment.
-    let is_kept = |meta: Metadata| !meta.is_file() || meta.len() > 0;
-    let kept = path.symlink_metadata().is_ok_and(is_kept);
-    let how = words.map(|((tree, file), whole)| {
-        let git = format!("git -C {tree}");
-        let unmark = format!("{git} update-index --no-skip-worktree");
-        // What git would take for a pattern is the name of a file.
-        let plain = format!("{git} --literal-pathspecs");
-        match kept {
-            // A file that is there counts as checked out until it is touched. The commit may be one that removes it:
-            // then the index has nothing to unmark.
-            true => format!(
-                ": `touch -ch {whole} && {plain} ls-files -z -- {file} | {unmark} -z --stdin && {plain} diff -- {file}`"
-            ),
-            false => {
-                format!(": `test ! -e {whole} && {unmark} -- {file} && {plain} checkout -- {file}`")
-            }
-        }
-    });
-    let what = match kept {
-        true => {
-            "the file that is there was kept: outside of the sandbox, look at how it differs from the commit's (which may have none)"
-        }
-        false => "check it out outside of the sandbox, once you have read it",
-    };
-    what.to_owned() + &how.unwrap_or_default()
 }
 
 impl ProcessSandbox {
@@ -271,7 +234,7 @@ impl Running for ProcessSandbox {
                 if withheld.is_some() {
                     self.withheld.insert(path.clone());
                 }
-                let withheld = withheld.map(|below| checkout_of(&path, Path::new(&below)));
+                let withheld = withheld.map(|withheld| checkouts::remedy(&path, &withheld));
                 let path = Text::from(path.into_os_string());
                 let act = Act::Write { operation, path };
                 let decision = self.refusal(rule, reason, withheld);

@@ -4,6 +4,7 @@
 use bailiwick_event::json::of;
 use bailiwick_event::{Act, Event, RuleRef, SessionId, Text, shell_word};
 use bailiwick_ledger::Counts;
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -30,21 +31,19 @@ pub(crate) fn line(
 /// One line about what the run leaves for programs of the host, or nothing.
 pub(crate) fn left(id: &SessionId, left: &[Act], workspace: &Path) -> Option<String> {
     const SHOWN: usize = 3;
-    let shown: Vec<String> = (left.iter())
-        .filter_map(|act| match act {
-            Act::Left { path, tool, .. } => {
-                let path = Path::new(OsStr::from_bytes(path.as_bytes()));
-                let below = path.strip_prefix(workspace).unwrap_or(path);
-                // A name can look like what stands around it.
-                let name = match below.to_str() {
-                    Some(name) => shell_word(name),
-                    None => format!("'{}'", Text::from(below.as_os_str())),
-                };
-                Some(format!("{name} ({tool})"))
-            }
-            _ => None,
-        })
-        .collect();
+    // Each file once, with everybody who obeys it.
+    let mut shown: Vec<(&Text, String)> = Vec::new();
+    let mut known = HashMap::new();
+    for act in left {
+        let Act::Left { path, tool, .. } = act else {
+            continue;
+        };
+        let at = *known.entry(path.as_bytes()).or_insert(shown.len());
+        match shown.get_mut(at) {
+            Some((_, tools)) => *tools += &format!("; {tool}"),
+            None => shown.push((path, tool.clone())),
+        }
+    }
     let files = match shown.len() {
         0 => return None,
         1 => "a file",
@@ -54,11 +53,24 @@ pub(crate) fn left(id: &SessionId, left: &[Act], workspace: &Path) -> Option<Str
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let first: Vec<&str> = shown.iter().take(SHOWN).map(String::as_str).collect();
+    let first = shown.iter().take(SHOWN);
+    let first: Vec<_> = first
+        .map(|(path, tools)| format!("{} ({tools})", name_of(path, workspace)))
+        .collect();
     Some(format!(
         "bailiwick: made or changed {files} that programs outside obey: {}{more}; see `bailiwick log --handover {id}`",
         first.join(", "),
     ))
+}
+
+/// A file as a person finds it from the workspace. A name can look like what stands around it.
+fn name_of(path: &Text, workspace: &Path) -> String {
+    let path = Path::new(OsStr::from_bytes(path.as_bytes()));
+    let below = path.strip_prefix(workspace).unwrap_or(path);
+    match below.to_str() {
+        Some(name) => shell_word(name),
+        None => format!("'{}'", Text::from(below.as_os_str())),
+    }
 }
 
 /// The same for programs.

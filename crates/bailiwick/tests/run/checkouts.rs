@@ -83,15 +83,37 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
     // What a commit removes stays as well.
     sandbox.host("cd before; touch -ch .envrc .vscode/tasks.json; git update-index --no-skip-worktree .envrc .vscode/tasks.json; git checkout -q .; \
                   cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
-    for event in sandbox.run(&pull).success().denied() {
-        let command = command_of(&event);
-        assert_eq!(sandbox.host(&command), "", "{command}");
+    let refused = sandbox.run(&pull).success().denied();
+    let files = format!("cd before; git status --porcelain; {FILES}");
+    let rest = "./.github/ci 3\n{tasks}./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n";
+    let rest = |tasks: &str| rest.replace("{tasks}", tasks);
+    let kept = rest("./.vscode/tasks.json 2\n");
+    let untracked = format!("?? .envrc\n?? .vscode/\n./.envrc 3\n{kept}");
+    assert_eq!(sandbox.host(&files), untracked);
+    // Those are in the way of git until they are away; what the user has changed meanwhile stays.
+    sandbox.host("echo mine >> before/.envrc");
+    for event in refused {
+        sandbox.host(&format!("{} 2> /dev/null; true", command_of(&event)));
     }
-    let now = sandbox.host(&format!("cd before; git status --porcelain; {FILES}"));
-    assert_eq!(
-        now,
-        "?? .envrc\n?? .vscode/\n./.envrc 3\n./.github/ci 3\n./.vscode/tasks.json 2\n./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
-    );
+    let mine = format!("?? .envrc\n./.envrc 3 mine\n{}", rest(""));
+    assert_eq!(sandbox.host(&files), mine);
+    sandbox.host("rm before/.envrc");
+    let back = "cd before; git checkout -q HEAD~1 && git status --porcelain && git checkout -q main && git status --porcelain";
+    sandbox.run(back).success().stdout_is("");
+}
+
+#[test]
+fn what_a_stash_cannot_take_away_is_left_out_as_the_remedy_says() {
+    let sandbox = Sandbox::repository();
+    sandbox.host("git config user.name t; git config user.email t@t.test; echo 1 > .envrc; echo 1 > g; git add .; git commit -qm 1; echo mine | tee .envrc > g");
+    let outcome = sandbox.run("git stash -q");
+    outcome.failure().refused_by("filesystem.protect");
+    let [refused] = outcome.denied().try_into().expect("one refusal");
+    sandbox.host("git reset -q --hard; git stash pop -q");
+    let stash = command_of(&refused);
+    sandbox.run(&stash).success().nothing_refused();
+    let there = sandbox.host("git status --porcelain; cat .envrc g; git stash pop -q; cat g");
+    assert_eq!(there, " M .envrc\nmine\n1\nmine\n");
 }
 
 /// The command that a remedy tells.

@@ -288,6 +288,14 @@ fn settings_of_git_that_mislead_are_told() {
             .success()
             .stderr_has(".git/config (git, which signs otherwise");
     }
+    // Also where more is told of the same file.
+    let sandbox = Sandbox::repository();
+    sandbox.host("git config user.email u@u.test; git remote add up https://up.test/x");
+    let outcome = sandbox
+        .run("git config user.email x@x.test; git config remote.up.url https://x.test/x; true");
+    outcome.success().stderr_has(
+        ".git/config (git, which signs otherwise, has another author or hides new files now; git, whose remotes or branches lead elsewhere now)",
+    );
     // His name stood elsewhere until now, is taken away first, or it is a list of what is not shown.
     let sandbox = Sandbox::repository();
     sandbox
@@ -564,7 +572,7 @@ fn an_index_that_has_other_protected_files_than_before_is_told() {
         let outcome = sandbox.run(&format!("id=$(echo x | git hash-object -w --stdin); {how}"));
         let told = left(&outcome);
         assert!(
-            told.contains(&".lfsconfig git, whose index has another one now".to_owned()),
+            told.contains(&".lfsconfig git, whose index has another version of it now".to_owned()),
             "{told:?}"
         );
         sandbox.host("git reset -q");

@@ -63,6 +63,14 @@ impl Refused {
             reason: Some(reason.into()),
         }
     }
+
+    /// The same, for this reason.
+    pub(super) fn because(self, reason: String) -> Self {
+        match self {
+            Self::Rule { rule, path, .. } => Self::by(rule, &path, reason),
+            other => other,
+        }
+    }
 }
 
 impl From<Errno> for Refused {

@@ -37,7 +37,7 @@ pub(crate) use rules::{
 pub(crate) use undecided::{Removed, Undecided};
 
 use crate::kernel;
-use crate::message::{Report, tell, tell_now};
+use crate::message::{Report, Withheld, tell, tell_now};
 use crate::notify::{Answer, Call, Listener};
 use crate::outward::Outward;
 use act::{Outcome, Refused};
@@ -51,12 +51,11 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 use watched::{Seen, Watched};
-use withheld::Withheld;
+use withheld::Untold;
 
 /// How long to wait before something is tried again.
 const PATIENCE: Duration = Duration::from_millis(5);
@@ -97,7 +96,7 @@ pub(crate) struct Broker {
     /// Files to which its programs have given more names.
     linked: Linked,
     /// What git was told that it had checked out.
-    withheld: Withheld,
+    withheld: withheld::Withheld,
     /// The turns with other sandboxes.
     order: Rc<Order>,
     /// Who makes what only another may; none where there is nobody.
@@ -127,7 +126,7 @@ impl Broker {
             obstinate: 0,
             locks: Locks::default(),
             linked: Linked::default(),
-            withheld: Withheld::default(),
+            withheld: withheld::Withheld::default(),
             outward: None,
         })
     }
@@ -173,7 +172,7 @@ impl Broker {
         self.advance();
         self.look(true);
         self.locks.release();
-        self.withheld.tidy(&self.locks);
+        self.tidy();
         self.reports.left_untold();
     }
 
@@ -354,7 +353,7 @@ impl Broker {
             Ok(Some((file, close_on_exec))) => Answer::Descriptor(file.as_fd(), *close_on_exec),
             Err(refused) => Answer::Error(self.reports.tell(refused, call.operation())),
         };
-        self.withheld.tidy(&self.locks);
+        self.tidy();
         if let Some(Some(listener)) = self.listeners.get(number) {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
@@ -384,6 +383,13 @@ fn tidy(refused: &Refused) {
 }
 
 impl Broker {
+    /// Takes away what is there for git while it checks out, and tells what git believes to have removed.
+    fn tidy(&mut self) {
+        for Untold { refused, withheld } in self.withheld.tidy(&self.locks) {
+            self.reports.refused(&refused, "unlink", Some(withheld));
+        }
+    }
+
     /// What git gets instead of a refusal, where it goes on without the file.
     fn withhold(
         &mut self,
@@ -396,16 +402,18 @@ impl Broker {
             .instead(call, &refused, &self.locks, &self.rules);
         let is_waiting = |listener: &Listener| listener.is_waiting(call);
         let listener = self.listeners.get(number).and_then(Option::as_ref);
-        let Some(instead) = instead.filter(|_| listener.is_some_and(is_waiting)) else {
-            return Err(refused);
+        let instead = match instead.filter(|_| listener.is_some_and(is_waiting)) {
+            Some(Ok(instead)) => instead,
+            Some(Err(reason)) => return Err(refused.because(reason)),
+            None => return Err(refused),
         };
         if let Some((path, file)) = instead.made {
             let path = path.into_os_string();
             let _ = tell_now(&self.reports.control, &Report::Locked { path, file });
         }
-        if let Some((refused, path)) = &instead.news {
+        if let Some(Untold { refused, withheld }) = instead.news {
             self.reports
-                .refused(refused, call.operation(), Some(path.clone()));
+                .refused(&refused, call.operation(), Some(withheld));
         }
         Ok(match instead.file {
             Some((file, close_on_exec)) => Outcome::Opened(file, close_on_exec),
@@ -510,8 +518,8 @@ impl Reports {
         self.refused(refused, operation, None)
     }
 
-    /// The same for a file that git goes on without, whose path in the working tree is given.
-    fn refused(&mut self, refused: &Refused, operation: &str, withheld: Option<OsString>) -> Errno {
+    /// The same for a file that git goes on without.
+    fn refused(&mut self, refused: &Refused, operation: &str, withheld: Option<Withheld>) -> Errno {
         let (rule, path, reason) = match refused {
             Refused::Errno(errno) => return *errno,
             Refused::Unknown(_) => return Errno::AGAIN,

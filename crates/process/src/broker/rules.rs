@@ -222,15 +222,22 @@ impl Rules {
         let is_path = |led: &&git::Followed| led.path.parent().is_some_and(Path::is_dir);
         let open = self.followed.iter().filter(|led| !led.closed);
         let mut followed: Vec<_> = open.filter(is_path).collect();
-        // What is there comes first.
-        followed.sort_by_key(|led| !led.path.exists());
-        let mut shown: Vec<String> = followed.into_iter().map(shown).collect();
+        followed.sort_by(|one, other| one.path.cmp(&other.path));
+        followed.dedup_by(|one, other| one.path == other.path);
+        let (there, absent): (Vec<_>, Vec<_>) =
+            followed.into_iter().partition(|led| led.path.exists());
+        let (listed, rest) = match there.is_empty() {
+            true => (absent, 0),
+            false => (there, absent.len()),
+        };
+        let mut shown: Vec<String> = listed.into_iter().map(shown).collect();
         let more = shown.len().saturating_sub(3);
         shown.truncate(3);
-        let more = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
+        let more = match (more, rest) {
+            (0, 0) => String::new(),
+            (more, 0) => format!(" and {more} more"),
+            (0, rest) => format!(" and {rest} names that are not there"),
+            (more, rest) => format!(", {more} more and {rest} names that are not there"),
         };
         (!shown.is_empty()).then(|| {
             format!("programs outside run or obey files in folders that may be written; they are protected as git's hooks are: {}{more}", shown.join(", "))

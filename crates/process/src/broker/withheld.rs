@@ -10,7 +10,9 @@ use super::rules::{Rules, Verdict};
 use super::tracee::Tracee;
 use crate::git::{self, Content};
 use crate::kernel::ACCESS;
+use crate::message;
 use crate::notify::Call;
+use bailiwick_event::shell_word;
 use rustix::fd::{AsFd, AsRawFd, OwnedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, readlink, statat, unlinkat,
@@ -23,6 +25,8 @@ use std::path::{Component, Path, PathBuf};
 
 /// So many files and folders are withheld in a run; then git is refused as everybody is.
 const MOST: usize = 10_000;
+/// What is said of each.
+const GOES_ON: &str = "git goes on without it: the file is withheld";
 
 /// What was withheld, by the lock of the index that git held.
 #[derive(Debug, Default)]
@@ -40,6 +44,23 @@ struct Checkout {
     files: BTreeMap<Vec<u8>, Option<git::Seen>>,
     /// Folders that git believes to have made, and the rule that refused each.
     folders: BTreeMap<PathBuf, u32>,
+    /// What git believes to have removed. It removes a file as well before it makes another in its place: which of
+    /// both it was is known when git makes that, or when it has done.
+    removed: BTreeMap<PathBuf, Refused>,
+}
+
+/// A refusal of which git was told nothing.
+pub(super) struct Untold {
+    pub(super) refused: Refused,
+    pub(super) withheld: message::Withheld,
+}
+
+impl Untold {
+    fn new(refused: Refused, path: PathBuf, removed: bool) -> Self {
+        let below = path.into_os_string();
+        let withheld = message::Withheld { below, removed };
+        Self { refused, withheld }
+    }
 }
 
 /// An act that is not done.
@@ -48,8 +69,47 @@ pub(super) struct Instead {
     pub(super) file: Option<(OwnedFd, bool)>,
     /// An empty file that was made in the place of a link: its path inside, device and number there.
     pub(super) made: Option<(PathBuf, (u64, u64))>,
-    /// A file that was not withheld before: its refusal, and its path in the working tree.
-    pub(super) news: Option<(Refused, OsString)>,
+    /// The refusal of a file that was not withheld before.
+    pub(super) news: Option<Untold>,
+}
+
+/// An act of git's while it checks out.
+struct Act<'a> {
+    step: Step,
+    /// What is made or removed, from the top of the working tree.
+    path: PathBuf,
+    /// The top of the working tree.
+    tree: OwnedFd,
+    /// The lock of the index that git holds.
+    lock: &'a Path,
+    /// What is there.
+    there: Option<Stat>,
+    /// Whether git puts changes aside or takes them back: what it is told to have written it forgets everywhere else.
+    is_of_stash: bool,
+}
+
+impl<'a> Act<'a> {
+    /// The act that a call is, where it is one.
+    fn of(call: &Call, locks: &'a Locks) -> Option<Self> {
+        let (step, address) = step(call)?;
+        let tracee = Tracee::new(call.thread);
+        let path = PathBuf::from(tracee.text(address).ok()?);
+        if !is_in_tree(&path) || !is_git(call.thread) {
+            return None;
+        }
+        let status = tracee.status().ok()?;
+        let lock = locks.of_index(&[status.process, status.parent])?;
+        let tree = tracee.folder(libc::AT_FDCWD).ok()?;
+        let there = statat(&tree, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
+        Some(Self {
+            step,
+            path,
+            tree,
+            lock,
+            there,
+            is_of_stash: is_stash(status.process) || is_stash(status.parent),
+        })
+    }
 }
 
 /// What git does when it checks out.
@@ -68,45 +128,73 @@ impl Withheld {
         checkout.map_or_else(BTreeMap::new, |checkout| checkout.files.clone())
     }
 
-    /// What is done instead of an act that was refused; none where it stays refused.
+    /// What is done instead of an act that was refused; none where it is none of git's that checks out.
+    ///
+    /// # Errors
+    /// Why the act stays refused: git would lose or hide something.
     pub(super) fn instead(
         &mut self,
         call: &Call,
         refused: &Refused,
         locks: &Locks,
         rules: &Rules,
-    ) -> Option<Instead> {
-        let (step, address) = step(call)?;
+    ) -> Option<Result<Instead, String>> {
         let by_rule = matches!(refused, Refused::Rule { .. });
         if !by_rule && *refused != Refused::Errno(Errno::NOENT) || self.count >= MOST {
             return None;
         }
-        let tracee = Tracee::new(call.thread);
-        let path = PathBuf::from(tracee.text(address).ok()?);
-        if !is_in_tree(&path) || !is_git(call.thread) {
-            return None;
+        let act = Act::of(call, locks)?;
+        if let Err(reason) = self.goes_on(&act, rules) {
+            return Some(Err(reason));
         }
-        let status = tracee.status().ok()?;
-        let lock = locks.of_index(&[status.process, status.parent])?;
-        if is_stash(status.process) || is_stash(status.parent) {
-            return None;
+        self.withhold(act, refused, rules).map(Ok)
+    }
+
+    /// Whether git may go on without an act.
+    fn goes_on(&self, act: &Act<'_>, rules: &Rules) -> Result<(), String> {
+        let Act {
+            path, lock, there, ..
+        } = act;
+        if act.is_of_stash {
+            let file = shell_word(&format!(":(exclude,literal,top){}", path.to_string_lossy()));
+            return Err(format!(
+                "git stash cannot take this file out of the way; leave it out: `git stash push -- :/ {file}`"
+            ));
         }
-        let tree = tracee.folder(libc::AT_FDCWD).ok()?;
         let index = IndexOf { lock, rules };
-        let there = statat(&tree, &path, AtFlags::SYMLINK_NOFOLLOW).ok();
-        let known = self.checkouts.get(lock);
-        let begun = known.is_some_and(|c| c.files.contains_key(path.as_os_str().as_bytes()));
-        let goes_on = match (&step, there) {
+        let known = self.checkouts.get(*lock);
+        let kept = match (&act.step, there) {
             (Step::Removal, Some(stat)) => {
                 let folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-                folder || index.records(&tree, &path, &stat)
+                folder || index.records(&act.tree, path, stat)
             }
-            (Step::File(_) | Step::Link, Some(_)) => begun,
+            (Step::File(_) | Step::Link, Some(_)) => {
+                known.is_some_and(|c| c.files.contains_key(path.as_os_str().as_bytes()))
+            }
             _ => true,
         };
-        if !goes_on || known.is_none() && index.is_split() {
-            return None;
+        if !kept {
+            return Err("it is not what git has recorded of it, and would be lost".to_owned());
         }
+        if known.is_none() && index.is_split() {
+            return Err(
+                "git's index is split (core.splitIndex) and cannot say that the file is not checked out"
+                    .to_owned(),
+            );
+        }
+        Ok(())
+    }
+
+    /// Notes that an act is not done.
+    fn withhold(&mut self, act: Act<'_>, refused: &Refused, rules: &Rules) -> Option<Instead> {
+        let Act {
+            step,
+            path,
+            tree,
+            lock,
+            there,
+            ..
+        } = act;
         let (rule, whole) = match refused {
             Refused::Rule { rule, path, .. } => (*rule, path.clone()),
             // Below a folder that was not made either.
@@ -119,38 +207,53 @@ impl Withheld {
         };
         let mut made = None;
         if matches!(step, Step::Link) && there.is_none() {
-            let stand_in = StandIn::new(tree.try_clone().ok()?, &path, rules).ok()?;
+            let stand_in = StandIn::new(tree, &path, rules).ok()?;
             made = stand_in.file().map(|file| (whole.clone(), file));
             self.stand_ins.push((lock.to_path_buf(), stand_in));
         }
-        let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
-        let (noted, new) = match step {
-            Step::Folder => (checkout.folders.insert(path.clone(), rule).is_none(), false),
-            _ => {
-                let name = path.as_os_str().as_bytes().to_vec();
-                let new = !checkout.files.contains_key(&name);
-                let seen = there.as_ref().map(git::Seen::from);
-                checkout.files.entry(name).or_insert(seen);
-                (new, new)
-            }
-        };
-        self.count += usize::from(noted);
         let file = match step {
             Step::File(flags) => Some((nowhere(flags).ok()?, flags & libc::O_CLOEXEC != 0)),
             _ => None,
         };
-        let reason = "git goes on without it: the file is withheld";
-        let news = new.then(|| (Refused::by(rule, &whole, reason), path.into_os_string()));
+        let refused = Refused::by(rule, &whole, GOES_ON);
+        let checkout = self.checkouts.entry(lock.to_path_buf()).or_default();
+        if let Step::Folder = step {
+            let noted = checkout.folders.insert(path, rule).is_none();
+            self.count += usize::from(noted);
+            let news = None;
+            return Some(Instead { file, made, news });
+        }
+        let name = path.as_os_str().as_bytes().to_vec();
+        let noted = !checkout.files.contains_key(&name);
+        let seen = there.as_ref().map(git::Seen::from);
+        checkout.files.entry(name).or_insert(seen);
+        self.count += usize::from(noted);
+        let news = match step {
+            Step::Removal if noted => {
+                checkout.removed.insert(path, refused);
+                None
+            }
+            Step::Removal => None,
+            _ => {
+                let new = noted || checkout.removed.remove(&path).is_some();
+                new.then(|| Untold::new(refused, path, false))
+            }
+        };
         Some(Instead { file, made, news })
     }
 
     /// Takes away what stood for links, and forgets what was withheld, where git does not hold the lock any more: the
-    /// index has the marks by then, and the user may take them away.
-    pub(super) fn tidy(&mut self, locks: &Locks) {
-        if !self.stand_ins.is_empty() || !self.checkouts.is_empty() {
-            self.stand_ins.retain(|(lock, _)| locks.has(lock));
-            self.checkouts.retain(|lock, _| locks.has(lock));
+    /// index has the marks by then, and the user may take them away. Returns what git believes to have removed; what
+    /// lies in a folder comes before the folder.
+    pub(super) fn tidy(&mut self, locks: &Locks) -> Vec<Untold> {
+        if self.stand_ins.is_empty() && self.checkouts.is_empty() {
+            return Vec::new();
         }
+        self.stand_ins.retain(|(lock, _)| locks.has(lock));
+        let over = self.checkouts.extract_if(.., |lock, _| !locks.has(lock));
+        let removed = over.flat_map(|(_, checkout)| checkout.removed.into_iter().rev());
+        let removed = removed.map(|(path, refused)| Untold::new(refused, path, true));
+        removed.collect()
     }
 }
 
@@ -279,8 +382,7 @@ fn is_git(thread: u32) -> bool {
     program.is_ok_and(|path| path.file_name() == Some(OsStr::new("git")))
 }
 
-/// Whether a process is one that puts changes aside or takes them back: what it is told to have written it forgets
-/// everywhere else.
+/// Whether a process is a `git stash`.
 fn is_stash(process: u32) -> bool {
     let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     line.split(|&b| b == 0).any(|word| word == b"stash")

@@ -30,7 +30,7 @@ pub(super) fn told_by(outcome: &Outcome, reason: &str) -> Vec<String> {
 
 /// The files that indexes bring, by the record.
 fn told(outcome: &Outcome) -> Vec<String> {
-    told_by(outcome, " git, whose index has another one now")
+    told_by(outcome, " git, whose index has another version of it now")
 }
 
 /// What a sandbox's commands begin with: `put CONTENT` stores a file, `add MODE,ID,PATH` adds an entry.

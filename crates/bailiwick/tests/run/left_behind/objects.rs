@@ -63,7 +63,7 @@ fn told(outcome: &Outcome) -> Vec<String> {
     );
     told_by(
         outcome,
-        " git, of which a commit of the run has another one",
+        " git, of which a commit of the run has another version",
     )
 }
 

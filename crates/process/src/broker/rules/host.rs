@@ -9,7 +9,7 @@ use crate::paths::{below, is_absent};
 use bailiwick_event::{Act, Decision, Origin, RuleRef, Text};
 use bailiwick_policy::{HostFile, HostMatcher, HostProgram, host_programs};
 use std::cell::{OnceCell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{DirEntry, FileType};
 use std::io;
@@ -98,6 +98,10 @@ pub(crate) struct Left {
 }
 
 impl Left {
+    fn new(path: PathBuf, row: u32) -> Self {
+        Self { path, row }
+    }
+
     /// Makes it the first of those that are not listed.
     pub(crate) fn stands_for_more(&mut self) {
         self.row = CUT;
@@ -345,43 +349,39 @@ impl Rules {
         (!self.matcher().is_empty()).then_some(Left { path, row })
     }
 
-    /// What of that is there, by name: the row of each, and the rule by which it is told.
+    /// What of that is there, by name: each reason why a file is reported, and the rule by which it is told.
     pub(crate) fn still_left(&self, left: BTreeSet<Left>) -> Vec<(Act, Decision)> {
-        let mut found = BTreeMap::new();
+        let mut found = BTreeSet::new();
         let mut entries = 0;
-        for Left { path, row } in left {
+        for Left { path, mut row } in left {
             match row {
-                MOVED if self.look_below(&path, &mut entries, &mut found) => {}
-                MOVED => drop(found.insert(path, CUT)),
+                MOVED if self.look_below(&path, &mut entries, &mut found) => continue,
+                MOVED => row = CUT,
                 // Something else has the name.
-                LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => {}
-                INDEX | BROUGHT => drop(found.insert(path, row)),
-                STORED => {}
-                _ if is_gone(&path) => {}
-                TEMPORARY if !git::reaches_temporary(&path) => {}
-                TEMPORARY => drop(found.insert(path, ADDRESS)),
-                _ => drop(found.insert(path, row)),
+                LINK if path.symlink_metadata().is_ok_and(|meta| !meta.is_symlink()) => continue,
+                INDEX | BROUGHT => {}
+                STORED => continue,
+                _ if is_gone(&path) => continue,
+                TEMPORARY if !git::reaches_temporary(&path) => continue,
+                TEMPORARY => row = ADDRESS,
+                _ => {}
             }
+            found.insert(Left { path, row });
         }
         let told = found.iter();
         let mut told: Vec<_> = told
-            .filter_map(|(path, row)| self.handed_over(path, *row))
+            .filter_map(|Left { path, row }| self.handed_over(path, *row))
             .collect();
         told.sort_by_key(|(act, _)| urgency(act));
         told
     }
 
     /// Looks through a folder that got its name in the run. Whether that was all of it.
-    fn look_below(
-        &self,
-        top: &Path,
-        entries: &mut usize,
-        found: &mut BTreeMap<PathBuf, u32>,
-    ) -> bool {
+    fn look_below(&self, top: &Path, entries: &mut usize, found: &mut BTreeSet<Left>) -> bool {
         let mut folders = vec![top.to_path_buf()];
         while let Some(folder) = folders.pop() {
             let Ok(listed) = closed::open(&folder) else {
-                found.insert(folder, UNREAD);
+                found.insert(Left::new(folder, UNREAD));
                 continue;
             };
             for entry in listed.into_iter().flatten() {
@@ -390,7 +390,7 @@ impl Rules {
                     return false;
                 }
                 let Some((path, kind)) = seen(entry) else {
-                    found.insert(folder.clone(), UNREAD);
+                    found.insert(Left::new(folder.clone(), UNREAD));
                     continue;
                 };
                 let inside = below(self.root(), &path);
@@ -399,7 +399,9 @@ impl Rules {
                 // A protected name that was there has moved with its folder.
                 let named = self.named_at(&inside).map(|(_, left)| left);
                 match named.or_else(|| self.left_by_link(&inside)).or(led) {
-                    Some(left) => drop(found.insert(self.of_policy(&left.path), left.row)),
+                    Some(left) => {
+                        found.insert(Left::new(self.of_policy(&left.path), left.row));
+                    }
                     None if kind.is_dir() => folders.push(path),
                     None => {}
                 }
@@ -455,11 +457,11 @@ fn of_no_program(row: u32) -> Option<(&'static str, &'static str)> {
             "any time",
         ),
         INDEX => (
-            "git, whose index has another one now",
+            "git, whose index has another version of it now",
             "restore, checkout or commit",
         ),
         BROUGHT => (
-            "git, of which a commit of the run has another one",
+            "git, of which a commit of the run has another version",
             "switch, merge, rebase or stash",
         ),
         UNCOMPARED => (
