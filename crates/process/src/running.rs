@@ -235,9 +235,13 @@ impl Running for ProcessSandbox {
                     self.withheld.insert(path.clone());
                 }
                 let withheld = withheld.map(|withheld| checkouts::remedy(&path, &withheld));
+                let called = || {
+                    let by = self.rules.as_ref()?.called_by(&path)?;
+                    Some(format!("programs outside run or obey it, by {by}"))
+                };
+                let decision = self.refusal(rule, reason.or_else(called), withheld);
                 let path = Text::from(path.into_os_string());
                 let act = Act::Write { operation, path };
-                let decision = self.refusal(rule, reason, withheld);
                 self.more
                     .push_back(News::Refused(Box::new((act, decision))));
                 if lost > 0 {

@@ -226,6 +226,14 @@ impl Rules {
         self.nested.seen.borrow_mut().clear();
     }
 
+    /// What of the host's names a path, or a folder above it, so that it is protected.
+    pub(crate) fn called_by(&self, path: &Path) -> Option<&str> {
+        let followed = self.followed.iter();
+        let found = followed.filter(|led| path.starts_with(&led.path));
+        let nearest = found.max_by_key(|led| led.path.as_os_str().len());
+        nearest.map(|led| led.by.as_str())
+    }
+
     /// Whether something must stay where it is, because git's configuration leads to a file in it, or because it
     /// is the git folder that has such a configuration.
     pub(crate) fn is_led_through(&self, path: &Path) -> bool {
