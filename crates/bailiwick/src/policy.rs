@@ -4,7 +4,7 @@ use crate::Done;
 use crate::cli::{ImportTool, PolicyArguments, PolicyCommand, PolicySource};
 use crate::output;
 use bailiwick_event::{Failure, Text};
-use bailiwick_policy::{Request, Tool};
+use bailiwick_policy::{Access, Explanation, Request, Tool};
 use std::ffi::OsStr;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
@@ -87,7 +87,20 @@ fn show(source: PolicySource, explain: Option<&OsStr>) -> Done {
                 std::path::absolute(subject).map_err(|e| Failure::usage(format!("{text}: {e}")))?
             }
         };
-        loaded.effective.explain_path(&full)
+        let mut explanation = loaded.effective.explain_path(&full);
+        let subject = Path::new(&explanation.subject);
+        let refused = (explanation.access == Access::Write)
+            .then(|| bailiwick_process::refused_inside(&loaded.effective, subject));
+        if let Some((rule, note)) = refused.flatten() {
+            let access = Access::Protected;
+            explanation = Explanation {
+                access,
+                rule,
+                note,
+                ..explanation
+            };
+        }
+        explanation
     } else {
         loaded
             .effective

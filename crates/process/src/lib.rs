@@ -72,4 +72,4 @@ mod watch;
 pub use backend::ProcessBackend;
 pub use doctor::{Finding, State, examine};
 pub use layers::{LANDLOCK_OF_SIGNALS, WITHOUT_NAMESPACES, done_without, landlock_version};
-pub use rehearsal::{Rehearsal, rehearse};
+pub use rehearsal::{Rehearsal, refused_inside, rehearse};

@@ -1,11 +1,11 @@
-//! The plan of a sandbox without the sandbox: what a policy comes to on this machine, so that the
-//! way from a policy to a plan can be measured by itself. No process is started and nothing is
+//! A sandbox without the sandbox: what a policy comes to on this machine, so that the way from it to a plan can be
+//! measured by itself, and that a person can ask what would be refused. No process is started and nothing is
 //! mounted.
 
-use crate::broker::Rules;
+use crate::broker::{Rules, Verdict};
 use crate::identity::Identity;
 use crate::plan::Plan;
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, RuleRef};
 use bailiwick_policy::{Effective, ProtectAbsent};
 use std::path::{Path, PathBuf};
 
@@ -35,4 +35,25 @@ pub fn rehearse(policy: &Effective, private: &Path) -> Result<Rehearsal, Failure
         protected: plan.protected.len(),
         masked: plan.masked.len(),
     })
+}
+
+/// The rule that keeps a run from writing a path which an entry of the policy lets it write, and why, for a person:
+/// programs of the host run or obey it. Repositories in the folders that may be written, and what their hooks and
+/// programs of the host call there, are looked for.
+pub fn refused_inside(policy: &Effective, path: &Path) -> Option<(RuleRef, String)> {
+    if policy.filesystem.protect_absent() != ProtectAbsent::Enforce {
+        return None;
+    }
+    let host: Vec<PathBuf> = Plan::writable_on_host(policy).collect();
+    let mut rules = Rules::of(policy, &host).compiled();
+    rules.know_all(rules.find());
+    let Verdict::Refuse(number) = rules.decide(path) else {
+        return None;
+    };
+    let by = rules.called_by(path)?;
+    let named = Rules::named(policy).into_iter().nth(number as usize)?;
+    let note = format!(
+        "programs outside run or obey it, by {by}; it cannot be made, changed or removed inside"
+    );
+    Some((named.rule, note))
 }

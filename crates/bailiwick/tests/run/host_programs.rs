@@ -515,6 +515,9 @@ fn what_files_of_commands_call_is_protected_and_folders_on_path_are_told() {
     }
     let refused = sandbox.run("echo x > ci/lint.sh");
     refused.stderr_has("remedy: programs outside run or obey it, by the hook pre-commit; write");
+    let shown = sandbox.bailiwick(["policy", "show", "--explain", "ci/lint.sh"]);
+    shown.stdout_has("ci/lint.sh: protected by filesystem.protect (template:default:");
+    shown.stdout_has("by the hook pre-commit; it cannot be made");
     sandbox.run("mv sub s2").failure();
     let outcome = sandbox.run("echo x > bin/ls; echo x > src/a.json; echo x > src/gen.sh; echo x > src/main.rs; echo x > src/new; echo x > src/gen.js; echo x > src/conf.py; echo x > tools/new.sh; echo x > sub/lib/ls; echo x > srv/main.js; echo x > x.py");
     outcome.success().nothing_refused();
