@@ -157,9 +157,12 @@ impl Withheld {
         } = act;
         if act.is_of_stash {
             let file = shell_word(&format!(":(exclude,literal,top){}", path.to_string_lossy()));
-            return Err(format!(
-                "git stash cannot take this file out of the way; leave it out: `git stash push -- :/ {file}`"
-            ));
+            return Err(match act.step {
+                Step::Removal => format!(
+                    "git stash cannot take this file out of the way; leave it out: `git stash push -- :/ {file}`"
+                ),
+                _ => "git stash would forget the file, which it cannot bring back".to_owned(),
+            });
         }
         let index = IndexOf { lock, rules };
         let known = self.checkouts.get(*lock);
