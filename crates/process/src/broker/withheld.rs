@@ -246,17 +246,26 @@ impl Withheld {
     }
 
     /// Takes away what stood for links, and forgets what was withheld, where git does not hold the lock any more: the
-    /// index has the marks by then, and the user may take them away. Returns what git believes to have removed; what
-    /// lies in a folder comes before the folder.
+    /// index has the marks by then, and the user may take them away. Returns what git believes to have removed, without
+    /// the folders around it.
     pub(super) fn tidy(&mut self, locks: &Locks) -> Vec<Untold> {
         if self.stand_ins.is_empty() && self.checkouts.is_empty() {
             return Vec::new();
         }
         self.stand_ins.retain(|(lock, _)| locks.has(lock));
         let over = self.checkouts.extract_if(.., |lock, _| !locks.has(lock));
-        let removed = over.flat_map(|(_, checkout)| checkout.removed.into_iter().rev());
-        let removed = removed.map(|(path, refused)| Untold::new(refused, path, true));
-        removed.collect()
+        let mut untold: Vec<Untold> = Vec::new();
+        for (_, Checkout { removed, .. }) in over {
+            let mut within = PathBuf::new();
+            // What lies in a folder comes after it.
+            for (path, refused) in removed.into_iter().rev() {
+                if !within.starts_with(&path) {
+                    within.clone_from(&path);
+                    untold.push(Untold::new(refused, path, true));
+                }
+            }
+        }
+        untold
     }
 }
 
