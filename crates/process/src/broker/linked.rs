@@ -61,16 +61,19 @@ impl Linked {
         }
     }
 
-    /// Whether a file has names that nobody in the run has given it.
-    fn has_others(&self, file: &OwnedFd) -> Result<bool, Errno> {
+    /// Whether a file that is known by a path has names besides which nobody in the run has given it.
+    fn has_others(&self, path: &Path, file: &OwnedFd) -> Result<bool, Errno> {
         let stat = fstat(file)?;
         let plain = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-        if !plain || stat.st_nlink <= 1 {
+        // The name by which a descriptor was opened may be gone: the one that is left is another then.
+        let alone = stat.st_nlink == 1 && !is_gone(path);
+        if !plain || stat.st_nlink == 0 || alone {
             return Ok(false);
         }
         let all = self.0.borrow();
         let names = identity(file).and_then(|id| all.files.get(&id));
-        let paths: BTreeSet<&PathBuf> = names.into_iter().flatten().collect();
+        let names = names.into_iter().flatten().map(PathBuf::as_path);
+        let paths: BTreeSet<&Path> = names.chain([path]).collect();
         // Several paths may be of one name.
         let mut folders: BTreeMap<_, BTreeSet<Vec<u8>>> = BTreeMap::new();
         for (folder, name) in paths.into_iter().filter_map(|path| entry_of(path, &stat)) {
@@ -88,6 +91,12 @@ impl Linked {
         });
         Ok(stat.st_nlink > count.sum::<usize>() as u64)
     }
+}
+
+/// Whether the kernel says of a path, as it shows that of a descriptor, that it leads to the file no more (proc(5)). A
+/// file can have such a name, too.
+fn is_gone(path: &Path) -> bool {
+    path.as_os_str().as_bytes().ends_with(b" (deleted)")
 }
 
 /// Which file it is; none where its file system does not say when it was made.
@@ -120,7 +129,7 @@ fn folder_without_links(path: &Path) -> Result<Option<OwnedFd>, Errno> {
 impl Context<'_> {
     /// Whether a file in a folder of the host's has names that may lie anywhere.
     fn is_shared(&self, path: &Path, file: &OwnedFd) -> Result<bool, Errno> {
-        Ok(self.rules.is_kept(path) && self.linked.has_others(file)?)
+        Ok(self.rules.is_kept(path) && self.linked.has_others(path, file)?)
     }
 
     /// The file that is written instead of one with names that may lie anywhere; none where it has no others.
@@ -172,11 +181,9 @@ impl Context<'_> {
         let Some(folder) = folder_without_links(parent)? else {
             return Err(self.shares(path));
         };
-        let (own, named) = (
-            fstat(&file)?,
-            statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?,
-        );
-        if (own.st_dev, own.st_ino) != (named.st_dev, named.st_ino) {
+        let own = fstat(&file)?;
+        let named = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if named.is_err() || named.is_ok_and(|n| (own.st_dev, own.st_ino) != (n.st_dev, n.st_ino)) {
             return Err(self.shares(path));
         }
         let copy = self.separate((&folder, name), path, &file, false)?;
@@ -247,7 +254,7 @@ mod tests {
             fs::hard_link(top.join("d/f"), top.join(name)).unwrap();
             linked.add(&file, before, &top.join("d/f"), &top.join(said));
         }
-        linked.has_others(&file).unwrap()
+        linked.has_others(&top.join("d/f"), &file).unwrap()
     }
 
     #[test]

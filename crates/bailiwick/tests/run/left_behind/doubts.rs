@@ -49,6 +49,53 @@ fn what_git_obeys_without_an_entry_is_protected_by_its_other_names() {
 }
 
 #[test]
+fn a_descriptor_whose_name_is_gone_does_not_lead_to_another_name() {
+    const AFTER: &str = "import os, sys
+way, fd = sys.argv[1], os.open('f', os.O_RDONLY)
+if way == 'unlink': os.unlink('f')
+elif way == 'copy': open('f', 'a').close()
+elif way == 'rename': os.rename('g', 'f')
+path = f'/proc/self/fd/{fd}'
+for act in (
+    lambda: os.open(path, os.O_WRONLY), lambda: os.open(path, os.O_RDWR | os.O_TRUNC), lambda: os.truncate(path, 0),
+    lambda: os.chmod(path, 0o777), lambda: os.fchmod(fd, 0o777), lambda: os.utime(path, (1, 1)), lambda: os.utime(fd, (1, 1)),
+    lambda: os.setxattr(path, 'user.x', b'1'), lambda: os.setxattr(fd, 'user.x', b'1'),
+):
+    try: act()
+    except PermissionError: continue
+    print('done')
+    break
+";
+    for namespaces in [true, false] {
+        for way in ["unlink", "copy", "rename"] {
+            let sandbox = match namespaces {
+                true => Sandbox::repository(),
+                false => Sandbox::repository().without_namespaces(),
+            };
+            sandbox
+                .host("echo mine > ../outside; chmod 644 ../outside; ln -f ../outside f; echo > g");
+            let words = ["python3", "-c", AFTER, way];
+            sandbox
+                .exec(words)
+                .success()
+                .stdout_is("")
+                .stderr_has("refused; last: file");
+            let there = sandbox
+                .host("cat ../outside; stat -c %a ../outside; find .. -name outside -mmin +60");
+            assert_eq!(there, "mine\n644\n", "{way}");
+        }
+    }
+    // What a program has made and named itself is its own, by whatever name.
+    let own = "import os; fd = os.open('x', os.O_RDWR | os.O_CREAT); os.link('x', 'y'); os.unlink('x')
+os.fchmod(fd, 0o600); os.write(os.open(f'/proc/self/fd/{fd}', os.O_WRONLY), b'x'); print(open('y').read())";
+    let sandbox = Sandbox::repository();
+    sandbox
+        .exec(["python3", "-c", own])
+        .success()
+        .stdout_is("x\n");
+}
+
+#[test]
 fn no_other_spelling_of_a_configuration_hides_what_it_says() {
     for end in ["/", "/.", "//"] {
         let sandbox = Sandbox::repository();
