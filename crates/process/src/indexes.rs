@@ -5,8 +5,8 @@
 use crate::broker::{Left, Rules};
 use crate::git::{self, Content, GitFolder};
 use crate::paths::below;
-use crate::stored::{Instant, is_before, is_new_repository};
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
+use crate::stored::{Instant, is_before};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, StatxFlags, fstat, openat, statx};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -28,6 +28,8 @@ pub(crate) struct Indexes {
     known: BTreeMap<PathBuf, Index>,
     /// The git folders that they were found by.
     git_folders: Vec<PathBuf>,
+    /// Those that were there, of linked working trees and submodules as well.
+    began: BTreeSet<PathBuf>,
 }
 
 /// What is known of an index.
@@ -57,6 +59,7 @@ impl Indexes {
         for GitFolder { path: folder, tree } in git_folders {
             let own = folder.join("index");
             for path in indexes_of(&folder) {
+                self.began.extend(path.parent().map(Path::to_path_buf));
                 let may_open = self.known.len() < OPEN;
                 let tree = tree.clone().filter(|_| path == own);
                 let index = self.known.entry(path.clone()).or_insert_with(|| Index {
@@ -75,13 +78,27 @@ impl Indexes {
         folders.map(|folder| folder.join("objects")).collect()
     }
 
+    /// Whether the run has made the repository of a folder of objects, where none was: then all of it is what the run
+    /// has left, and nothing of the user's is in it. Where the file system does not say when a folder was made it counts
+    /// as older.
+    pub(crate) fn is_new(&self, rules: &Rules, folder: &Path, since: Instant) -> bool {
+        let Some(git) = folder.parent() else {
+            return false;
+        };
+        let made = statx(CWD, git, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok();
+        let made = made.filter(|made| made.stx_mask & StatxFlags::BTIME.bits() != 0);
+        let made = made.map(|made| (made.stx_btime.tv_sec, i64::from(made.stx_btime.tv_nsec)));
+        let was_there = self.began.contains(git) || rules.is_of_top(&below(rules.root(), git));
+        !was_there && made.is_some_and(|made| made >= since)
+    }
+
     /// Adds those that have come since: of a working tree or a submodule, and of a repository that has another path now.
     fn add_new(&mut self, rules: &Rules, since: Instant) {
         let mut folders: Vec<GitFolder> = Vec::new();
         let known = |path: PathBuf| GitFolder { path, tree: None };
         if self.git_folders.iter().any(|folder| !folder.exists()) {
             folders = rules.find().git_folders;
-            folders.retain(|folder| !is_new_repository(rules, &folder.path.join("objects"), since));
+            folders.retain(|folder| !self.is_new(rules, &folder.path.join("objects"), since));
         }
         folders.extend(std::mem::take(&mut self.git_folders).into_iter().map(known));
         // That of a folder that may be written is the user's, whoever has made it.

@@ -427,12 +427,10 @@ impl ProcessSandbox {
         left.extend(indexes.look(rules, self.since, &self.withheld));
         let stored = Rules::take_stored(&mut left);
         // Of a flood not all was told, nor where pid 1 was killed.
-        let all = self.ended && !Rules::is_cut(&left);
-        let untold = match all {
-            true => Vec::new(),
-            false => indexes.objects(),
-        };
-        let found = self.stores.look(rules, &stored, &untold, self.since);
+        let flooded = !self.ended || Rules::is_cut(&left);
+        let found = self
+            .stores
+            .look(rules, &stored, (&indexes, flooded), self.since);
         left.extend(found.left);
         for left in rules.still_left(left) {
             self.more.push_back(News::Left(Box::new(left)));

@@ -4,13 +4,11 @@
 
 use crate::broker::{Left, Removed, Rules};
 use crate::git::{self, Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
+use crate::indexes::Indexes;
 use crate::mounts::open_without_links;
 use crate::paths::{below, is_absent};
 use bailiwick_event::Text;
-use rustix::fs::{
-    AtFlags, CWD, MemfdFlags, Mode, StatxFlags, fchmod, fstat, memfd_create, renameat, statx,
-    unlinkat,
-};
+use rustix::fs::{AtFlags, MemfdFlags, Mode, fchmod, fstat, memfd_create, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -81,22 +79,27 @@ impl Stores {
         }
     }
 
-    /// Looks at what was stored at or after `since`: packs by their lists, all of a folder `pack`, and files of objects
-    /// in a folder `objects`. In folders of which not all was told (`untold`), packs count that were changed since.
+    /// Looks at what was stored at or after `since` in repositories that were there (`indexes`) or may have been: packs
+    /// by their lists, all of a folder `pack`, and files of objects in a folder `objects`. Where not all was told
+    /// (`flooded`), packs count that were changed since.
     pub(crate) fn look(
         &mut self,
         rules: &Rules,
         stored: &[PathBuf],
-        untold: &[PathBuf],
+        (indexes, flooded): (&Indexes, bool),
         since: Instant,
     ) -> Found {
         let mut found = Found::default();
+        let untold = match flooded {
+            true => indexes.objects(),
+            false => Vec::new(),
+        };
         untold.iter().for_each(|folder| self.begin(folder, since));
         for (folder, before) in std::mem::take(&mut self.0) {
             let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
                 continue;
             };
-            if open_without_links(&folder).is_err() || is_new_repository(rules, &folder, since) {
+            if open_without_links(&folder).is_err() || indexes.is_new(rules, &folder, since) {
                 continue;
             }
             let budget = Budget::new(BYTES);
@@ -172,18 +175,6 @@ fn files(folder: &Path, each: &mut dyn FnMut(&Path, &Metadata)) -> bool {
         }
     }
     all
-}
-
-/// Whether the run has made the repository of a folder of objects: then all of it is what the run has left, and nothing
-/// of the user's is in it. Where the file system does not say when a folder was made it counts as older.
-pub(crate) fn is_new_repository(rules: &Rules, folder: &Path, since: Instant) -> bool {
-    let Some(git) = folder.parent() else {
-        return false;
-    };
-    let made = statx(CWD, git, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok();
-    let made = made.filter(|made| made.stx_mask & StatxFlags::BTIME.bits() != 0);
-    let made = made.map(|made| (made.stx_btime.tv_sec, i64::from(made.stx_btime.tv_nsec)));
-    !rules.is_of_top(&below(rules.root(), git)) && made.is_some_and(|made| made >= since)
 }
 
 struct Look<'a> {

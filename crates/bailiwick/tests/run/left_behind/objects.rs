@@ -89,6 +89,23 @@ fn a_commit_that_brings_protected_files_is_told() {
 }
 
 #[test]
+fn a_repository_of_the_users_that_is_made_anew_is_no_new_one() {
+    let sandbox = with_tracked_hooks();
+    let made = "git init -q -b main d; cd d; git config user.name t; git config user.email t@t.test; echo 1 > f; \
+                git add .; git commit -qm 1; git switch -qc dev; echo 1 > .envrc; git add .; git commit -qm 2; git switch -q main";
+    sandbox.host(made);
+    let outcome = sandbox.run(
+        "cp -r d/.git /tmp/g; cd d; rm -rf .git; git init -q -b main; cp -r /tmp/g/objects /tmp/g/refs .git; \
+         git reset -q; python3 ../forge.py there $(git rev-parse dev:.envrc) evil",
+    );
+    outcome
+        .success()
+        .stderr_has("git would take it for another object");
+    assert_eq!(told(&outcome), ["d/.envrc"]);
+    sandbox.host("cd d; ! git checkout -q dev 2> /dev/null; ! grep -s evil .envrc");
+}
+
+#[test]
 fn a_commit_that_brings_a_repository_or_leads_around_what_is_protected_is_told() {
     let (sandbox, add) = with_filter();
     let outcome = sandbox.run(&format!(
