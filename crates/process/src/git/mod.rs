@@ -7,6 +7,7 @@ mod configurations;
 mod content;
 mod ewah;
 mod followed;
+mod head;
 mod index;
 mod keys;
 mod layout;
@@ -26,6 +27,7 @@ pub(crate) use config::{check_removal, is_partial};
 pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
+pub(crate) use head::{has as commit_has, head};
 pub(crate) use index::{
     Indexed, Recorded, Seen, files_of, is_split, recorded, records, shared_of, unsaid,
     without_checkout,

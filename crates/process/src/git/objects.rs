@@ -6,7 +6,7 @@
 mod commits;
 mod pack;
 
-pub(crate) use commits::{Brought, Changed, changed, changed_tree};
+pub(crate) use commits::{Brought, Changed, changed, changed_tree, entry_at};
 pub(crate) use pack::Pack;
 
 use flate2::bufread::ZlibDecoder;

@@ -60,6 +60,17 @@ fn an_index_that_brings_a_repository_or_leads_around_what_is_protected_is_told()
 }
 
 #[test]
+fn what_was_withheld_is_told_where_the_index_has_another_than_the_commit() {
+    let sandbox = Sandbox::repository();
+    sandbox.host("git branch -M main; git switch -qc dev; echo 1 > .envrc; git add .; git commit -qm dev; git switch -q main");
+    assert_eq!(told_of(&sandbox, "git checkout -q dev"), [""; 0]);
+    sandbox.host("git checkout -q main");
+    let then =
+        "git checkout -q dev; add 100644,$(put x),.envrc; git update-index --skip-worktree .envrc";
+    assert_eq!(told_of(&sandbox, then), [".envrc"]);
+}
+
+#[test]
 fn no_way_hides_what_an_index_brings() {
     let by_copy = |then: &str| {
         format!(
@@ -189,8 +200,9 @@ fn the_mode_of_a_protected_file_is_told_and_a_file_that_is_withheld_no_more() {
     sandbox.host("git add .; git commit -qm husky");
     let script = "git update-index --chmod=+x .husky/pre-commit";
     assert_eq!(told_of(&sandbox, script), [".husky/pre-commit"]);
-    let script = "add 100644,$(put x),.mcp.json; git checkout -q -- .mcp.json";
+    let script = "add 100644,$(put x),.mcp.json; git commit -qm mcp; git checkout -q -- .mcp.json";
     assert_eq!(told_of(&sandbox, script), [""; 0]);
+    let script = "add 100644,$(put x),.mcp.json; git checkout -q -- .mcp.json";
     let script = format!(
         "git update-index --force-remove .mcp.json; {script}; git update-index --no-skip-worktree .mcp.json"
     );

@@ -77,8 +77,8 @@ impl Rules {
 
     /// What is reported of an index, at its site on the host, that had the files `old` and has `new` now, and to which the
     /// working tree `tree` leads: what it brings at the next checkout and no program could make; for a folder that would
-    /// be a repository its `HEAD`. What the working tree has so already, and files of which it was told that they were
-    /// `withheld`, are none.
+    /// be a repository its `HEAD`. What the working tree has so already is none, nor are files of the commit that is
+    /// checked out of which it was told that they were `withheld`.
     pub(crate) fn left_index(
         &self,
         site: &Site<'_>,
@@ -93,6 +93,7 @@ impl Rules {
             objects: &Objects::at(&objects, Path::new("/"), &budget),
             known: by_path(old),
             withheld,
+            head: git::head(site),
             compared: Cell::new(COMPARED),
         };
         let mut found = look.repositories(new);
@@ -162,6 +163,8 @@ struct Look<'a> {
     /// What it had before.
     known: HashMap<&'a [u8], Vec<&'a Indexed>>,
     withheld: &'a BTreeSet<PathBuf>,
+    /// The commit that is checked out.
+    head: Option<Vec<u8>>,
     /// How many bytes of files may be compared yet.
     compared: Cell<u64>,
 }
@@ -204,8 +207,12 @@ impl Look<'_> {
         let target = file.is_link().then(|| self.objects.target(&file.id));
         let brought = target.as_ref().map_or(Brought::File, Brought::from);
         let place = self.checkout.refused(&file.path, brought)?;
-        // Git leaves out what it was kept from checking out.
-        let withheld = !file.is_checked_out && self.withheld.contains(&place);
+        // Git leaves out what it was kept from checking out; the user reads what the commit has.
+        let of_commit = || {
+            let head = self.head.as_deref();
+            head.is_some_and(|head| git::commit_has(self.objects, head, &file.path, file.entry()))
+        };
+        let withheld = !file.is_checked_out && self.withheld.contains(&place) && of_commit();
         (!withheld && !self.has(file)).then_some(place)
     }
 

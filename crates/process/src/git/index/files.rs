@@ -43,6 +43,11 @@ impl Indexed {
         same && (other.is_checked_out || !self.is_checked_out)
     }
 
+    /// What it is by its mode, and the name of its object.
+    pub(crate) fn entry(&self) -> (u32, &[u8]) {
+        (self.mode, &self.id)
+    }
+
     /// Whether the entry is of a file, or a link, with this content.
     pub(crate) fn says(&self, content: &[u8]) -> bool {
         id_of_file(content, self.id.len()) == self.id

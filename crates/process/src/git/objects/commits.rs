@@ -85,6 +85,27 @@ pub(crate) fn changed_tree(
     walk.folder(tree, olds, &mut path.to_vec(), 0)
 }
 
+/// The mode and the name of what a commit has at a path; none where it has nothing there.
+pub(crate) fn entry_at(
+    objects: &Objects<'_>,
+    commit: &[u8],
+    path: &[u8],
+) -> Result<Option<(u32, Vec<u8>)>, Fault> {
+    let (tree, _) = links_of(objects, commit)?;
+    let mut found = (FOLDER, tree);
+    for part in path.split(|&b| b == b'/') {
+        if found.0 & KIND != FOLDER {
+            return Ok(None);
+        }
+        let entries = entries_of(objects, &found.1)?;
+        let Some(entry) = entries.into_iter().find(|entry| entry.name == part) else {
+            return Ok(None);
+        };
+        found = (entry.mode, entry.id);
+    }
+    Ok(Some(found))
+}
+
 /// The tree of a commit, and its parents.
 fn links_of(objects: &Objects<'_>, commit: &[u8]) -> Result<(Vec<u8>, Vec<Vec<u8>>), Fault> {
     let (kind, text) = objects.read(commit)?;
@@ -139,15 +160,15 @@ struct Walk<'a> {
     heads: Vec<(usize, Vec<u8>)>,
 }
 
-impl Walk<'_> {
-    fn entries_of(&self, tree: &[u8]) -> Result<Vec<Entry>, Fault> {
-        let (kind, content) = self.objects.read(tree)?;
-        match kind {
-            Kind::Tree => entries(&content, tree.len()),
-            _ => Err(Fault::Broken),
-        }
+fn entries_of(objects: &Objects<'_>, tree: &[u8]) -> Result<Vec<Entry>, Fault> {
+    let (kind, content) = objects.read(tree)?;
+    match kind {
+        Kind::Tree => entries(&content, tree.len()),
+        _ => Err(Fault::Broken),
     }
+}
 
+impl Walk<'_> {
     /// What a folder has that none of the old ones has; `path` is the folder's, with a slash.
     fn folder(
         &mut self,
@@ -161,13 +182,13 @@ impl Walk<'_> {
         }
         let mut known = BTreeSet::new();
         for old in olds {
-            match self.entries_of(old) {
+            match entries_of(self.objects, old) {
                 Ok(entries) => known.extend(entries),
                 Err(Fault::Absent) => {}
                 Err(fault) => return Err(fault),
             }
         }
-        let entries = self.entries_of(tree)?;
+        let entries = entries_of(self.objects, tree)?;
         // At the top there is `.git`, which git looks for first.
         if !path.is_empty() {
             let mut names = entries.iter().map(|entry| &entry.name);
