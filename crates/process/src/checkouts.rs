@@ -6,8 +6,8 @@ use std::fs::Metadata;
 use std::path::Path;
 
 /// What a person does outside of the sandbox about a file at `path` that git went on without: in words, and as a
-/// command for the shell where the paths have no control characters. The command replaces and removes nothing that
-/// git does not have as well: the file may have been changed by then.
+/// command for the shell where the paths have no control characters. The first command replaces and removes nothing: the
+/// file may have been changed by then, and git's objects may be the run's.
 pub(crate) fn remedy(path: &Path, Withheld { below, removed }: &Withheld) -> String {
     let below = Path::new(below);
     let meta = path.symlink_metadata();
@@ -28,23 +28,17 @@ pub(crate) fn remedy(path: &Path, Withheld { below, removed }: &Withheld) -> Str
     // What git would take for a pattern is the name of a file.
     let plain = format!("{git} --literal-pathspecs");
     let how = match state {
-        State::Removed => match &meta {
-            Ok(meta) if meta.is_dir() => format!("`rmdir -- {whole}`"),
-            Ok(meta) if meta.is_symlink() => format!(
-                "`{git} cat-file -e $(readlink -n -- {whole} | {git} hash-object --stdin) && rm -- {whole}`"
-            ),
-            _ => format!(
-                "`{git} cat-file -e $({git} hash-object --no-filters -- {file}) && rm -- {whole}`"
-            ),
-        },
+        State::Removed if meta.is_ok_and(|meta| meta.is_dir()) => format!("`rmdir -- {whole}`"),
+        // What git has of it may be an object that nothing leads to.
+        State::Removed => format!("`mv -nT -- {whole} {whole}.kept`"),
         // It counts as checked out until it is touched. The next commit may be one that removes it: then the index
         // has nothing to unmark.
         State::Kept => format!(
-            "`touch -ch {whole} && {plain} ls-files -z -- {file} | {unmark} -z --stdin && {plain} diff -- {file}`; then `{plain} checkout -- {file}` takes the commit's"
+            "`touch -ch {whole} && {plain} ls-files -z -- {file} | {unmark} -z --stdin && {plain} diff -- {file}`; then `{plain} checkout -- {file}` takes the other"
         ),
-        State::Absent => {
-            format!("`test ! -e {whole} && {unmark} -- {file} && {plain} checkout -- {file}`")
-        }
+        State::Absent => format!(
+            "`test ! -e {whole} && {unmark} -- {file} && {plain} checkout -- {file}`, once you have read `{git} show :0:{file}`"
+        ),
     };
     format!("{}: {how}", state.said())
 }
@@ -65,9 +59,9 @@ impl State {
                 "the file that is there was kept: outside of the sandbox, look at how it differs from the commit's"
             }
             Self::Removed => {
-                "the commit has it no more, and it was kept as an untracked file, over which git checks out no commit that has it: remove it outside of the sandbox, where git has what it says"
+                "the commit has it no more, and it was kept as an untracked file, over which git checks out no commit that has it: move it away outside of the sandbox"
             }
-            Self::Absent => "check it out outside of the sandbox, once you have read it",
+            Self::Absent => "check it out outside of the sandbox",
         }
     }
 }

@@ -85,19 +85,18 @@ fn a_pull_leaves_what_is_protected_and_is_whole_otherwise() {
                   cd ../up; git rm -q .envrc .vscode/tasks.json; git commit -qm four");
     let refused = sandbox.run(&pull).success().denied();
     let files = format!("cd before; git status --porcelain; {FILES}");
-    let rest = "./.github/ci 3\n{tasks}./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n";
-    let rest = |tasks: &str| rest.replace("{tasks}", tasks);
-    let kept = rest("./.vscode/tasks.json 2\n");
-    let untracked = format!("?? .envrc\n?? .vscode/\n./.envrc 3\n{kept}");
-    assert_eq!(sandbox.host(&files), untracked);
-    // Those are in the way of git until they are away; what the user has changed meanwhile stays.
-    sandbox.host("echo mine >> before/.envrc");
-    for event in refused {
-        sandbox.host(&format!("{} 2> /dev/null; true", command_of(&event)));
-    }
-    let mine = format!("?? .envrc\n./.envrc 3 mine\n{}", rest(""));
-    assert_eq!(sandbox.host(&files), mine);
-    sandbox.host("rm before/.envrc");
+    let kept = |envrc: &str, tasks: &str| {
+        format!(
+            "?? {envrc}\n?? .vscode/\n./{envrc} 3\n./.github/ci 3\n./.vscode/{tasks} 2\n./a 4\n./sub/.idea/deep/w.xml 1\n./sub/b 1\n./zebra 3\n"
+        )
+    };
+    assert_eq!(sandbox.host(&files), kept(".envrc", "tasks.json"));
+    // Those are in the way of git until they are elsewhere.
+    refused
+        .iter()
+        .for_each(|event| drop(sandbox.host(&command_of(event))));
+    assert_eq!(sandbox.host(&files), kept(".envrc.kept", "tasks.json.kept"));
+    sandbox.host("rm before/.envrc.kept before/.vscode/*.kept");
     let back = "cd before; git checkout -q HEAD~1 && git status --porcelain && git checkout -q main && git status --porcelain";
     sandbox.run(back).success().stdout_is("");
 }
@@ -236,6 +235,17 @@ fn nothing_but_a_checkout_of_git_goes_on_without_a_file() {
             "{act}"
         );
     }
+}
+
+#[test]
+fn a_program_that_is_called_git_is_refused_where_it_goes_through_links() {
+    let fake = "import os; os.open('.git/index.lock', os.O_RDWR | os.O_CREAT | os.O_EXCL); os.unlink('link/.envrc')";
+    let sandbox = Sandbox::repository().file("fake.py", fake);
+    sandbox.host("mkdir deep; echo mine > deep/.envrc; cp $(python3 -c 'import os, sys; print(os.path.realpath(sys.executable))') git");
+    let act = "ln -s deep link; git update-index --add --cacheinfo 100644,$(git hash-object deep/.envrc),link/.envrc; ./git fake.py";
+    let refused = sandbox.run(act);
+    refused.failure().refused_by("filesystem.protect");
+    refused.stderr_has("remedy: use another name");
 }
 
 #[test]

@@ -144,6 +144,12 @@ impl Withheld {
             return None;
         }
         let act = Act::of(call, locks)?;
+        // A program that is called git may go through links; git does not.
+        let meant =
+            |path: &Path| shown(act.tree.as_fd()).is_ok_and(|top| top.join(&act.path) == path);
+        if matches!(refused, Refused::Rule { path, .. } if !meant(path)) {
+            return None;
+        }
         if let Err(reason) = self.goes_on(&act, rules) {
             return Some(Err(reason));
         }
