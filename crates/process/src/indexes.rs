@@ -30,6 +30,8 @@ pub(crate) struct Indexes {
     git_folders: Vec<PathBuf>,
     /// Those that were there, of linked working trees and submodules as well.
     began: BTreeSet<PathBuf>,
+    /// The working trees that were there.
+    trees: BTreeSet<PathBuf>,
 }
 
 /// What is known of an index.
@@ -58,8 +60,10 @@ impl Indexes {
     pub(crate) fn keep(&mut self, git_folders: Vec<GitFolder>) {
         for GitFolder { path: folder, tree } in git_folders {
             let own = folder.join("index");
-            for path in indexes_of(&folder) {
-                self.began.extend(path.parent().map(Path::to_path_buf));
+            self.trees.extend(tree.clone());
+            for git in git_folders_of(&folder) {
+                let path = git.join("index");
+                self.began.insert(git);
                 let may_open = self.known.len() < OPEN;
                 let tree = tree.clone().filter(|_| path == own);
                 let index = self.known.entry(path.clone()).or_insert_with(|| Index {
@@ -72,10 +76,15 @@ impl Indexes {
         }
     }
 
-    /// The folders of objects of the repositories.
-    pub(crate) fn objects(&self) -> Vec<PathBuf> {
-        let folders = self.git_folders.iter();
-        folders.map(|folder| folder.join("objects")).collect()
+    /// The git folders that were there, of linked working trees and submodules as well.
+    pub(crate) fn began(&self) -> impl Iterator<Item = &PathBuf> {
+        self.began.iter()
+    }
+
+    /// Whether a folder was a working tree when the run began, or is one of those that may be written: what leads to its
+    /// repository is the user's.
+    pub(crate) fn had(&self, rules: &Rules, tree: &Path) -> bool {
+        self.trees.contains(tree) || rules.kept().iter().any(|top| top == tree)
     }
 
     /// Whether the run has made the repository of a folder of objects, where none was: then all of it is what the run
@@ -88,7 +97,9 @@ impl Indexes {
         let made = statx(CWD, git, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok();
         let made = made.filter(|made| made.stx_mask & StatxFlags::BTIME.bits() != 0);
         let made = made.map(|made| (made.stx_btime.tv_sec, i64::from(made.stx_btime.tv_nsec)));
-        let was_there = self.began.contains(git) || rules.is_of_top(&below(rules.root(), git));
+        // What has come into a repository of the user's is his as well: a submodule.
+        let was_there = git.ancestors().any(|above| self.began.contains(above))
+            || rules.is_of_top(&below(rules.root(), git));
         !was_there && made.is_some_and(|made| made >= since)
     }
 
@@ -105,10 +116,10 @@ impl Indexes {
         let tops = rules.kept().iter().map(|top| top.join(".git"));
         folders.extend(tops.map(known));
         for GitFolder { path: folder, tree } in folders {
-            for path in indexes_of(&folder) {
+            for git in git_folders_of(&folder) {
                 let tree = tree.clone();
                 self.known
-                    .entry(path)
+                    .entry(git.join("index"))
                     .or_insert(Index { tree, before: None });
             }
             self.git_folders.push(folder);
@@ -186,9 +197,9 @@ fn state(file: &File) -> Result<State, Errno> {
     Ok((stat.st_dev, stat.st_ino, stat.st_size, changed))
 }
 
-/// The paths that indexes of a git folder have, of its linked working trees, and of its submodules.
-fn indexes_of(folder: &Path) -> Vec<PathBuf> {
-    let mut found = vec![folder.join("index")];
+/// A git folder, and those of its linked working trees and its submodules.
+pub(crate) fn git_folders_of(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_path_buf()];
     let mut open = vec![folder.join("worktrees"), folder.join("modules")];
     while let Some(folder) = open.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
@@ -198,8 +209,8 @@ fn indexes_of(folder: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             match path.join("HEAD").symlink_metadata() {
                 Ok(_) => {
-                    found.push(path.join("index"));
                     open.extend(["worktrees", "modules"].map(|name| path.join(name)));
+                    found.push(path);
                 }
                 // Names of submodules have several parts.
                 Err(_) => open.push(path),

@@ -18,11 +18,17 @@ fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
+/// Which signal tells of a lease that is taken away (fcntl(2); `asm-generic/fcntl.h`).
+const F_SETSIG: i32 = 10;
+
 /// Whether any descriptor, or shared mapping, has this file open for writing: then the kernel gives no lease
 /// for reading (fcntl(2), *Leases*). Where it gives none to anybody (a file of another user's) the answer is no.
 pub(crate) fn is_open_for_writing(file: &OwnedFd) -> bool {
-    // SAFETY: the descriptor is open, and this command takes a number.
-    let lease = |kind: i32| unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, kind) };
+    // SAFETY: the descriptor is open, and these commands take a number.
+    let set = |what: i32, to: i32| unsafe { libc::fcntl(file.as_raw_fd(), what, to) };
+    let lease = |kind: i32| set(libc::F_SETLEASE, kind);
+    // Who opens it in that moment has the kernel send a signal, which would end this process: this one is ignored.
+    set(F_SETSIG, libc::SIGURG);
     let held = lease(libc::F_RDLCK) == 0;
     let error = io::Error::last_os_error().raw_os_error();
     if held {

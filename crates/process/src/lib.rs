@@ -54,6 +54,7 @@ mod plan;
 mod programs;
 mod pty;
 mod raw;
+mod reached;
 mod rehearsal;
 mod ruleset;
 mod running;

@@ -5,17 +5,20 @@
 use crate::broker::{Left, Removed, Rules};
 use crate::git::{self, Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored};
 use crate::indexes::Indexes;
+use crate::kernel::is_open_for_writing;
 use crate::mounts::open_without_links;
 use crate::paths::{below, is_absent};
+use crate::reached::{Packs, reached};
 use bailiwick_event::Text;
 use rustix::fs::{AtFlags, MemfdFlags, Mode, fchmod, fstat, memfd_create, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// So many bytes of new objects are unpacked in a folder; what is beyond is told.
 const BYTES: u64 = 1 << 30;
@@ -52,6 +55,13 @@ pub(crate) fn is_before(meta: &Metadata, since: Instant) -> bool {
     (meta.ctime(), meta.ctime_nsec()) < since
 }
 
+/// Whether a file was made at or after an instant. Where the file system does not say, it was.
+fn is_made(meta: &Metadata, since: Instant) -> bool {
+    let made = meta.created().ok();
+    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    made.is_none_or(|made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())) >= since)
+}
+
 /// Folders of objects in which a run stores something, as the host's paths, with what they had before.
 #[derive(Debug, Default)]
 pub(crate) struct Stores(BTreeMap<PathBuf, Before>);
@@ -79,7 +89,7 @@ impl Stores {
         }
     }
 
-    /// Looks at what was stored at or after `since` in repositories that were there (`indexes`) or may have been: packs
+    /// Looks at what was stored at or after `since` in the repositories that were there (`indexes`) or may have been: packs
     /// by their lists, all of a folder `pack`, and files of objects in a folder `objects`. Where not all was told
     /// (`flooded`), packs count that were changed since.
     pub(crate) fn look(
@@ -90,16 +100,20 @@ impl Stores {
         since: Instant,
     ) -> Found {
         let mut found = Found::default();
-        let untold = match flooded {
-            true => indexes.objects(),
-            false => Vec::new(),
-        };
-        untold.iter().for_each(|folder| self.begin(folder, since));
+        if !flooded && self.0.is_empty() && stored.is_empty() {
+            return found;
+        }
+        let reached = reached(rules, indexes, since);
+        reached.keys().for_each(|folder| self.begin(folder, since));
+        // A repository may have another path by now.
+        let names: BTreeSet<&OsStr> = stored.iter().filter_map(|path| path.file_name()).collect();
         for (folder, before) in std::mem::take(&mut self.0) {
             let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
                 continue;
             };
-            if open_without_links(&folder).is_err() || indexes.is_new(rules, &folder, since) {
+            let packs = reached.get(&folder).copied();
+            let is_new = packs.is_none() && indexes.is_new(rules, &folder, since);
+            if open_without_links(&folder).is_err() || is_new {
                 continue;
             }
             let budget = Budget::new(BYTES);
@@ -107,14 +121,15 @@ impl Stores {
                 objects: &Objects::at(&folder, Path::new("/"), &budget),
                 folder: &folder,
                 before: Some(&before).filter(|_| !stored.contains(&folder.join("pack"))),
-                all_packs: untold.contains(&folder),
+                names: &names,
+                all_packs: flooded || packs == Some(Packs::Changed),
                 since,
                 rule,
                 commits: Vec::new(),
                 removed: &mut found.removed,
                 incomplete: false,
             };
-            look.all(stored);
+            look.all();
             let files = look.brought(rules);
             let incomplete = look.incomplete.then(|| rules.left_objects(&folder));
             let brought = files.iter().filter_map(|file| rules.left_commit(file));
@@ -182,7 +197,9 @@ struct Look<'a> {
     folder: &'a Path,
     /// What the folder had before, unless it has come as a whole.
     before: Option<&'a Before>,
-    /// Whether packs were stored of which it was not told.
+    /// The names of lists of packs that were stored.
+    names: &'a BTreeSet<&'a OsStr>,
+    /// Whether packs may have been stored of which it was not told.
     all_packs: bool,
     since: Instant,
     rule: u32,
@@ -195,30 +212,32 @@ struct Look<'a> {
 impl Look<'_> {
     /// Compares what is new with its names, and takes away what differs. What is small comes first: a large one uses
     /// up what may be unpacked.
-    fn all(&mut self, stored: &[PathBuf]) {
+    fn all(&mut self) {
         let folder = self.folder;
-        let pack = folder.join("pack");
         let all_is_new = self.before.is_none();
         let since = if all_is_new {
             (i64::MIN, 0)
         } else {
             self.since
         };
-        let named = stored
-            .iter()
-            .filter(|path| path.starts_with(&pack) && **path != pack);
-        let mut lists: BTreeSet<PathBuf> = named.cloned().collect();
+        let mut lists = BTreeSet::new();
         let (mut loose, mut caches) = (Vec::new(), Vec::new());
         let all = files(folder, &mut |path, meta| {
-            if is_before(meta, since) {
-                return;
-            }
+            let changed = !is_before(meta, since);
             match path.strip_prefix(folder).ok().and_then(git::stored_as) {
-                Some(Stored::Loose(id)) => loose.push((meta.len(), path.to_path_buf(), id)),
-                Some(Stored::Pack) if all_is_new || self.all_packs => {
-                    lists.insert(path.with_extension("idx"));
+                Some(Stored::Pack) => {
+                    let list = path.with_extension("idx");
+                    let named = list
+                        .file_name()
+                        .is_some_and(|name| self.names.contains(name));
+                    if named || changed && (self.all_packs || all_is_new || is_made(meta, since)) {
+                        lists.insert(list);
+                    }
                 }
-                Some(Stored::Cache) => caches.push(path.to_path_buf()),
+                Some(Stored::Loose(id)) if changed => {
+                    loose.push((meta.len(), path.to_path_buf(), id));
+                }
+                Some(Stored::Cache) if changed => caches.push(path.to_path_buf()),
                 _ => {}
             }
         });
@@ -227,6 +246,9 @@ impl Look<'_> {
         caches.iter().for_each(|path| self.take(path, None));
         loose.sort();
         for (_, path, id) in loose {
+            if self.is_written(&path) {
+                continue;
+            }
             match self.objects.verify_loose(&path, &id) {
                 Ok(Kind::Commit) => self.commits.push(id),
                 Ok(_) => {}
@@ -237,6 +259,9 @@ impl Look<'_> {
             }
         }
         for list in lists {
+            if self.is_written(&list) || self.is_written(&list.with_extension("pack")) {
+                continue;
+            }
             match self.objects.verify_pack(&list) {
                 Ok(commits) => self.commits.extend(commits),
                 Err(fault) => {
@@ -246,6 +271,18 @@ impl Look<'_> {
                 }
             }
         }
+    }
+
+    /// Whether a program of another run has a file open for writing, and could make something else of it when it was
+    /// compared: then it is taken away.
+    fn is_written(&mut self, path: &Path) -> bool {
+        let written = git::open_object(path).is_ok_and(|file| is_open_for_writing(&file.into()));
+        if written {
+            let reason =
+                "another program has it open for writing, and could make another object of it";
+            self.take(path, Some(reason));
+        }
+        written
     }
 
     /// Takes away what is not what it says.

@@ -294,13 +294,13 @@ fn settings_of_git_that_mislead_are_told() {
     let outcome = sandbox
         .run("git config user.email x@x.test; git config remote.up.url https://x.test/x; true");
     outcome.success().stderr_has(
-        ".git/config (git, which signs otherwise, has another author or hides new files now; git, whose remotes or branches lead elsewhere now)",
+        ".git/config (git, which signs otherwise, has another author or hides files now; git, whose remotes or branches lead elsewhere now)",
     );
     // His name stood elsewhere until now, is taken away first, or it is a list of what is not shown.
     let sandbox = Sandbox::repository();
     sandbox
         .host("git config --unset user.email; git init -q n; git -C n config user.email u@u.test");
-    let acts = "git config user.email x@x.test; git -C n config --unset user.email; git -C n config user.email x@x.test; echo f >> .git/info/exclude; git init -q m; git -C m config user.email x@x.test";
+    let acts = "git config user.email x@x.test; git -C n config --unset user.email; git -C n config user.email x@x.test; echo f >> .git/info/exclude; echo '/*' > .git/info/sparse-checkout; git config core.sparseCheckout true; git init -q m; git -C m config user.email x@x.test";
     let told = left(&sandbox.run(acts));
     let files = told
         .iter()
@@ -308,7 +308,12 @@ fn settings_of_git_that_mislead_are_told() {
         .map(|(file, _)| file);
     assert_eq!(
         files.collect::<Vec<_>>(),
-        [".git/config", ".git/info/exclude", "n/.git/config"]
+        [
+            ".git/config",
+            ".git/info/exclude",
+            ".git/info/sparse-checkout",
+            "n/.git/config"
+        ]
     );
 }
 

@@ -23,7 +23,7 @@ mod trees;
 mod variables;
 mod ways;
 
-pub(crate) use config::{check_removal, is_partial};
+pub(crate) use config::{check_removal, is_partial, is_sparse};
 pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
@@ -36,7 +36,8 @@ pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};
 pub(crate) use lines::is_hopeless;
 pub(crate) use nested::{FOLDERS, GitFolder, Nested, Walked, nested, nested_at};
 pub(crate) use objects::{
-    Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored, changed, changed_tree, stored_as,
+    Brought, Budget, Changed, Fault, Kind, Objects, Pack, Stored, alternates_of, changed,
+    changed_tree, open as open_object, stored_as,
 };
 pub(crate) use remotes::{has_others, has_temporary, misleads, reaches_temporary, turns_elsewhere};
 pub(crate) use repository::{

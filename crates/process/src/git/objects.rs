@@ -221,7 +221,7 @@ fn hex_of(id: &[u8]) -> String {
 }
 
 /// A plain file, whatever else has the name by now.
-fn open(path: &Path) -> Result<File, Fault> {
+pub(crate) fn open(path: &Path) -> Result<File, Fault> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(CWD, path, flags, Mode::empty()) {
         Ok(file) => file,
@@ -272,23 +272,25 @@ pub(crate) struct Objects<'a> {
     budget: &'a Budget,
 }
 
+/// Where `info/alternates` of a folder `objects` leads; a path in that begins at `root`.
+pub(crate) fn alternates_of(folder: &Path, root: &Path) -> Vec<PathBuf> {
+    let text = super::followed::read(&folder.join("info/alternates")).unwrap_or_default();
+    let lines = text.split(|&b| b == b'\n').filter(|line| !line.is_empty());
+    let paths = lines.map(|line| Path::new(OsStr::from_bytes(line)));
+    let folders = paths.map(|path| match path.strip_prefix("/") {
+        Ok(below) => root.join(below),
+        Err(_) => folder.join(path),
+    });
+    folders.collect()
+}
+
 impl<'a> Objects<'a> {
     /// Those in a folder `objects`, and where its `info/alternates` leads; a path in that begins at `root`.
     pub(crate) fn at(folder: &Path, root: &Path, budget: &'a Budget) -> Self {
-        let alternates = super::followed::read(&folder.join("info/alternates"));
-        let alternates = alternates.unwrap_or_default();
-        let lines = alternates.split(|&b| b == b'\n');
-        let others = lines
-            .filter(|line| !line.is_empty())
-            .map(|line| Path::new(OsStr::from_bytes(line)))
-            .map(|path| match path.strip_prefix("/") {
-                Ok(below) => root.join(below),
-                Err(_) => folder.join(path),
-            });
+        let mut folders = vec![folder.to_path_buf()];
+        folders.extend(alternates_of(folder, root));
         Self {
-            folders: std::iter::once(folder.to_path_buf())
-                .chain(others)
-                .collect(),
+            folders,
             packs: OnceCell::new(),
             budget,
         }

@@ -3,12 +3,13 @@
 
 use super::indexes::{told_by, with_filter};
 use crate::host_programs::left;
-use crate::support::{Outcome, Sandbox};
+use crate::support::{Background, Outcome, Sandbox};
 
 /// Stores content under another object's id: in a file of its own, or in a pack of one object (gitformat-pack(5)).
 const FORGE: &str = r"import glob, hashlib, os, struct, sys, zlib
 how, id, content = sys.argv[1], sys.argv[2], sys.argv[3].encode()
-loose = f'.git/objects/{id[:2]}/{id[2:]}'
+store = os.environ.get('STORE', '.git/objects')
+loose = f'{store}/{id[:2]}/{id[2:]}'
 if how == 'pack':
     head = bytes([3 << 4 | 128 | len(content) & 15, len(content) >> 4]) if len(content) > 15 else bytes([3 << 4 | len(content)])
     pack = b'PACK' + struct.pack('>II', 2, 1) + head + zlib.compress(content)
@@ -18,7 +19,7 @@ if how == 'pack':
     index += key + struct.pack('>II', 0, 12) + pack[-20:]
     index += hashlib.sha1(index).digest()
     for end, text in (('.pack', pack), ('.idx', index)):
-        open(f'.git/objects/pack/pack-{pack[-20:].hex()}{end}', 'wb').write(text)
+        open(f'{store}/pack/pack-{pack[-20:].hex()}{end}', 'wb').write(text)
 else:
     packed = zlib.compress(b'blob %d\0' % len(content) + content)
     if how == 'link':
@@ -63,7 +64,7 @@ fn told(outcome: &Outcome) -> Vec<String> {
     );
     told_by(
         outcome,
-        " git, of which a commit of the run has another version",
+        " git, of which a commit of the run has another version or none",
     )
 }
 
@@ -75,6 +76,7 @@ fn a_commit_that_brings_protected_files_is_told() {
     for then in [
         "git branch fix $commit",
         "git branch fix $commit; git repack -qad",
+        "git branch fix $commit; git branch none $(git commit-tree -p $commit -m z HEAD^{tree})",
         "mkdir .git/rebase-merge; echo $commit > .git/rebase-merge/orig-head",
         "git branch over $(git commit-tree -p $commit -m y HEAD^{tree})",
     ] {
@@ -103,6 +105,67 @@ fn a_repository_of_the_users_that_is_made_anew_is_no_new_one() {
         .stderr_has("git would take it for another object");
     assert_eq!(told(&outcome), ["d/.envrc"]);
     sandbox.host("cd d; ! git checkout -q dev 2> /dev/null; ! grep -s evil .envrc");
+}
+
+/// A repository `d` in the workspace, whose branch `dev` has an `.envrc`.
+const NESTED: &str = "git init -q -b main d; cd d; git config user.name t; git config user.email t@t.test; echo 1 > f; \
+     git add .; git commit -qm 1; git switch -qc dev; echo 1 > .envrc; git add .; git commit -qm 2; git switch -q main; cd ..; ";
+
+#[test]
+fn no_way_to_the_objects_of_the_users_repositories_is_overlooked() {
+    // The repository as a submodule of another, once checked out and once not.
+    let module = "rm -rf ../s; mv d ../s; git -c protocol.file.allow=always submodule --quiet add ../s d; git commit -qm s";
+    let away = "; git submodule --quiet deinit -f d; rm -rf .git/modules";
+    let forge = "pack $id evil";
+    for (before, script, host) in [
+        (
+            "true",
+            "mkdir -p o/objects/pack; STORE=o/objects forge; echo ../../../o/objects > d/.git/objects/info/alternates",
+            "cd d",
+        ),
+        ("true", "mv d e; STORE=e/.git/objects forge; mv e d", "cd d"),
+        (
+            module,
+            "cd .git/modules; mkdir two; cd d; cp -r HEAD index objects refs packed-refs info ../two; cd ../../..; \
+             echo 'gitdir: ../.git/modules/two' > d/.git; STORE=.git/modules/two/objects forge",
+            "cd d",
+        ),
+        (
+            &format!("{module}{away}"),
+            "git init -q --bare .git/modules/d; git -C .git/modules/d config --unset core.bare; \
+             cp -r o/. .git/modules/d/objects; mkdir -p .git/modules/d/refs/heads; \
+             echo $tip > .git/modules/d/refs/heads/main; STORE=.git/modules/d/objects forge",
+            "git submodule --quiet update --init; cd d",
+        ),
+    ] {
+        let sandbox = Sandbox::repository().file("forge.py", FORGE);
+        sandbox.host(&format!("{NESTED}git -C d rev-parse dev:.envrc > id; git -C d rev-parse dev > tip; {before}; [ -d ../s ] && cp -r ../s/.git/objects o; true"));
+        let outcome = sandbox.run(&format!(
+            "id=$(cat id); tip=$(cat tip); forge() {{ python3 forge.py {forge}; }}; {script}"
+        ));
+        outcome.stderr_has("git would take objects of the pack for others");
+        let there = sandbox.host(&format!(
+            "{host}; git checkout -q dev || git checkout -q $(cat ../tip); cat .envrc"
+        ));
+        assert_eq!(there, "1\n", "{script}");
+    }
+}
+
+#[test]
+fn an_object_that_another_run_still_writes_is_taken_away() {
+    let sandbox = Sandbox::repository();
+    sandbox.host(&format!(
+        "{NESTED}cd d; id=$(git rev-parse dev:.envrc); echo .git/objects/$(echo $id | cut -c1-2)/$(echo $id | cut -c3-) > ../path; cp $(cat ../path) ../true; chmod 644 ../true"
+    ));
+    let hold = "import sys\nf = open('true', 'r+b')\nprint('held', flush=True)\nsys.stdin.read()\n";
+    let mut command = sandbox.command();
+    command.arg("run").args(sandbox.options());
+    command.args(["--", "python3", "-c", hold]);
+    let run = Background::begun(command, "held").expect("nothing ends it before");
+    let outcome = sandbox.run("cd d; rm -f $(cat ../path); mv ../true $(cat ../path)");
+    outcome.stderr_has("another program has it open for writing");
+    run.terminate();
+    sandbox.host("cd d; test ! -e $(cat ../path)");
 }
 
 #[test]

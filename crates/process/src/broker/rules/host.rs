@@ -35,7 +35,7 @@ pub(super) const CLOSED: u32 = u32::MAX - 3;
 const UNREAD: u32 = u32::MAX - 4;
 /// A configuration of git with a remote in a temporary folder.
 pub(super) const TEMPORARY: u32 = u32::MAX - 7;
-/// A configuration of git by which it signs otherwise, has another author or hides new files.
+/// A configuration of git by which it signs otherwise, has another author or hides files.
 pub(super) const SETTINGS: u32 = u32::MAX - 9;
 /// A file that no program could make and that an index of git brings.
 pub(super) const INDEX: u32 = u32::MAX - 8;
@@ -362,6 +362,9 @@ impl Rules {
                 INDEX | BROUGHT => {}
                 STORED => continue,
                 _ if is_gone(&path) => continue,
+                SETTINGS if path.ends_with("info/sparse-checkout") && !git::is_sparse(&path) => {
+                    continue;
+                }
                 TEMPORARY if !git::reaches_temporary(&path) => continue,
                 TEMPORARY => row = ADDRESS,
                 _ => {}
@@ -461,7 +464,7 @@ fn of_no_program(row: u32) -> Option<(&'static str, &'static str)> {
             "restore, checkout or commit",
         ),
         BROUGHT => (
-            "git, of which a commit of the run has another version",
+            "git, of which a commit of the run has another version or none",
             "switch, merge, rebase or stash",
         ),
         UNCOMPARED => (
@@ -469,8 +472,8 @@ fn of_no_program(row: u32) -> Option<(&'static str, &'static str)> {
             "restore, switch or merge",
         ),
         SETTINGS => (
-            "git, which signs otherwise, has another author or hides new files now",
-            "commit or status",
+            "git, which signs otherwise, has another author or hides files now",
+            "commit, status or checkout",
         ),
         CUT => ("several programs", "more files than are listed"),
         UNREAD => (

@@ -16,11 +16,14 @@ impl Rules {
         self.left_as(path, SETTINGS)
     }
 
-    /// What is reported of a list of files that git does not show, in a repository that was there.
+    /// What is reported of a list of files that git does not show or check out, in a repository that was there.
     pub(super) fn hides(&self, path: &Path) -> Option<Left> {
         let below = git::below_git(path)?;
         let git = path.ancestors().nth(below.len())?;
-        let hides = matches!(below[..], [b"info", b"exclude" | b"attributes"]);
+        let hides = matches!(
+            below[..],
+            [b"info", b"exclude" | b"attributes"] | [.., b"info", b"sparse-checkout"]
+        );
         let was_there = hides && !self.baseline(&git.join("config")).is_empty();
         self.left_settings(path).filter(|_| was_there)
     }

@@ -2,7 +2,7 @@
 
 use super::{Fault, Kind, Objects, id_of};
 use crate::git::repository::is_part;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// Folders in folders are followed so far; git makes no path that is longer.
 const DEPTH: usize = 1_000;
@@ -44,7 +44,7 @@ impl<'a> From<&'a Result<Vec<u8>, Fault>> for Brought<'a> {
     }
 }
 
-/// Adds what a commit changes, as far as it is meant. Of a folder that has a `HEAD`, and in which the commit changes what
+/// Adds what a commit changes or removes, as far as it is meant. Of a folder that has a `HEAD`, and in which the commit changes what
 /// git would read of a repository, it adds the `HEAD`, whether or not the rest of a repository is there. A parent that is
 /// not there (of a shallow repository) has nothing.
 pub(crate) fn changed(
@@ -181,14 +181,19 @@ impl Walk<'_> {
             return Err(Fault::TooMuch);
         }
         let mut known = BTreeSet::new();
+        let mut all: Vec<Vec<Entry>> = Vec::new();
         for old in olds {
             match entries_of(self.objects, old) {
-                Ok(entries) => known.extend(entries),
+                Ok(entries) => {
+                    known.extend(entries.iter().cloned());
+                    all.push(entries);
+                }
                 Err(Fault::Absent) => {}
                 Err(fault) => return Err(fault),
             }
         }
         let entries = entries_of(self.objects, tree)?;
+        self.removed(&all, &entries, path, depth)?;
         // At the top there is `.git`, which git looks for first.
         if !path.is_empty() {
             let mut names = entries.iter().map(|entry| &entry.name);
@@ -226,6 +231,56 @@ impl Walk<'_> {
             path.truncate(length);
         }
         self.heads.retain(|(top, _)| *top < path.len());
+        Ok(())
+    }
+
+    /// Adds what each of the old folders had and the new one has not.
+    fn removed(
+        &mut self,
+        olds: &[Vec<Entry>],
+        new: &[Entry],
+        path: &mut Vec<u8>,
+        depth: usize,
+    ) -> Result<(), Fault> {
+        let Some((first, others)) = olds.split_first() else {
+            return Ok(());
+        };
+        let names = |entries: &[Entry]| -> HashSet<Vec<u8>> {
+            entries.iter().map(|entry| entry.name.clone()).collect()
+        };
+        let (new, others) = (names(new), others.iter().map(|one| names(one)));
+        let others: Vec<HashSet<Vec<u8>>> = others.collect();
+        for entry in first {
+            let stays = new.contains(&entry.name);
+            if stays || !others.iter().all(|names| names.contains(&entry.name)) {
+                continue;
+            }
+            let length = path.len();
+            path.extend_from_slice(&entry.name);
+            self.gone(entry, path, depth + 1)?;
+            path.truncate(length);
+        }
+        Ok(())
+    }
+
+    /// Adds a file that is no more, or those of a folder.
+    fn gone(&mut self, entry: &Entry, path: &mut Vec<u8>, depth: usize) -> Result<(), Fault> {
+        if entry.mode & KIND != FOLDER {
+            return match (self.is_meant)(path, Brought::File) {
+                true => self.add(path.clone()),
+                false => Ok(()),
+            };
+        }
+        if depth > DEPTH {
+            return Err(Fault::TooMuch);
+        }
+        path.push(b'/');
+        let length = path.len();
+        for inner in entries_of(self.objects, &entry.id)? {
+            path.extend_from_slice(&inner.name);
+            self.gone(&inner, path, depth + 1)?;
+            path.truncate(length);
+        }
         Ok(())
     }
 
