@@ -139,12 +139,26 @@ const RESERVING: [u32; 7] = [
     0x4030_582a,
     0x4030_5839,
 ];
+/// What changes a file, under all of its names, through a descriptor that may only read it: `FS_IOC_SETFLAGS` and its form
+/// for programs of 32 bits, `FS_IOC_FSSETXATTR`, `FS_IOC_SETVERSION`, `FS_IOC_ENABLE_VERITY` and
+/// `FS_IOC_SET_ENCRYPTION_POLICY` (fs.h, fsverity.h, fscrypt.h).
+const FLAGS: [u32; 6] = [
+    0x4008_6602,
+    0x4004_6602,
+    0x401c_5820,
+    0x4008_7602,
+    0x4080_6685,
+    0x400c_6613,
+];
 /// [`RESERVING`] comes last.
-const IOCTLS: [u32; 15] = {
+const IOCTLS: [u32; 21] = {
     let [a, b, c, d] = TERMINAL_TRICKS;
     let [e, f, g, h] = SUBVOLUMES;
-    let [i, j, k, l, m, n, o] = RESERVING;
-    [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o]
+    let [i, j, k, l, m, n] = FLAGS;
+    let [o, p, q, r, s, t, u] = RESERVING;
+    [
+        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
+    ]
 };
 /// `PTRACE_ATTACH`, `PTRACE_SEIZE`: tracing what is not one's own child.
 const ATTACH: &[u32] = &[16, 0x4206];

@@ -50,7 +50,7 @@ fn what_git_obeys_without_an_entry_is_protected_by_its_other_names() {
 
 #[test]
 fn a_descriptor_whose_name_is_gone_does_not_lead_to_another_name() {
-    const AFTER: &str = "import os, sys
+    const AFTER: &str = "import fcntl, os, struct, sys
 way, fd = sys.argv[1], os.open('f', os.O_RDONLY)
 if way == 'unlink': os.unlink('f')
 elif way == 'copy': open('f', 'a').close()
@@ -60,6 +60,7 @@ for act in (
     lambda: os.open(path, os.O_WRONLY), lambda: os.open(path, os.O_RDWR | os.O_TRUNC), lambda: os.truncate(path, 0),
     lambda: os.chmod(path, 0o777), lambda: os.fchmod(fd, 0o777), lambda: os.utime(path, (1, 1)), lambda: os.utime(fd, (1, 1)),
     lambda: os.setxattr(path, 'user.x', b'1'), lambda: os.setxattr(fd, 'user.x', b'1'),
+    lambda: fcntl.ioctl(fd, 0x40086602, struct.pack('l', 0x80)),
 ):
     try: act()
     except PermissionError: continue
