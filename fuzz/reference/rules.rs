@@ -32,7 +32,7 @@ impl Rules {
                 PathPattern::Path(path) => {
                     rules.push(rule(number, &literal(bytes(path)), true));
                     if protect && let Some(name) = control(bytes(path), workspace) {
-                        rules.push(anywhere(number, workspace, name));
+                        rules.push(anywhere(number, name));
                     }
                 }
                 PathPattern::Glob { root, glob } if protect => {
@@ -41,7 +41,7 @@ impl Rules {
                         |part: &[u8]| part == b"*" || !part.iter().any(|b| b"*?[{\\".contains(b));
                     match control(bytes(&whole), workspace) {
                         Some(name) if name.split(|b| *b == b'/').all(plain) => {
-                            rules.push(anywhere(number, workspace, name));
+                            rules.push(anywhere(number, name));
                         }
                         _ => rules.push(below(number, bytes(root), glob)),
                     }
@@ -73,10 +73,10 @@ fn bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
 
-/// A name below the workspace that begins with a dot.
+/// A name below the workspace that begins with a dot, or has one part: the entries are those of a template.
 fn control<'a>(path: &'a [u8], workspace: &[u8]) -> Option<&'a [u8]> {
     let below = path.strip_prefix(workspace)?.strip_prefix(b"/")?;
-    below.starts_with(b".").then_some(below)
+    (below.starts_with(b".") || !below.is_empty() && !below.contains(&b'/')).then_some(below)
 }
 
 /// These bytes and no others; `/` itself is where every path begins.
@@ -112,14 +112,14 @@ fn rule(number: u32, whole: &str, exactly: bool) -> Rule {
     }
 }
 
-/// A control name, in either case, below any folder of the workspace.
-fn anywhere(number: u32, workspace: &[u8], name: &[u8]) -> Rule {
+/// A control name, in either case, below any folder that may be written: that is all of them.
+fn anywhere(number: u32, name: &[u8]) -> Rule {
     let part = |part: &[u8]| match part {
         b"*" => "[^/]+(?:/[^/]+)*".to_owned(),
         part => format!("(?i:{})", literal(part)),
     };
     let name: Vec<String> = name.split(|b| *b == b'/').map(part).collect();
-    let whole = format!("{}(?:/[^/]+)*/{}", literal(workspace), name.join("/"));
+    let whole = format!("(?:/[^/]+)*/{}", name.join("/"));
     rule(number, &whole, true)
 }
 
@@ -152,13 +152,14 @@ fn below(number: u32, root: &[u8], glob: &str) -> Rule {
 pub fn is_git_configuration(path: &[u8]) -> bool {
     thread_local! {
         static MODULES: Regex = regex(r"/(?i:\.gitmodules)$");
-        static INSIDE: Regex = regex(r"/(?i:\.git)/(?:[^/]+/)*(?i:config|config\.worktree)$");
+        static INSIDE: Regex = regex(r"/(?i:\.git)/(?:modules/(?:[^/]+/)+|worktrees/[^/]+/)*(?:config|config\.worktree)$");
         static GIT: Regex = regex(r"/(?i:\.git)/");
+        static TWICE: Regex = regex(r"/(?i:\.git)/(?:.*/)?(?i:\.git)/");
         static BRANCH: Regex = regex(r"/(?i:\.git)/(?:[^/]+/)*refs/(?:heads|remotes|tags)/");
     }
     let is = |regex: &'static std::thread::LocalKey<Regex>| regex.with(|r| r.is_match(path));
     match is(&GIT) {
-        true => is(&INSIDE) && !is(&BRANCH),
+        true => is(&INSIDE) && !is(&BRANCH) && !is(&TWICE),
         false => is(&MODULES),
     }
 }
