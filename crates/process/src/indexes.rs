@@ -5,8 +5,8 @@
 use crate::broker::{Left, Rules};
 use crate::git::{self, Content, GitFolder};
 use crate::paths::below;
-use crate::stored::{Instant, is_before};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat, StatxFlags, fstat, openat, statx};
+use crate::stored::{Instant, is_before, made};
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -94,9 +94,7 @@ impl Indexes {
         let Some(git) = folder.parent() else {
             return false;
         };
-        let made = statx(CWD, git, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::BTIME).ok();
-        let made = made.filter(|made| made.stx_mask & StatxFlags::BTIME.bits() != 0);
-        let made = made.map(|made| (made.stx_btime.tv_sec, i64::from(made.stx_btime.tv_nsec)));
+        let made = git.symlink_metadata().ok().and_then(|meta| made(&meta));
         // What has come into a repository of the user's is his as well: a submodule.
         let was_there = git.ancestors().any(|above| self.began.contains(above))
             || rules.is_of_top(&below(rules.root(), git));

@@ -35,7 +35,11 @@ pub(crate) fn reached(
     let mut open: Vec<(PathBuf, Packs)> = Vec::new();
     for folder in users.chain(indexes.began().cloned()) {
         let own = git_folders_of(&folder).into_iter();
-        open.extend(own.map(|own| (shared(&own).join("objects"), Packs::Named)));
+        open.extend(own.map(|own| {
+            let config = own.join("config");
+            let shared = rules.site_on_host(&config).shared_folder().join("objects");
+            (shared, Packs::Named)
+        }));
     }
     while let Some((folder, packs)) = open.pop() {
         let is_kept = rules.git(&below(rules.root(), &folder)).is_some();
@@ -47,12 +51,4 @@ pub(crate) fn reached(
         found.insert(folder, packs);
     }
     found
-}
-
-/// What a git folder shares with others: that of a linked working tree lies in `worktrees/ID` of it.
-fn shared(folder: &Path) -> &Path {
-    match folder.join("commondir").symlink_metadata() {
-        Ok(_) => folder.ancestors().nth(2).unwrap_or(folder),
-        Err(_) => folder,
-    }
 }

@@ -13,6 +13,7 @@ use bailiwick_event::Text;
 use rustix::fs::{AtFlags, MemfdFlags, Mode, fchmod, fstat, memfd_create, renameat, unlinkat};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -55,11 +56,10 @@ pub(crate) fn is_before(meta: &Metadata, since: Instant) -> bool {
     (meta.ctime(), meta.ctime_nsec()) < since
 }
 
-/// Whether a file was made at or after an instant. Where the file system does not say, it was.
-fn is_made(meta: &Metadata, since: Instant) -> bool {
-    let made = meta.created().ok();
-    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
-    made.is_none_or(|made| (made.as_secs().cast_signed(), i64::from(made.subsec_nanos())) >= since)
+/// When a file was made; none where the file system does not say.
+pub(crate) fn made(meta: &Metadata) -> Option<Instant> {
+    let made = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some((made.as_secs().cast_signed(), i64::from(made.subsec_nanos())))
 }
 
 /// Folders of objects in which a run stores something, as the host's paths, with what they had before.
@@ -104,10 +104,11 @@ impl Stores {
             return found;
         }
         let reached = reached(rules, indexes, since);
-        reached.keys().for_each(|folder| self.begin(folder, since));
+        let mut begun = std::mem::take(&mut self.0);
+        let folders: BTreeSet<PathBuf> = reached.keys().chain(begun.keys()).cloned().collect();
         // A repository may have another path by now.
         let names: BTreeSet<&OsStr> = stored.iter().filter_map(|path| path.file_name()).collect();
-        for (folder, before) in std::mem::take(&mut self.0) {
+        for folder in folders {
             let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
                 continue;
             };
@@ -120,7 +121,10 @@ impl Stores {
             let mut look = Look {
                 objects: &Objects::at(&folder, Path::new("/"), &budget),
                 folder: &folder,
-                before: Some(&before).filter(|_| !stored.contains(&folder.join("pack"))),
+                before: begun
+                    .remove(&folder)
+                    .map_or_else(OnceCell::new, OnceCell::from),
+                whole: stored.contains(&folder.join("pack")),
                 names: &names,
                 all_packs: flooded || packs == Some(Packs::Changed),
                 since,
@@ -195,8 +199,10 @@ fn files(folder: &Path, each: &mut dyn FnMut(&Path, &Metadata)) -> bool {
 struct Look<'a> {
     objects: &'a Objects<'a>,
     folder: &'a Path,
-    /// What the folder had before, unless it has come as a whole.
-    before: Option<&'a Before>,
+    /// What the folder had before, as far as it was asked for.
+    before: OnceCell<Before>,
+    /// Whether it has come as a whole, and had nothing.
+    whole: bool,
     /// The names of lists of packs that were stored.
     names: &'a BTreeSet<&'a OsStr>,
     /// Whether packs may have been stored of which it was not told.
@@ -214,11 +220,9 @@ impl Look<'_> {
     /// up what may be unpacked.
     fn all(&mut self) {
         let folder = self.folder;
-        let all_is_new = self.before.is_none();
-        let since = if all_is_new {
-            (i64::MIN, 0)
-        } else {
-            self.since
+        let since = match self.whole {
+            true => (i64::MIN, 0),
+            false => self.since,
         };
         let mut lists = BTreeSet::new();
         let (mut loose, mut caches) = (Vec::new(), Vec::new());
@@ -230,7 +234,9 @@ impl Look<'_> {
                     let named = list
                         .file_name()
                         .is_some_and(|name| self.names.contains(name));
-                    if named || changed && (self.all_packs || all_is_new || is_made(meta, since)) {
+                    // Where nobody knows when it was made it may be new.
+                    let is_made = || made(meta).is_none_or(|made| made >= since);
+                    if named || changed && (self.all_packs || self.whole || is_made()) {
                         lists.insert(list);
                     }
                 }
@@ -325,7 +331,11 @@ impl Look<'_> {
         for commit in &self.commits {
             let is_meant =
                 |path: &[u8], brought: Brought<'_>| checkout.refused(path, brought).is_some();
-            let known = self.before.is_some_and(|before| before.has(commit));
+            let before = || {
+                let before = || Before::of(self.folder, self.since);
+                self.before.get_or_init(before)
+            };
+            let known = !self.whole && before().has(commit);
             if !known && git::changed(self.objects, commit, &is_meant, &mut files).is_err() {
                 self.incomplete = true;
             }

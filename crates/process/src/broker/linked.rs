@@ -171,21 +171,14 @@ impl Context<'_> {
 
     /// The same of a file that is known by a descriptor.
     pub(super) fn separate_named(&self, path: &Path, file: OwnedFd) -> Result<OwnedFd, Refused> {
-        let owned = fstat(&file)?.st_uid == rustix::process::geteuid().as_raw();
+        let stat = fstat(&file)?;
+        let owned = stat.st_uid == rustix::process::geteuid().as_raw();
         if !self.is_shared(path, &file)? || !owned && !may_write(&file) {
             return Ok(file);
         }
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        let Some((folder, name)) = entry_of(path, &stat) else {
             return Err(self.shares(path));
         };
-        let Some(folder) = folder_without_links(parent)? else {
-            return Err(self.shares(path));
-        };
-        let own = fstat(&file)?;
-        let named = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW);
-        if named.is_err() || named.is_ok_and(|n| (own.st_dev, own.st_ino) != (n.st_dev, n.st_ino)) {
-            return Err(self.shares(path));
-        }
         let copy = self.separate((&folder, name), path, &file, false)?;
         Ok(copy.unwrap_or(file))
     }

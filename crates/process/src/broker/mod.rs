@@ -172,7 +172,7 @@ impl Broker {
         self.advance();
         self.look(true);
         self.locks.release();
-        self.tidy();
+        self.end_checkouts();
         self.reports.left_untold();
     }
 
@@ -353,7 +353,7 @@ impl Broker {
             Ok(Some((file, close_on_exec))) => Answer::Descriptor(file.as_fd(), *close_on_exec),
             Err(refused) => Answer::Error(self.reports.tell(refused, call.operation())),
         };
-        self.tidy();
+        self.end_checkouts();
         if let Some(Some(listener)) = self.listeners.get(number) {
             // An answer to a program that is gone has nobody to hear it.
             let _ = listener.answer(&call, &answer);
@@ -384,7 +384,7 @@ fn tidy(refused: &Refused) {
 
 impl Broker {
     /// Takes away what is there for git while it checks out, and tells what git believes to have removed.
-    fn tidy(&mut self) {
+    fn end_checkouts(&mut self) {
         for Untold { refused, withheld } in self.withheld.tidy(&self.locks) {
             self.reports.refused(&refused, "unlink", Some(withheld));
         }

@@ -8,7 +8,6 @@ use super::{followed, leads, parser};
 use crate::paths;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
 
 /// A variable: section and name in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,19 +155,12 @@ pub(crate) fn is_partial(site: &Site<'_>) -> bool {
     variables.is_some_and(|variables| variables.keys().any(is_meant))
 }
 
-/// Whether git obeys a list of a sparse checkout, `info/sparse-checkout` of a git folder on the host. A configuration that
-/// cannot be read may say so.
-pub(crate) fn is_sparse(list: &Path) -> bool {
-    let folder = list.ancestors().nth(2).unwrap_or(list);
-    let mut files = ["config.worktree", "config"]
-        .map(|name| folder.join(name))
-        .to_vec();
-    // That of a linked working tree lies in `worktrees/ID`.
-    let linked = folder.join("commondir").exists();
-    let shared = folder.ancestors().nth(2).filter(|_| linked);
-    files.extend(shared.map(|shared| shared.join("config")));
-    files.iter().any(|file| {
-        let text = followed::read(file).unwrap_or_default();
+/// Whether git obeys lists of a sparse checkout. A configuration that cannot be read may say so.
+pub(crate) fn is_sparse(site: &Site<'_>) -> bool {
+    let own = ["config.worktree", "config"].map(|name| site.folder().join(name));
+    let mut files = own.into_iter().chain([site.shared_folder().join("config")]);
+    files.any(|file| {
+        let text = followed::read(&paths::below(site.root, &file)).unwrap_or_default();
         let is_meant = |(key, values): (&Key, &Vec<Vec<u8>>)| {
             let named = key.section == "core" && key.name == "sparsecheckout";
             named

@@ -151,15 +151,24 @@ const FLAGS: [u32; 6] = [
     0x400c_6613,
 ];
 /// [`RESERVING`] comes last.
-const IOCTLS: [u32; 21] = {
-    let [a, b, c, d] = TERMINAL_TRICKS;
-    let [e, f, g, h] = SUBVOLUMES;
-    let [i, j, k, l, m, n] = FLAGS;
-    let [o, p, q, r, s, t, u] = RESERVING;
-    [
-        a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u,
-    ]
-};
+const IOCTLS: [u32; 21] = joined([&TERMINAL_TRICKS, &SUBVOLUMES, &FLAGS, &RESERVING]);
+
+/// Lists in one, which has exactly as many values.
+const fn joined<const N: usize>(lists: [&[u32]; 4]) -> [u32; N] {
+    let (mut all, mut at, mut list) = ([0; N], 0, 0);
+    while list < lists.len() {
+        let mut value = 0;
+        while value < lists[list].len() {
+            all[at] = lists[list][value];
+            at += 1;
+            value += 1;
+        }
+        list += 1;
+    }
+    assert!(at == N);
+    all
+}
+
 /// `PTRACE_ATTACH`, `PTRACE_SEIZE`: tracing what is not one's own child.
 const ATTACH: &[u32] = &[16, 0x4206];
 /// `PER_LINUX` with and without `ADDR_NO_RANDOMIZE` (debuggers), `PER_LINUX32`, and the query.

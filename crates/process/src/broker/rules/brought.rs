@@ -93,7 +93,7 @@ impl Rules {
             objects: &Objects::at(&objects, Path::new("/"), &budget),
             known: by_path(old),
             withheld,
-            head: git::head(site),
+            head: (!withheld.is_empty()).then(|| git::head(site)).flatten(),
             compared: Cell::new(COMPARED),
         };
         let mut found = look.repositories(new);
@@ -163,7 +163,7 @@ struct Look<'a> {
     /// What it had before.
     known: HashMap<&'a [u8], Vec<&'a Indexed>>,
     withheld: &'a BTreeSet<PathBuf>,
-    /// The commit that is checked out.
+    /// The commit that is checked out, where anything was withheld.
     head: Option<Vec<u8>>,
     /// How many bytes of files may be compared yet.
     compared: Cell<u64>,

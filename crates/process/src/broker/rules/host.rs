@@ -362,9 +362,7 @@ impl Rules {
                 INDEX | BROUGHT => {}
                 STORED => continue,
                 _ if is_gone(&path) => continue,
-                SETTINGS if path.ends_with("info/sparse-checkout") && !git::is_sparse(&path) => {
-                    continue;
-                }
+                SETTINGS if self.is_idle_list(&path) => continue,
                 TEMPORARY if !git::reaches_temporary(&path) => continue,
                 TEMPORARY => row = ADDRESS,
                 _ => {}

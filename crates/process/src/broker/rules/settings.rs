@@ -27,4 +27,11 @@ impl Rules {
         let was_there = hides && !self.baseline(&git.join("config")).is_empty();
         self.left_settings(path).filter(|_| was_there)
     }
+
+    /// Whether a file, as a path of the host, is a list of a sparse checkout that git does not obey.
+    pub(super) fn is_idle_list(&self, path: &Path) -> bool {
+        let git = path.ancestors().nth(2);
+        let git = git.filter(|_| path.ends_with("info/sparse-checkout"));
+        git.is_some_and(|git| !git::is_sparse(&self.site_on_host(&git.join("config"))))
+    }
 }
