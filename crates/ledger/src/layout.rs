@@ -11,6 +11,9 @@ pub(crate) const MAGIC: [u8; 8] = *b"BWJOURN\x01";
 pub(crate) const HEADER: usize = 4096;
 /// Bytes of the ring.
 pub(crate) const RING: usize = 1 << 20;
+/// Bytes of the ring that only a session's last rows take, the one about losses and its end: however
+/// far behind the writer is, both can be kept.
+pub(crate) const LAST: usize = ROW_MAX;
 /// Bytes before the JSON of a row: its length (u32), four zero bytes, its hash.
 pub(crate) const FRAME_HEAD: usize = 40;
 /// The longest JSON of a row.

@@ -249,12 +249,13 @@ impl Ledger {
         mut state: MutexGuard<'a, State>,
         mut event: Event,
     ) -> (MutexGuard<'a, State>, Result<Event, LedgerError>) {
+        let last = matches!(event.act, Act::SessionEnd { .. });
         loop {
             let need = match self.need(&mut state, &mut event) {
                 Ok(need) => need,
                 Err(e) => return (state, Err(e)),
             };
-            if state.fits(need) {
+            if state.fits(need, last) {
                 let path = || self.0.0.directory.join("journal");
                 let published = state
                     .reserve(need)
@@ -270,10 +271,10 @@ impl Ledger {
             self.0.0.work.notify_one();
             let patience = state.patience;
             let waited = self.0.0.space.wait_timeout_while(state, patience, |s| {
-                !s.fits(need) && !s.stop && s.journal.is_some()
+                !s.fits(need, last) && !s.stop && s.journal.is_some()
             });
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            state.stalled |= !state.fits(need);
+            state.stalled |= !state.fits(need, last);
             // Others may have written meanwhile: the row has another number now.
         }
     }

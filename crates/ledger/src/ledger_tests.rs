@@ -190,6 +190,26 @@ fn a_loss_that_no_row_followed_is_told_at_the_end() {
 }
 
 #[test]
+fn an_end_with_losses_is_kept_however_far_behind_the_writer_is() {
+    let lab = Lab::new();
+    let ledger = lab.session();
+    ledger.wait_for_room(std::time::Duration::ZERO);
+    // A folder in the place of the database: the writer never gets on.
+    let database = ledger.directory().join("session.db");
+    std::fs::create_dir(&database).unwrap();
+    for length in [50_000, 1_000, 0] {
+        while ledger.record(dns("x".repeat(length)), allow()).is_ok() {}
+    }
+    ledger.close().unwrap();
+    std::fs::remove_dir(&database).unwrap();
+    let events = lab.events(ledger.id());
+    let rows = events.len() as u64 - 1;
+    let acts: Vec<_> = events.into_iter().rev().map(|e| e.act).take(2).collect();
+    assert_eq!(acts, [Act::SessionEnd { rows }, Act::Overflow { lost: 1 }]);
+    assert!(lab.verify(ledger.id()).is_intact());
+}
+
+#[test]
 fn the_files_of_a_session_are_the_users_alone() {
     use std::os::unix::fs::MetadataExt as _;
     let lab = Lab::new();

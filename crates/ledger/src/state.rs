@@ -4,7 +4,7 @@
 use crate::LedgerError;
 use crate::chain::{self, Hash};
 use crate::journal::Journal;
-use crate::layout::{FRAME_HEAD, Frame, HEADER, RING, ROW_MAX, Slot};
+use crate::layout::{FRAME_HEAD, Frame, HEADER, LAST, RING, ROW_MAX, Slot};
 use crate::mapping::Mapping;
 use crate::shorten::shorten;
 use bailiwick_event::{Act, Boundary, Event};
@@ -73,9 +73,10 @@ impl State {
         }
     }
 
-    /// Whether the ring has room for this many more bytes.
-    pub(crate) fn fits(&self, bytes: usize) -> bool {
-        self.committed - self.drained + bytes as u64 <= RING as u64
+    /// Whether the ring has room for this many more bytes, of a row that is the session's last or not.
+    pub(crate) fn fits(&self, bytes: usize, last: bool) -> bool {
+        let room = if last { RING } else { RING - LAST };
+        self.committed - self.drained + bytes as u64 <= room as u64
     }
 
     /// Whether the writer should be at work.
