@@ -94,7 +94,7 @@ impl Indexes {
         let Some(git) = folder.parent() else {
             return false;
         };
-        let made = git.symlink_metadata().ok().and_then(|meta| made(&meta));
+        let made = made(git);
         // What has come into a repository of the user's is his as well: a submodule.
         let was_there = git.ancestors().any(|above| self.began.contains(above))
             || rules.is_of_top(&below(rules.root(), git));

@@ -10,7 +10,10 @@ use crate::mounts::open_without_links;
 use crate::paths::{below, is_absent};
 use crate::reached::{Packs, reached};
 use bailiwick_event::Text;
-use rustix::fs::{AtFlags, MemfdFlags, Mode, fchmod, fstat, memfd_create, renameat, unlinkat};
+use rustix::fs::{
+    AtFlags, CWD, MemfdFlags, Mode, StatxFlags, fchmod, fstat, memfd_create, renameat, statx,
+    unlinkat,
+};
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 use std::cell::OnceCell;
@@ -19,7 +22,6 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
 
 /// So many bytes of new objects are unpacked in a folder; what is beyond is told.
 const BYTES: u64 = 1 << 30;
@@ -56,10 +58,14 @@ pub(crate) fn is_before(meta: &Metadata, since: Instant) -> bool {
     (meta.ctime(), meta.ctime_nsec()) < since
 }
 
-/// When a file was made; none where the file system does not say.
-pub(crate) fn made(meta: &Metadata) -> Option<Instant> {
-    let made = meta.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    Some((made.as_secs().cast_signed(), i64::from(made.subsec_nanos())))
+/// When a file was made; none where the file system does not say. The kernel is asked: the standard library knows of it
+/// with glibc alone.
+pub(crate) fn made(path: &Path) -> Option<Instant> {
+    let asked = StatxFlags::BTIME;
+    let said = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, asked).ok()?;
+    let is_known = StatxFlags::from_bits_retain(said.stx_mask).contains(asked);
+    let made = said.stx_btime;
+    is_known.then_some((made.tv_sec, i64::from(made.tv_nsec)))
 }
 
 /// Folders of objects in which a run stores something, as the host's paths, with what they had before.
@@ -235,7 +241,7 @@ impl Look<'_> {
                         .file_name()
                         .is_some_and(|name| self.names.contains(name));
                     // Where nobody knows when it was made it may be new.
-                    let is_made = || made(meta).is_none_or(|made| made >= since);
+                    let is_made = || made(path).is_none_or(|made| made >= since);
                     if named || changed && (self.all_packs || self.whole || is_made()) {
                         lists.insert(list);
                     }
