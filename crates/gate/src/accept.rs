@@ -93,13 +93,13 @@ where
     ask_silent(&listener);
     loop {
         let (stream, _) = next(&listener).await;
+        let connection = stream.as_raw_fd();
+        let served = serve(stream);
         // Waits with one connection in hand, so that listeners that nobody uses take
         // nothing of what they share.
         let Ok(permit) = limit.clone().acquire_owned().await else {
             return;
         };
-        let connection = stream.as_raw_fd();
-        let served = serve(stream);
         tokio::spawn(async move {
             while_there(connection, served).await;
             drop(permit);

@@ -6,6 +6,7 @@ use crate::accept::{self, MAX_PUBLISHED};
 use crate::callers::Callers;
 use crate::context::Context;
 use crate::decider::Decider;
+use crate::ending::{Asked, Counts, drain};
 use crate::expected::{Expected, Way};
 use crate::names::Names;
 use crate::resolver::Resolver;
@@ -13,27 +14,21 @@ use crate::settings::Settings;
 use crate::sockets::{Inside, Sockets};
 use crate::steps::Step;
 use crate::{dns_serve, forward, pool, proxy, transparent, udp};
-use bailiwick_event::Host;
+use bailiwick_event::{Act, Host};
 use bailiwick_guard::Guard;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::HashSet;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::sync::{Semaphore, oneshot};
 
-/// How long [`Gate::stop`] waits.
-const STOP: Duration = Duration::from_millis(2200);
-/// How much of that is for connections that nobody has accepted yet.
-const BACKLOG: Duration = Duration::from_secs(2);
-/// And for what connections still hold.
-const DRAIN: Duration = Duration::from_millis(150);
+/// How long [`Gate::stop`] waits. A row can wait for room in a full record, longer than the gate waits for what was tried.
+const STOP: Duration = Duration::from_millis(4500);
 /// Threads that wait for the host's resolver, at most.
 const RESOLVERS: usize = 16;
 
@@ -94,7 +89,7 @@ impl Gate {
             Some(calls) => Some(Callers::new(calls.source, &context, &mut listeners.doors)?),
             None => None,
         };
-        let busy = Arc::new(AtomicUsize::new(0));
+        let counts = Counts::default();
         let shared = Arc::clone(&context);
         let (stop, stopped) = oneshot::channel();
         let (ready, is_ready) = mpsc::channel();
@@ -109,13 +104,16 @@ impl Gate {
                 Err(error) => return drop(ready.send(Err(error))),
             };
             runtime.block_on(async {
-                let inside = listeners.of_inside();
-                let serving = listeners.serve(&context, &busy).and(inside);
+                let asked = listeners.asked();
+                let serving = listeners.serve(&context, &counts).and(asked);
                 match serving {
-                    Ok(inside) => {
+                    Ok(asked) => {
                         let _ = ready.send(Ok(()));
                         let _ = stopped.await;
-                        drain(&busy, &inside).await;
+                        let lost = drain(&counts, &asked).await as u64;
+                        if lost > 0 {
+                            context.decider.submit(Act::Overflow { lost });
+                        }
                     }
                     Err(error) => drop(ready.send(Err(error))),
                 }
@@ -145,52 +143,12 @@ impl Gate {
     }
 
     /// Ends every connection and the thread; what connections still hold is passed on first, as far
-    /// as 150 milliseconds allow, and what has been tried is recorded, as far as two seconds do.
+    /// as 150 milliseconds allow, and what has been tried is recorded, as far as two seconds do; what is beyond is
+    /// counted. It takes longer where the record is full.
     pub fn stop(self) {
         let _ = self.stop.send(());
         let _ = self.ended.recv_timeout(STOP);
     }
-}
-
-/// A connection that is served, counted as long as it is.
-struct Busy(Arc<AtomicUsize>);
-
-impl Busy {
-    fn new(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::Relaxed);
-        Self(count.clone())
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Waits until no connection is served and none waits to be accepted, for a bounded time. The sandbox's
-/// sides are closed by now: what is left is on its way. What it has tried is recorded, however much it
-/// tried at the end, so that those who wait have longer.
-async fn drain(busy: &AtomicUsize, listeners: &[TcpListener]) {
-    let end = Instant::now();
-    loop {
-        let patience = match is_waiting(listeners) {
-            true => BACKLOG,
-            false if busy.load(Ordering::Relaxed) == 0 => return,
-            false => DRAIN,
-        };
-        if end.elapsed() > patience {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
-/// Whether a connection waits to be accepted.
-fn is_waiting(listeners: &[TcpListener]) -> bool {
-    let waits = |listener| PollFd::from_borrowed_fd(listener, PollFlags::IN);
-    let mut all: Vec<_> = listeners.iter().map(|l| waits(l.as_fd())).collect();
-    poll(&mut all, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
 /// The sockets as the standard library's types, non-blocking.
@@ -222,12 +180,19 @@ impl Listeners {
     }
 
     /// Those at which programs of the sandbox ask.
-    fn of_inside(&self) -> io::Result<Vec<TcpListener>> {
-        let all = [&self.tcp, &self.proxy, &self.loopback];
-        all.into_iter()
-            .flatten()
-            .map(TcpListener::try_clone)
-            .collect()
+    fn asked(&self) -> io::Result<Asked> {
+        let listeners = [&self.tcp, &self.proxy, &self.loopback];
+        let datagrams = [&self.dns, &self.udp].into_iter().flatten();
+        Ok(Asked {
+            listeners: listeners
+                .into_iter()
+                .flatten()
+                .map(TcpListener::try_clone)
+                .collect::<io::Result<_>>()?,
+            datagrams: datagrams
+                .map(|socket| socket.as_fd().try_clone_to_owned())
+                .collect::<io::Result<_>>()?,
+        })
     }
 
     fn loopback_ports(&self) -> io::Result<HashSet<u16>> {
@@ -236,32 +201,33 @@ impl Listeners {
     }
 
     /// Starts the tasks; they run until the runtime ends.
-    fn serve(self, context: &Arc<Context>, busy: &Arc<AtomicUsize>) -> io::Result<()> {
+    fn serve(self, context: &Arc<Context>, counts: &Counts) -> io::Result<()> {
         tokio::spawn(pool::keep(context.pool.clone()));
         let limit = Arc::new(Semaphore::new(accept::max_connections()));
         // What a sandbox holds open does not keep the host from a published port.
         let publish_limit = Arc::new(Semaphore::new(MAX_PUBLISHED));
         for listener in self.tcp {
-            accept_all(listener, &limit, context, busy, transparent::serve)?;
+            accept_all(listener, &limit, context, counts, transparent::serve)?;
         }
         for listener in self.proxy {
-            accept_all(listener, &limit, context, busy, proxy::serve)?;
+            accept_all(listener, &limit, context, counts, proxy::serve)?;
         }
         for listener in self.loopback {
-            accept_all(listener, &limit, context, busy, forward::loopback)?;
+            accept_all(listener, &limit, context, counts, forward::loopback)?;
         }
+        let of_host = counts.of_host();
         for (listener, port) in self.publish {
             accept_all(
                 listener,
                 &publish_limit,
                 context,
-                busy,
+                &of_host,
                 move |context, stream| forward::publish(context, stream, port),
             )?;
         }
         for (listener, expected) in self.doors {
             let listener = tokio::net::TcpListener::from_std(listener)?;
-            let serve = serve_expected(context, busy);
+            let serve = serve_expected(context, counts);
             tokio::spawn(accept::run_expected(
                 listener,
                 limit.clone(),
@@ -285,20 +251,20 @@ fn accept_all<F>(
     listener: TcpListener,
     limit: &Arc<Semaphore>,
     context: &Arc<Context>,
-    busy: &Arc<AtomicUsize>,
+    counts: &Counts,
     serve: F,
 ) -> io::Result<()>
 where
     F: Fn(Arc<Context>, tokio::net::TcpStream) -> Step + Send + 'static,
 {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let (context, busy) = (context.clone(), busy.clone());
+    let (context, counts) = (context.clone(), counts.clone());
     tokio::spawn(accept::run(listener, limit.clone(), move |stream| {
-        let busy = Busy::new(&busy);
-        let served = serve(context.clone(), stream);
+        let (served, undecided) = (counts.served(), counts.undecided());
+        let step = serve(context.clone(), stream);
         async move {
-            served.run().await;
-            drop(busy);
+            step.run(undecided).await;
+            drop(served);
         }
     }));
     Ok(())
@@ -307,19 +273,20 @@ where
 /// Serves a connection that was expected.
 fn serve_expected(
     context: &Arc<Context>,
-    busy: &Arc<AtomicUsize>,
+    counts: &Counts,
 ) -> impl Fn(tokio::net::TcpStream, Way) -> Pin<Box<dyn Future<Output = ()> + Send>> + use<> {
-    let (context, busy) = (context.clone(), busy.clone());
+    let (context, counts) = (context.clone(), counts.clone());
     move |stream, way| {
-        let (context, busy) = (context.clone(), Busy::new(&busy));
+        let context = context.clone();
+        let (served, undecided) = (counts.served(), counts.undecided());
         Box::pin(async move {
-            let served = match way {
+            let step = match way {
                 Way::Proxy => proxy::serve(context, stream),
                 Way::Transparent(wanted) => transparent::carry(context, stream, wanted),
                 Way::Loopback(to) => forward::carry(context, stream, to),
             };
-            served.run().await;
-            drop(busy);
+            step.run(undecided).await;
+            drop(served);
         })
     }
 }

@@ -1,5 +1,6 @@
 use super::*;
 use crate::datagram::tests::socket;
+use crate::ending::{BACKLOG, DRAIN};
 use crate::settings::Settings;
 use crate::testing::{Here, Script, deaf, names, reserve};
 use bailiwick_event::{Act, Via};
@@ -211,18 +212,19 @@ fn a_gate_that_stopped_serves_nothing_more() {
     }
 }
 
-#[test]
-fn what_was_tried_at_the_very_end_is_told() {
+/// Connects so often, and ends the gate at once; a decision takes longer than an attempt. What was told.
+fn tried_at_the_very_end(number: usize, decision: Duration) -> Vec<Act> {
     let (tcp, address) = bound("127.0.0.1:0");
+    // All of them can wait to be accepted.
+    rustix::net::listen(&tcp, 4096).unwrap();
     let sockets = Sockets {
         tcp: vec![tcp.into()],
         ..Sockets::default()
     };
-    // It takes longer to decide than to try, and all of it longer than what connections still hold may;
-    // few, so that of the time for those that wait much is left to a machine that is busy.
-    let (number, slow) = (10, DRAIN / 6);
-    let slow = move |_: &Act| {
-        thread::sleep(slow);
+    let slow = move |act: &Act| {
+        if matches!(act, Act::Connect { .. }) {
+            thread::sleep(decision);
+        }
         true
     };
     let (gate, script) = start(sockets, Script::denying(slow));
@@ -230,7 +232,24 @@ fn what_was_tried_at_the_very_end_is_told() {
         drop(TcpStream::connect(address).unwrap());
     }
     gate.stop();
-    assert_eq!(script.told().len(), number);
+    script.acts()
+}
+
+#[test]
+fn what_was_tried_at_the_very_end_is_told() {
+    // All of it takes longer than what connections still hold may; few, so that of the time for those that wait much is
+    // left to a machine that is busy.
+    let told = tried_at_the_very_end(10, DRAIN / 6);
+    assert_eq!(told.len(), 10);
+}
+
+#[test]
+fn what_there_was_no_time_for_at_the_end_is_counted() {
+    let told = tried_at_the_very_end(400, BACKLOG / 200);
+    let [decided @ .., Act::Overflow { lost }] = told.as_slice() else {
+        panic!("{} were decided, and none counted", told.len())
+    };
+    assert_eq!(decided.len() as u64 + lost, 400);
 }
 
 #[test]

@@ -25,6 +25,7 @@ mod dns;
 mod dns_forward;
 mod dns_serve;
 mod doors;
+mod ending;
 mod exchange;
 mod expected;
 mod filter;

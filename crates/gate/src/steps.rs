@@ -26,11 +26,12 @@ impl Step {
         })
     }
 
-    /// Does all of them.
-    pub(crate) async fn run(self) {
-        let mut step = self;
+    /// Does all of them, and gives `undecided` back after the first: what a program has tried is decided in it.
+    pub(crate) async fn run(self, undecided: impl Sized) {
+        let (mut step, mut undecided) = (self, Some(undecided));
         while let Some(doing) = step.0 {
             step = doing.await;
+            drop(undecided.take());
         }
     }
 }

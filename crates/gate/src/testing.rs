@@ -267,13 +267,13 @@ impl Rig {
         let port = transparent.local_addr().unwrap().port();
         let own = context.clone();
         tokio::spawn(accept::run(transparent, limit.clone(), move |stream| {
-            transparent::serve(own.clone(), stream).run()
+            transparent::serve(own.clone(), stream).run(())
         }));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let proxy = listener.local_addr().unwrap().port();
         let own = context.clone();
         tokio::spawn(accept::run(listener, limit, move |stream| {
-            proxy::serve(own.clone(), stream).run()
+            proxy::serve(own.clone(), stream).run(())
         }));
         Self {
             script,

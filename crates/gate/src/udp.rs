@@ -41,9 +41,33 @@ impl Attempts {
     }
 }
 
+/// One second. When it is over, or the gate, the number of those that were lost is recorded.
+struct Second {
+    context: Arc<Context>,
+    attempts: Attempts,
+}
+
+impl Second {
+    fn new(context: &Arc<Context>) -> Self {
+        Self {
+            context: Arc::clone(context),
+            attempts: Attempts::default(),
+        }
+    }
+}
+
+impl Drop for Second {
+    fn drop(&mut self) {
+        let lost = self.attempts.lost;
+        if lost > 0 {
+            self.context.decider.submit(Act::Overflow { lost });
+        }
+    }
+}
+
 /// Records attempts and drops the datagrams, for ever.
 pub(crate) async fn record(context: Arc<Context>, socket: UdpSocket) {
-    let mut attempts = Attempts::default();
+    let mut second = Second::new(&context);
     let mut end = Instant::now() + WINDOW;
     loop {
         let mut nothing = [0; 1];
@@ -52,20 +76,17 @@ pub(crate) async fn record(context: Arc<Context>, socket: UdpSocket) {
         });
         let received = tokio::select! {
             received = receive => received,
-            () = sleep_until(end), if !attempts.seen.is_empty() => {
-                let ended = std::mem::take(&mut attempts);
-                if ended.lost > 0 {
-                    context.decider.submit(Act::Overflow { lost: ended.lost });
-                }
+            () = sleep_until(end), if !second.attempts.seen.is_empty() => {
+                second = Second::new(&context);
                 continue;
             }
         };
         match received {
             Ok(datagram) => {
-                if attempts.seen.is_empty() {
+                if second.attempts.seen.is_empty() {
                     end = Instant::now() + WINDOW;
                 }
-                if attempts.is_new(datagram.destination) {
+                if second.attempts.is_new(datagram.destination) {
                     let to = Destination {
                         host: context.host_of(datagram.destination.ip()),
                         address: Some(datagram.destination.ip().to_canonical()),

@@ -218,6 +218,11 @@ impl Ledger {
     /// where the disk is full; [`LedgerError::Closed`]. The act is then not recorded, is counted
     /// as lost, and must not be answered with an allow.
     pub fn record(&self, act: Act, decision: Decision) -> Result<Event, LedgerError> {
+        // A row about acts that were lost elsewhere stands for all of them.
+        let acts = match act {
+            Act::Overflow { lost } => lost,
+            _ => 1,
+        };
         let event = Event {
             id: 0,
             time_ns: now_ns(),
@@ -230,7 +235,7 @@ impl Ledger {
         }
         let (mut state, result) = self.append(state, event);
         if result.is_err() {
-            state.lose();
+            state.lose(acts);
         }
         if state.half_full() && state.writer.is_none() {
             // Why it cannot be started is told when the journal is full.

@@ -180,7 +180,7 @@ fn a_loss_that_no_row_followed_is_told_at_the_end() {
     let lab = Lab::new();
     let ledger = lab.session();
     ledger.record(dns("a.example.com"), allow()).unwrap();
-    ledger.0.0.lock().lose();
+    ledger.0.0.lock().lose(1);
     ledger.close().unwrap();
     let acts: Vec<_> = lab.events(ledger.id()).into_iter().map(|e| e.act).collect();
     assert_eq!(

@@ -158,10 +158,10 @@ impl State {
         }
     }
 
-    /// Counts a row that could not be kept.
-    pub(crate) fn lose(&mut self) {
-        self.lost += 1;
-        self.untold += 1;
+    /// Counts acts of which no row could be kept.
+    pub(crate) fn lose(&mut self, acts: u64) {
+        self.lost += acts;
+        self.untold += acts;
         if let Some(mapping) = &self.mapping {
             mapping.lost(self.lost);
         }
