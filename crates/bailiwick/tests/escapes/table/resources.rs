@@ -287,7 +287,7 @@ fn flood(port: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// How many attempts to connect the record has, or says that it has not.
+/// How many attempts to connect the record has, or says that it lacks.
 fn recorded(field: &Field) -> usize {
     let program = crate::machine::ground().join("bin/bailiwick");
     let mut command = std::process::Command::new(program);
@@ -295,8 +295,10 @@ fn recorded(field: &Field) -> usize {
         .args(["log", "--json"])
         .env("XDG_STATE_HOME", field.state());
     let Ok(output) = command.output() else {
-        return 0;
+        panic!("the log is not shown");
     };
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "the log is not shown: {said}");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let acts = text.lines().filter_map(|line| {
         let row: serde_json::Value = serde_json::from_str(line).ok()?;
