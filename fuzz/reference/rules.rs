@@ -147,19 +147,58 @@ fn below(number: u32, root: &[u8], glob: &str) -> Rule {
     rule(number, &text, false)
 }
 
+/// What a git folder has for itself; no part of a submodule's name is one of them.
+const OF_A_GIT_FOLDER: [&[u8]; 17] = [
+    b"HEAD",
+    b"commondir",
+    b"config",
+    b"config.worktree",
+    b"gitdir",
+    b"hooks",
+    b"index",
+    b"info",
+    b"lfs",
+    b"logs",
+    b"objects",
+    b"packed-refs",
+    b"rebase-apply",
+    b"rebase-merge",
+    b"refs",
+    b"worktrees",
+    b".git",
+];
+
 /// The files that git reads as configuration, of a repository or of a part of one. Branches may
 /// have the same name.
 pub fn is_git_configuration(path: &[u8]) -> bool {
     thread_local! {
         static MODULES: Regex = regex(r"/(?i:\.gitmodules)$");
-        static INSIDE: Regex = regex(r"/(?i:\.git)/(?:modules/(?:[^/]+/)+|worktrees/[^/]+/)*(?:config|config\.worktree)$");
         static GIT: Regex = regex(r"/(?i:\.git)/");
         static TWICE: Regex = regex(r"/(?i:\.git)/(?:.*/)?(?i:\.git)/");
+        // Git keeps nothing with a control character in its name.
+        static CONTROL: Regex = regex(r"/(?i:\.git)/.*[\x00-\x1f\x7f]");
         static BRANCH: Regex = regex(r"/(?i:\.git)/(?:[^/]+/)*refs/(?:heads|remotes|tags)/");
     }
     let is = |regex: &'static std::thread::LocalKey<Regex>| regex.with(|r| r.is_match(path));
-    match is(&GIT) {
-        true => is(&INSIDE) && !is(&BRANCH) && !is(&TWICE),
-        false => is(&MODULES),
+    let Some(below) = GIT.with(|git| git.find(path).map(|found| &path[found.end()..])) else {
+        return is(&MODULES);
+    };
+    let parts: Vec<&[u8]> = below.split(|b| *b == b'/').collect();
+    is_configuration(&parts) && ![&BRANCH, &TWICE, &CONTROL].into_iter().any(is)
+}
+
+/// The same below a git folder: its own, that of a linked working tree, and that of a submodule, of whose name no part
+/// may be what a git folder has for itself.
+fn is_configuration(parts: &[&[u8]]) -> bool {
+    match parts {
+        [b"config" | b"config.worktree"] => true,
+        [b"worktrees", _, rest @ ..] => is_configuration(rest),
+        [b"modules", rest @ ..] => (1..rest.len()).any(|name| {
+            rest[..name]
+                .iter()
+                .all(|part| !OF_A_GIT_FOLDER.contains(part))
+                && is_configuration(&rest[name..])
+        }),
+        _ => false,
     }
 }
