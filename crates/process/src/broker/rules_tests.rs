@@ -181,6 +181,19 @@ fn a_link_above_an_alternative_with_a_slash_is_known() {
 }
 
 #[test]
+fn a_link_above_what_is_protected_at_any_depth_of_a_folder_is_known() {
+    let rules = rules(&["conf?/**/k", "**/x"]);
+    for (path, known) in [
+        ("/ws/conf1", true),
+        ("/ws/conf1/a/b", true),
+        ("/ws/conf", false),
+        ("/ws/other", false),
+    ] {
+        assert_eq!(rules.above(Path::new(path)).is_some(), known, "{path}");
+    }
+}
+
+#[test]
 fn a_folder_does_not_leave_with_what_is_protected_in_it() {
     let rules = rules(&[
         "src/prot",
@@ -188,6 +201,9 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         "config/*.key",
         ".git/hooks",
         "x/*/k.key",
+        "conf?/**",
+        "lib/*/**/k",
+        "deep/*/**/p/k",
     ]);
     let leaving = |from: &str, to: &str| rules.leaving(Path::new(from), Path::new(to));
     for (from, to, rule) in [
@@ -196,6 +212,12 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         ("/ws/a/b", "/ws/a/c", Some(1)),
         ("/ws/config", "/ws/c", Some(2)),
         ("/ws/x/y", "/ws/z", Some(4)),
+        ("/ws/conf1", "/ws/y", Some(5)),
+        ("/ws/conf1/a", "/ws/y", Some(5)),
+        ("/ws/conf1", "/ws/conf2", None),
+        ("/ws/lib/a/b", "/ws/lib", Some(6)),
+        ("/ws/lib/a/b", "/ws/lib/b", None),
+        ("/ws/deep/a/p", "/ws/deep/a/q", Some(7)),
         ("/ws/a/b/key", "/ws/k", None),
         ("/ws/other", "/ws/config2", None),
         // Protected at any depth, and so at its new place.

@@ -5,6 +5,7 @@ use super::asked::{ends, parts};
 use super::{Name, Rules};
 use crate::git;
 use bailiwick_policy::PathGlob;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 impl Rules {
@@ -54,7 +55,7 @@ impl Rules {
             Name::Glob { root, glob } => {
                 root.starts_with(from)
                     || from.starts_with(root) && !to.starts_with(root)
-                    || leads_to_pattern(from, root, glob)
+                    || leads_to_pattern(from, root, glob) && !holds_all_below(to, root, glob)
             }
         });
         found.map(|(number, _)| *number)
@@ -129,17 +130,42 @@ pub(super) fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec
     tails
 }
 
-/// Whether a match of the pattern could lie below `path`. What stands before a `**` is looked at: a
-/// pattern for every folder holds where a link leads as well.
+/// Whether a match of the pattern could lie below `path`. One that begins with `**` is not looked at: it holds for every
+/// folder, and so where a link leads as well.
 fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
     let Ok(below) = path.strip_prefix(root) else {
         return root.starts_with(path);
     };
     let parts = parts(below);
-    let pattern: Vec<&str> = glob.split('/').take_while(|part| *part != "**").collect();
-    parts.len() < pattern.len()
-        && parts.iter().zip(&pattern).all(|(part, pattern)| {
-            // Of an alternative that a slash stands in, a part cannot be understood.
-            PathGlob::new(pattern).map_or(true, |glob| glob.is_match(part))
-        })
+    let (before, behind) = around_any_folders(glob);
+    let at_any_depth = behind.is_some() && !before.is_empty();
+    (at_any_depth || parts.len() < before.len()) && are_matched(&parts, &before, true)
+}
+
+/// Whether all that the pattern can match below any folder it matches below this one as well, at any depth: the path
+/// has what the pattern asks for before a `**`, behind which stands one name at most.
+fn holds_all_below(path: &Path, root: &Path, glob: &str) -> bool {
+    let (before, behind) = around_any_folders(glob);
+    path.strip_prefix(root).is_ok_and(|below| {
+        let parts = parts(below);
+        let one_name = behind.is_some_and(|behind| behind.len() <= 1);
+        one_name && parts.len() >= before.len() && are_matched(&parts, &before, false)
+    })
+}
+
+/// What stands in a pattern before the first `**`, and behind it, if it has one.
+fn around_any_folders(glob: &str) -> (Vec<&str>, Option<Vec<&str>>) {
+    let mut parts = glob.split('/');
+    let before: Vec<&str> = parts.by_ref().take_while(|part| *part != "**").collect();
+    let has_one = before.len() < glob.split('/').count();
+    (before, has_one.then(|| parts.collect()))
+}
+
+/// Whether names are matched by the parts of a pattern, as far as there are both. A part that cannot be understood, of an
+/// alternative that a slash stands in, counts as `unknown`.
+fn are_matched(parts: &[&OsStr], pattern: &[&str], unknown: bool) -> bool {
+    let is_matched = |(part, pattern): (&&OsStr, &&str)| {
+        PathGlob::new(pattern).map_or(unknown, |glob| glob.is_match(part))
+    };
+    parts.iter().zip(pattern).all(is_matched)
 }
