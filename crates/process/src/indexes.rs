@@ -3,7 +3,7 @@
 //! known at the end what it said, whatever happened meanwhile.
 
 use crate::broker::{Left, Rules};
-use crate::git::{self, Content, GitFolder};
+use crate::git::{Content, GitFolder, Whole};
 use crate::paths::below;
 use crate::stored::{Instant, is_before, made};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
@@ -146,15 +146,14 @@ impl Indexes {
             }
             let site = rules.site_on_host(path);
             let old = index.before.as_ref().and_then(Before::text);
-            let old = old.and_then(|text| git::files_of(&text, &site).ok());
-            let new = read(&now).ok_or(()).map(|text| git::files_of(&text, &site));
-            match new {
-                Ok(Ok(new)) => {
-                    let both = [old.as_deref().unwrap_or_default(), new.as_slice()];
-                    rules.left_index(&site, index.tree.as_ref(), both, withheld)
-                }
-                _ => rules.left_unread(path).into_iter().collect(),
-            }
+            let whole = |text| Whole::of(text, &site).ok();
+            let (old, new) = (old.and_then(whole), read(&now).and_then(whole));
+            let Some(new) = new.as_ref().and_then(|new| new.files(&site).ok()) else {
+                return rules.left_unread(path).into_iter().collect();
+            };
+            let old = old.as_ref().and_then(|old| old.files(&site).ok());
+            let both = [old.as_deref().unwrap_or_default(), new.as_slice()];
+            rules.left_index(&site, index.tree.as_ref(), both, withheld)
         });
         looked.collect()
     }

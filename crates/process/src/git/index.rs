@@ -10,7 +10,7 @@ mod files;
 mod recorded;
 mod split;
 
-pub(crate) use files::{Indexed, files_of};
+pub(crate) use files::{ByPath, Indexed, Whole};
 pub(crate) use recorded::{Recorded, recorded, unsaid};
 pub(crate) use split::shared_of;
 
@@ -23,6 +23,7 @@ use rustix::fs::Stat;
 use sha1::{Digest, Sha1};
 use sha2::Sha256;
 use split::Change;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -45,7 +46,7 @@ const PATH: usize = 4096;
 pub(super) struct Entry<'a> {
     pub(super) mode: u32,
     pub(super) id: &'a [u8],
-    pub(super) path: Vec<u8>,
+    pub(super) path: Cow<'a, [u8]>,
     pub(super) stage: u8,
     /// It stands for a file that is added later, and is part of no tree.
     pub(super) intended: bool,
@@ -191,7 +192,7 @@ pub(crate) fn without_checkout(
     }
     // Git keeps a mark, and then has what lstat said of what it was given instead.
     let is_meant = |entry: &Entry<'_>| {
-        let seen = names.get(&entry.path);
+        let seen = names.get(&*entry.path);
         seen.is_some_and(|seen| !entry.skipped || seen.is_some() && *seen != entry.seen())
     };
     if !index.entries.iter().any(is_meant) {
@@ -205,7 +206,7 @@ pub(crate) fn without_checkout(
             true => {
                 let begin = written.len();
                 entry.skip(width, version, &mut written);
-                if let Some(Some(Seen(file, owner))) = names.get(&entry.path) {
+                if let Some(Some(Seen(file, owner))) = names.get(&*entry.path) {
                     // The mode, which is git's own, stands between.
                     written[begin..begin + 24].copy_from_slice(file.as_flattened());
                     written[begin + 28..begin + 40].copy_from_slice(owner.as_flattened());
@@ -329,7 +330,7 @@ fn read(bytes: &[u8], width: usize) -> Result<Index<'_>, String> {
     let mut room = body.len().saturating_mul(4);
     let mut entries: Vec<Entry<'_>> = Vec::with_capacity(count.min(body.len() / 62));
     for _ in 0..count {
-        let before = entries.last().map_or(&[][..], |entry| &entry.path);
+        let before = entries.last().map_or(&[][..], |entry| &entry.path[..]);
         let entry = read_entry(&mut cursor, version, width, before)?;
         room = room
             .checked_sub(entry.path.len())
@@ -381,16 +382,16 @@ fn read_entry<'a>(
             .len()
             .checked_sub(cut)
             .ok_or("an entry takes more from the one before than that has")?;
-        [&before[..kept], cursor.text()?].concat()
+        Cow::Owned([&before[..kept], cursor.text()?].concat())
     } else {
-        let path = cursor.text()?.to_vec();
+        let path = cursor.text()?;
         // One to eight NULs, of which one was taken.
         let length = cursor.at - start;
         let padding = cursor.take(length.next_multiple_of(8) - length)?;
         if padding.iter().any(|&b| b != 0) {
             return Err("an entry does not end where it should".to_owned());
         }
-        path
+        Cow::Borrowed(path)
     };
     if path.len() > PATH {
         return Err("an entry's path is too long".to_owned());
@@ -433,7 +434,7 @@ fn check_entries(
         }
         let path = match entry.mode {
             FOLDER => entry.path.strip_suffix(b"/").unwrap_or_default(),
-            _ => &entry.path,
+            _ => &entry.path[..],
         };
         if !is_path_of_tree(path, entry.mode == LINK) {
             return Err(format!(

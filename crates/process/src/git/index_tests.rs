@@ -545,7 +545,7 @@ proptest! {
         prop_assert_eq!(&old.extensions, &new.extensions);
         for (old, new) in old.entries.iter().zip(&new.entries) {
             prop_assert_eq!((&old.path, old.mode, old.id, old.stage, old.intended), (&new.path, new.mode, new.id, new.stage, new.intended));
-            prop_assert_eq!(new.skipped, old.skipped || names.contains_key(&old.path));
+            prop_assert_eq!(new.skipped, old.skipped || names.contains_key(&*old.path));
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) use content::{Content, InPlace, Site, check};
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
 pub(crate) use head::{has as commit_has, head};
 pub(crate) use index::{
-    Indexed, Recorded, Seen, files_of, is_split, recorded, records, shared_of, unsaid,
+    ByPath, Indexed, Recorded, Seen, Whole, is_split, recorded, records, shared_of, unsaid,
     without_checkout,
 };
 pub(crate) use leads::{below_git, leads_as_well, plain, tree_of_index};

@@ -4,7 +4,9 @@
 use super::host::{BROUGHT, CUT, INDEX, UNCOMPARED};
 use super::parts_of_names::Parts;
 use super::{Left, Rules};
-use crate::git::{self, Brought, Budget, Changed, Content, Indexed, Meaning, Objects, Site};
+use crate::git::{
+    self, Brought, Budget, ByPath, Changed, Content, Indexed, Meaning, Objects, Site,
+};
 use crate::paths::below;
 use rustix::fs::{AtFlags, CWD, FileType, statat};
 use std::cell::Cell;
@@ -83,7 +85,7 @@ impl Rules {
         &self,
         site: &Site<'_>,
         tree: Option<&PathBuf>,
-        [old, new]: [&[Indexed]; 2],
+        [old, new]: [&[Indexed<'_>]; 2],
         withheld: &BTreeSet<PathBuf>,
     ) -> Vec<Left> {
         let budget = Budget::new(BYTES);
@@ -91,7 +93,7 @@ impl Rules {
         let look = Look {
             checkout: self.checkout(site, tree),
             objects: &Objects::at(&objects, Path::new("/"), &budget),
-            known: by_path(old),
+            known: ByPath::of(old),
             withheld,
             head: (!withheld.is_empty()).then(|| git::head(site)).flatten(),
             compared: Cell::new(COMPARED),
@@ -161,7 +163,7 @@ struct Look<'a> {
     checkout: Checkout<'a>,
     objects: &'a Objects<'a>,
     /// What it had before.
-    known: HashMap<&'a [u8], Vec<&'a Indexed>>,
+    known: ByPath<'a>,
     withheld: &'a BTreeSet<PathBuf>,
     /// The commit that is checked out, where anything was withheld.
     head: Option<Vec<u8>>,
@@ -170,13 +172,13 @@ struct Look<'a> {
 }
 
 impl Look<'_> {
-    fn is_new(&self, file: &Indexed) -> bool {
-        let mut known = self.known.get(file.path.as_slice()).into_iter().flatten();
+    fn is_new(&self, file: &Indexed<'_>) -> bool {
+        let mut known = self.known.at(&file.path).iter();
         !known.any(|known| file.adds_nothing_to(known))
     }
 
     /// Whether the working tree has the file so. What is more than may be compared counts as other.
-    fn has(&self, file: &Indexed) -> bool {
+    fn has(&self, file: &Indexed<'_>) -> bool {
         self.checkout.places(&file.path).any(|place| {
             let Ok(stat) = statat(CWD, &place, AtFlags::SYMLINK_NOFOLLOW) else {
                 return false;
@@ -203,8 +205,8 @@ impl Look<'_> {
     }
 
     /// The place of a file that no program could make.
-    fn file(&self, file: &Indexed) -> Option<PathBuf> {
-        let target = file.is_link().then(|| self.objects.target(&file.id));
+    fn file(&self, file: &Indexed<'_>) -> Option<PathBuf> {
+        let target = file.is_link().then(|| self.objects.target(file.id));
         let brought = target.as_ref().map_or(Brought::File, Brought::from);
         let place = self.checkout.refused(&file.path, brought)?;
         // Git leaves out what it was kept from checking out; the user reads what the commit has.
@@ -217,14 +219,14 @@ impl Look<'_> {
     }
 
     /// Adds what a folder of a sparse index brings. Whether that is all.
-    fn folder(&self, file: &Indexed, found: &mut BTreeSet<PathBuf>) -> bool {
-        let known = self.known.get(file.path.as_slice()).into_iter().flatten();
+    fn folder(&self, file: &Indexed<'_>, found: &mut BTreeSet<PathBuf>) -> bool {
+        let known = self.known.at(&file.path).iter();
         let known = known.filter(|known| known.is_folder());
-        let olds: Vec<Vec<u8>> = known.map(|known| known.id.clone()).collect();
+        let olds: Vec<Vec<u8>> = known.map(|known| known.id.to_vec()).collect();
         let is_meant =
             |path: &[u8], brought: Brought<'_>| self.checkout.refused(path, brought).is_some();
         let mut files = Changed::new();
-        let tree = (file.path.as_slice(), file.id.as_slice());
+        let tree = (&*file.path, file.id);
         let changed = git::changed_tree(self.objects, tree, &olds, &is_meant, &mut files);
         found.extend(self.checkout.places_of(&files));
         changed.is_ok()
@@ -232,7 +234,7 @@ impl Look<'_> {
 
     /// The `HEAD` of each folder that has one in the index, and of which the index has something new that git would read
     /// of a repository, unless the working tree has all of that so: then it was decided as a whole.
-    fn repositories(&self, files: &[Indexed]) -> BTreeSet<PathBuf> {
+    fn repositories(&self, files: &[Indexed<'_>]) -> BTreeSet<PathBuf> {
         let mut heads: HashMap<&[u8], Repository<'_>> = HashMap::new();
         for file in files {
             let (folder, name) = split_last(&file.path);
@@ -275,15 +277,7 @@ impl Look<'_> {
 struct Repository<'a> {
     head: &'a [u8],
     /// What git would read of it.
-    parts: Vec<&'a Indexed>,
-}
-
-fn by_path(files: &[Indexed]) -> HashMap<&[u8], Vec<&Indexed>> {
-    let mut by_path: HashMap<_, Vec<_>> = HashMap::with_capacity(files.len());
-    for file in files {
-        by_path.entry(file.path.as_slice()).or_default().push(file);
-    }
-    by_path
+    parts: Vec<&'a Indexed<'a>>,
 }
 
 /// The folder of a path, and the name there.

@@ -1,7 +1,6 @@
 //! What an index says of files that are there, and that can be compared with it.
 
-use super::split::with_paths;
-use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file};
+use super::{FOLDER, GITLINK, Seen, Site, digest, id_of_file, parsed};
 
 /// An entry that a file of the working tree may be compared with.
 #[derive(Debug)]
@@ -50,14 +49,15 @@ pub(crate) fn recorded(
     site: &Site<'_>,
     is_meant: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Recorded>, String> {
-    let entries = with_paths(bytes, site)?.into_iter();
-    let files = entries.filter_map(|(path, entry)| {
+    let index = parsed(bytes, site)?;
+    let shared = index.shared(site).unwrap_or_default();
+    let entries = index.entries_of(&shared, site).into_iter();
+    let files = entries.filter_map(|entry| {
         let file = entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER);
-        if !file || !path.is_empty() && !is_meant(&path) {
+        if !file || !entry.path.is_empty() && !is_meant(&entry.path) {
             return None;
         }
         Some(Recorded {
-            path,
             id: entry.id.to_vec(),
             seen: entry.seen()?,
             skipped: entry.skipped,
@@ -66,6 +66,7 @@ pub(crate) fn recorded(
                 .as_ptr()
                 .addr()
                 .checked_sub(bytes.as_ptr().addr())?,
+            path: entry.path.into_owned(),
         })
     });
     Ok(files.collect())

@@ -4,6 +4,7 @@ use super::{Entry, Index, Site, parsed};
 use crate::git::content::Content;
 use crate::git::ewah::Bits;
 use crate::paths;
+use std::borrow::Cow;
 use std::fs;
 
 /// What an index that is a change of another says of that.
@@ -53,50 +54,45 @@ impl<'a> Index<'a> {
 
 /// The text of the index that this one is a change of; none where it is none, or where that is not there.
 pub(crate) fn shared_of(bytes: &[u8], site: &Site<'_>) -> Option<Vec<u8>> {
-    let change = parsed(bytes, site).ok()?.change().ok()??;
-    let id: String = change.id.iter().map(|byte| format!("{byte:02x}")).collect();
-    let path = site.folder().join(format!("sharedindex.{id}"));
-    let path = paths::below(site.root, &path);
-    let meta = fs::symlink_metadata(&path).ok()?;
-    if !meta.is_file() || meta.len() > Content::SharedIndex.limit() as u64 {
-        return None;
+    parsed(bytes, site).ok()?.shared(site)
+}
+
+impl Index<'_> {
+    /// The text of the index that this one is a change of; none where it is none, or where that is not there.
+    pub(super) fn shared(&self, site: &Site<'_>) -> Option<Vec<u8>> {
+        let change = self.change().ok()??;
+        let id: String = change.id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let path = site.folder().join(format!("sharedindex.{id}"));
+        let path = paths::below(site.root, &path);
+        let meta = fs::symlink_metadata(&path).ok()?;
+        if !meta.is_file() || meta.len() > Content::SharedIndex.limit() as u64 {
+            return None;
+        }
+        let text = fs::read(path).ok()?;
+        text.ends_with(change.id).then_some(text)
     }
-    let text = fs::read(path).ok()?;
-    text.ends_with(change.id).then_some(text)
 }
 
-/// The entries of an index with their paths; an empty path where it is that of another index and not known.
-///
-/// # Errors
-/// Why the index cannot be read.
-pub(super) fn with_paths<'a>(
-    bytes: &'a [u8],
-    site: &Site<'_>,
-) -> Result<Vec<(Vec<u8>, Entry<'a>)>, String> {
-    let entries = parsed(bytes, site)?.entries.into_iter();
-    let mut replaced = replaced_paths(bytes, site).into_iter();
-    let path = |mut entry: Entry<'a>| match replaced.next() {
-        Some(path) => (path.unwrap_or_default(), entry),
-        None => (std::mem::take(&mut entry.path), entry),
-    };
-    Ok(entries.map(path).collect())
+impl<'a> Index<'a> {
+    /// Its entries with their paths; an empty path where it is that of another index and not known. `shared` is the text
+    /// of the index that this one is a change of, empty where it is none or that is not there.
+    pub(super) fn entries_of(self, shared: &[u8], site: &Site<'_>) -> Vec<Entry<'a>> {
+        let replaced = match self.change() {
+            Ok(Some(change)) => replaced_paths(&change, shared, site),
+            _ => Vec::new(),
+        };
+        let mut entries = self.entries;
+        for (entry, path) in entries.iter_mut().zip(replaced) {
+            entry.path = Cow::Owned(path.unwrap_or_default());
+        }
+        entries
+    }
 }
 
-/// The paths of the entries that this index replaces in another; none where that is not known.
-fn replaced_paths(bytes: &[u8], site: &Site<'_>) -> Vec<Option<Vec<u8>>> {
-    let change = parsed(bytes, site).and_then(|index| index.change());
-    let Ok(Some(change)) = change else {
-        return Vec::new();
-    };
-    let count = change.replaced.count;
-    let shared = match count {
-        0 => None,
-        _ => shared_of(bytes, site),
-    };
-    let shared = shared.as_deref().and_then(|text| parsed(text, site).ok());
+/// The paths of the entries that a change replaces in another index, which has this text; none where that is not known.
+fn replaced_paths(change: &Change<'_>, shared: &[u8], site: &Site<'_>) -> Vec<Option<Vec<u8>>> {
+    let shared = parsed(shared, site).ok();
+    let path = |place: usize| Some(shared.as_ref()?.entries.get(place)?.path.to_vec());
     let places = change.replaced.places();
-    places
-        .take(count)
-        .map(|place| Some(shared.as_ref()?.entries.get(place)?.path.clone()))
-        .collect()
+    places.take(change.replaced.count).map(path).collect()
 }
