@@ -328,10 +328,11 @@ fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
     let sandbox = Sandbox::new()
         .file("secrets/key", "KEY\n")
         .file("src/kept", "as it was\n")
+        .file("conf1/a/kept", "as it was\n")
         .file(
             "../p.toml",
             "extends = [\"default\"]\n[filesystem]\ndeny = [\"./ws/secrets/key\"]\n\
-             protect = [\"./ws/src/kept\"]\n",
+             protect = [\"./ws/src/kept\", \"./ws/conf?/**\"]\n",
         );
     let policy = std::fs::read_to_string(sandbox.workspace().join("../p.toml")).unwrap();
     let workspace = sandbox.workspace();
@@ -340,12 +341,14 @@ fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
     let output = run(
         &sandbox,
         &["--best-effort", "--policy", "../p.toml"],
-        "mv secrets s2; cat s2/key secrets/key; mv src src2; echo new > src2/kept; mkdir fine && \
-         mv fine fine2 && echo moved",
+        "mv secrets s2; cat s2/key secrets/key; mv src src2; echo new > src2/kept; mv conf1 c; \
+         echo new > c/a/kept; mkdir fine && mv fine fine2 && echo moved",
     );
     assert_eq!(text(&output.stdout), "moved\n", "{}", text(&output.stderr));
-    let kept = std::fs::read_to_string(sandbox.workspace().join("src/kept"));
-    assert_eq!(kept.unwrap(), "as it was\n");
+    for kept in ["src/kept", "conf1/a/kept"] {
+        let text = std::fs::read_to_string(sandbox.workspace().join(kept));
+        assert_eq!(text.unwrap(), "as it was\n", "{kept}");
+    }
     assert!(
         text(&output.stderr).contains("refused"),
         "{}",
