@@ -12,6 +12,7 @@ mod host;
 mod links;
 mod moves;
 mod nested;
+mod open_patterns;
 mod parts_of_names;
 mod settings;
 mod shared;

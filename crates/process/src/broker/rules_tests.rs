@@ -182,12 +182,14 @@ fn a_link_above_an_alternative_with_a_slash_is_known() {
 
 #[test]
 fn a_link_above_what_is_protected_at_any_depth_of_a_folder_is_known() {
-    let rules = rules(&["conf?/**/k", "**/x"]);
+    let rules = rules(&["conf?/**/k", "**/x", "**/o/x"]);
     for (path, known) in [
         ("/ws/conf1", true),
         ("/ws/conf1/a/b", true),
         ("/ws/conf", false),
         ("/ws/other", false),
+        ("/ws/other/o", true),
+        ("/ws/o/other", false),
     ] {
         assert_eq!(rules.above(Path::new(path)).is_some(), known, "{path}");
     }
@@ -204,6 +206,7 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         "conf?/**",
         "lib/*/**/k",
         "deep/*/**/p/k",
+        "**/o/k",
     ]);
     let leaving = |from: &str, to: &str| rules.leaving(Path::new(from), Path::new(to));
     for (from, to, rule) in [
@@ -218,6 +221,10 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         ("/ws/lib/a/b", "/ws/lib", Some(6)),
         ("/ws/lib/a/b", "/ws/lib/b", None),
         ("/ws/deep/a/p", "/ws/deep/a/q", Some(7)),
+        ("/ws/e/o", "/ws/e/f", Some(8)),
+        ("/ws/e/o", "/ws/o/f", Some(8)),
+        ("/ws/e/o", "/ws/o", None),
+        ("/ws/e", "/ws/f", None),
         ("/ws/a/b/key", "/ws/k", None),
         ("/ws/other", "/ws/config2", None),
         // Protected at any depth, and so at its new place.

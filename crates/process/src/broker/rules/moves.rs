@@ -2,10 +2,9 @@
 //! of its protection, and whether each entry has to be looked at.
 
 use super::asked::{ends, parts};
+use super::open_patterns::OpenPattern;
 use super::{Name, Rules};
 use crate::git;
-use bailiwick_policy::PathGlob;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 impl Rules {
@@ -53,9 +52,7 @@ impl Rules {
             }
             Name::Anywhere { .. } => false,
             Name::Glob { root, glob } => {
-                root.starts_with(from)
-                    || from.starts_with(root) && !to.starts_with(root)
-                    || leads_to_pattern(from, root, glob) && !holds_all_below(to, root, glob)
+                root.starts_with(from) || may_lose_pattern(from, to, root, glob)
             }
         });
         found.map(|(number, _)| *number)
@@ -130,42 +127,19 @@ pub(super) fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec
     tails
 }
 
-/// Whether a match of the pattern could lie below `path`. One that begins with `**` is not looked at: it holds for every
-/// folder, and so where a link leads as well.
+/// Whether a match of the pattern could lie below `path`, and no pattern for every folder protects it there.
 fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
-    let Ok(below) = path.strip_prefix(root) else {
-        return root.starts_with(path);
-    };
-    let parts = parts(below);
-    let (before, behind) = around_any_folders(glob);
-    let at_any_depth = behind.is_some() && !before.is_empty();
-    (at_any_depth || parts.len() < before.len()) && are_matched(&parts, &before, true)
+    match path.strip_prefix(root) {
+        Ok(below) => OpenPattern::of(glob).is_open_at(below),
+        Err(_) => root.starts_with(path),
+    }
 }
 
-/// Whether all that the pattern can match below any folder it matches below this one as well, at any depth: the path
-/// has what the pattern asks for before a `**`, behind which stands one name at most.
-fn holds_all_below(path: &Path, root: &Path, glob: &str) -> bool {
-    let (before, behind) = around_any_folders(glob);
-    path.strip_prefix(root).is_ok_and(|below| {
-        let parts = parts(below);
-        let one_name = behind.is_some_and(|behind| behind.len() <= 1);
-        one_name && parts.len() >= before.len() && are_matched(&parts, &before, false)
-    })
-}
-
-/// What stands in a pattern before the first `**`, and behind it, if it has one.
-fn around_any_folders(glob: &str) -> (Vec<&str>, Option<Vec<&str>>) {
-    let mut parts = glob.split('/');
-    let before: Vec<&str> = parts.by_ref().take_while(|part| *part != "**").collect();
-    let has_one = before.len() < glob.split('/').count();
-    (before, has_one.then(|| parts.collect()))
-}
-
-/// Whether names are matched by the parts of a pattern, as far as there are both. A part that cannot be understood, of an
-/// alternative that a slash stands in, counts as `unknown`.
-fn are_matched(parts: &[&OsStr], pattern: &[&str], unknown: bool) -> bool {
-    let is_matched = |(part, pattern): (&&OsStr, &&str)| {
-        PathGlob::new(pattern).map_or(unknown, |glob| glob.is_match(part))
-    };
-    parts.iter().zip(pattern).all(is_matched)
+/// Whether something that the pattern matches below `from` could not be matched below `to`.
+fn may_lose_pattern(from: &Path, to: &Path, root: &Path, glob: &str) -> bool {
+    match (from.strip_prefix(root), to.strip_prefix(root)) {
+        (Ok(from), Ok(to)) => OpenPattern::of(glob).may_lose(from, to),
+        (Ok(_), Err(_)) => true,
+        (Err(_), _) => root.starts_with(from),
+    }
 }

@@ -1,0 +1,88 @@
+//! What of a pattern is still to be matched below a folder.
+
+use super::asked::parts;
+use bailiwick_policy::PathGlob;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A pattern, part by part.
+pub(super) struct OpenPattern(Vec<Part>);
+
+enum Part {
+    /// `**`: any folders, and at the end of a pattern any names.
+    Any,
+    One(Box<PathGlob>),
+    /// A piece of an alternative in which a slash stands.
+    Unknown,
+}
+
+impl OpenPattern {
+    pub(super) fn of(glob: &str) -> Self {
+        let part = |part: &str| match part {
+            "**" => Part::Any,
+            part => PathGlob::new(part).map_or(Part::Unknown, |glob| Part::One(Box::new(glob))),
+        };
+        Self(glob.split('/').map(part).collect())
+    }
+
+    /// Whether the pattern can match something below a path that nothing makes it match below every other as well. One
+    /// that begins with `**` holds for every folder, and so where a link leads.
+    pub(super) fn is_open_at(&self, below: &Path) -> bool {
+        !self.open(below).is_empty()
+    }
+
+    /// Whether something below a folder could be matched and not be matched any more when the folder is moved. What stands
+    /// before a `**` has to be left as it is.
+    pub(super) fn may_lose(&self, from: &Path, to: &Path) -> bool {
+        let first = self.0.iter().position(|part| matches!(part, Part::Any));
+        let kept = self.reached(to, false);
+        let mut open = self.open(from).into_iter();
+        open.any(|at| first.is_none_or(|first| at < first) || !kept.contains(&at))
+    }
+
+    /// The parts that the rest of a pattern may begin with below a path, without those with which it may everywhere.
+    fn open(&self, below: &Path) -> BTreeSet<usize> {
+        let everywhere = match self.0.first() {
+            Some(Part::Any) => self.reached(Path::new(""), false),
+            _ => BTreeSet::new(),
+        };
+        let mut open = self.reached(below, true);
+        open.retain(|at| *at < self.0.len() && !everywhere.contains(at));
+        open
+    }
+
+    /// The parts that the rest of a pattern may begin with below a path; its length where the path is matched. What is not
+    /// known counts as any names, or as none.
+    fn reached(&self, below: &Path, unknown: bool) -> BTreeSet<usize> {
+        let mut reached = BTreeSet::from([0]);
+        self.skip(&mut reached, unknown);
+        for name in parts(below) {
+            let mut next = BTreeSet::new();
+            for at in reached {
+                match self.0.get(at) {
+                    Some(Part::Any) => next.extend([at, at + 1]),
+                    Some(Part::Unknown) if unknown => next.extend([at, at + 1]),
+                    Some(Part::One(glob)) if glob.is_match(name) => next.extend([at + 1]),
+                    _ => {}
+                }
+            }
+            reached = next;
+            self.skip(&mut reached, unknown);
+        }
+        reached
+    }
+
+    /// Adds what follows a part that stands for no name as well.
+    fn skip(&self, reached: &mut BTreeSet<usize>, unknown: bool) {
+        for (at, part) in self.0.iter().enumerate() {
+            let may_be_none = match part {
+                Part::Any => at + 1 < self.0.len(),
+                Part::Unknown => unknown,
+                Part::One(_) => false,
+            };
+            if may_be_none && reached.contains(&at) {
+                reached.insert(at + 1);
+            }
+        }
+    }
+}
