@@ -2,6 +2,8 @@
 //! recorded, or counted where there is no time for it.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
@@ -78,8 +80,19 @@ impl Asked {
         poll(&mut all, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
     }
 
-    /// Ends the connections that wait; how many there were.
+    /// Ends the connections that wait, and drops the datagrams; how many there were.
     fn turn_away(&self) -> usize {
+        let drop = |socket: &OwnedFd| {
+            let mut dropped = 0;
+            loop {
+                match recv(socket, &mut [0; 1], RecvFlags::DONTWAIT) {
+                    Ok(_) => dropped += 1,
+                    Err(Errno::INTR) => {}
+                    Err(_) => return dropped,
+                }
+            }
+        };
+        let dropped: usize = self.datagrams.iter().map(drop).sum();
         let accept = |listener: &TcpListener| {
             let mut turned = 0;
             loop {
@@ -92,12 +105,12 @@ impl Asked {
                 }
             }
         };
-        self.listeners.iter().map(accept).sum()
+        dropped + self.listeners.iter().map(accept).sum::<usize>()
     }
 }
 
-/// Waits until no connection is served and nothing waits, for a bounded time. How many connections were tried of which
-/// nothing was decided.
+/// Waits until no connection is served and nothing waits, for a bounded time. How many connections and
+/// datagrams there were of which nothing was decided.
 pub(crate) async fn drain(counts: &Counts, asked: &Asked) -> usize {
     let (end, mut tried) = (Instant::now(), Instant::now());
     loop {
