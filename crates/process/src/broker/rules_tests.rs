@@ -207,6 +207,7 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         "lib/*/**/k",
         "deep/*/**/p/k",
         "**/o/k",
+        "t?/{a/b,c/d}/k",
     ]);
     let leaving = |from: &str, to: &str| rules.leaving(Path::new(from), Path::new(to));
     for (from, to, rule) in [
@@ -225,6 +226,8 @@ fn a_folder_does_not_leave_with_what_is_protected_in_it() {
         ("/ws/e/o", "/ws/o/f", Some(8)),
         ("/ws/e/o", "/ws/o", None),
         ("/ws/e", "/ws/f", None),
+        ("/ws/t1/a/b", "/ws/t1/e", Some(9)),
+        ("/ws/t1/c", "/ws/t1/e", Some(9)),
         ("/ws/a/b/key", "/ws/k", None),
         ("/ws/other", "/ws/config2", None),
         // Protected at any depth, and so at its new place.

@@ -12,7 +12,7 @@ enum Part {
     /// `**`: any folders, and at the end of a pattern any names.
     Any,
     One(Box<PathGlob>),
-    /// A piece of an alternative in which a slash stands.
+    /// With alternatives in which slashes stand.
     Unknown,
 }
 
@@ -20,9 +20,10 @@ impl OpenPattern {
     pub(super) fn of(glob: &str) -> Self {
         let part = |part: &str| match part {
             "**" => Part::Any,
+            part if part.contains('/') => Part::Unknown,
             part => PathGlob::new(part).map_or(Part::Unknown, |glob| Part::One(Box::new(glob))),
         };
-        Self(glob.split('/').map(part).collect())
+        Self(split(glob).into_iter().map(part).collect())
     }
 
     /// Whether the pattern can match something below a path that nothing makes it match below every other as well. One
@@ -85,4 +86,24 @@ impl OpenPattern {
             }
         }
     }
+}
+
+/// The parts of a pattern between slashes that stand in no braces.
+fn split(glob: &str) -> Vec<&str> {
+    let (mut parts, mut begin, mut depth, mut escaped) = (Vec::new(), 0, 0_usize, false);
+    for (at, byte) in glob.bytes().enumerate() {
+        match byte {
+            _ if escaped => {}
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b'/' if depth == 0 => {
+                parts.push(&glob[begin..at]);
+                begin = at + 1;
+            }
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    parts.push(&glob[begin..]);
+    parts
 }
