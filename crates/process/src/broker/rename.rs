@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
@@ -525,18 +526,22 @@ pub(super) fn replace(
     content: &[u8],
     mode: Mode,
 ) -> Result<(), Errno> {
-    let mut temporary = OsString::from(".");
-    temporary.push(name);
-    temporary.push(".bailiwick");
+    let temporary = draft();
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let file = openat(folder, &temporary, flags, Mode::RUSR | Mode::WUSR)?;
+    let file = openat(folder, &*temporary, flags, Mode::RUSR | Mode::WUSR)?;
     let written = fchmod(&file, mode)
         .and_then(|()| File::from(file).write_all(content).map_err(|e| errno(&e)))
-        .and_then(|()| renameat(folder, &temporary, folder, name));
+        .and_then(|()| renameat(folder, &*temporary, folder, name));
     if written.is_err() {
-        let _ = unlinkat(folder, &temporary, AtFlags::empty());
+        let _ = unlinkat(folder, &*temporary, AtFlags::empty());
     }
     written
+}
+
+/// A name for a file before it gets its own, which means nothing to git. Nobody foresees it, and so nobody can have taken it.
+pub(super) fn draft() -> String {
+    let number = RandomState::new().build_hasher().finish();
+    format!(".bailiwick-{number:x}")
 }
 
 /// The content of a plain file of at most so many bytes, for which nothing waits.

@@ -3,11 +3,11 @@
 //! says, and put back to what it said before where it may not say that.
 
 use super::act::Refused;
-use super::rename::{read, replace};
+use super::rename::{draft, read, replace};
 use super::rules::Rules;
 use crate::git::{self, Content};
 use rustix::fd::{AsRawFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, statat, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, fstat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -31,6 +31,9 @@ pub(super) struct Watched {
 
 /// So long a file may say what it may not while somebody has it open for writing: it may be a part of what is meant.
 const UNFINISHED: Duration = Duration::from_secs(1);
+
+/// So many bytes are shown of what a file said and could not be put back.
+const SHOWN: usize = 200;
 
 /// What became of it.
 pub(super) enum Seen {
@@ -158,7 +161,8 @@ pub(super) fn checked(
 /// sandbox maybe, writes to what nobody reads), and what was there before in the place of another.
 ///
 /// # Errors
-/// Why there is no copy. Then it is as before; where there was nothing it is gone.
+/// Why there is no copy: then it was moved to a name beside it that means nothing to git. Why it may not say that:
+/// where nothing was there before, or that cannot be put back, it is gone.
 pub(super) fn settle(
     folder: &OwnedFd,
     name: &OsStr,
@@ -166,17 +170,26 @@ pub(super) fn settle(
     before: Option<&[u8]>,
     mode: Mode,
 ) -> Result<(), String> {
-    let (text, refused) = match &checked {
-        Ok(text) => (Some(text.as_slice()), None),
-        Err(reason) => (before, Some(reason.clone())),
-    };
-    let put = text.is_some_and(|text| replace(folder, name, text, mode).is_ok());
-    if !put {
-        let _ = unlinkat(folder, name, AtFlags::empty());
-    }
-    match refused {
-        Some(reason) => Err(reason),
-        None if put => Ok(()),
-        None => Err("no copy of it could be made".to_owned()),
+    match (checked, before) {
+        (Ok(text), _) => replace(folder, name, &text, mode).map_err(|errno| {
+            let aside = draft();
+            match renameat(folder, name, folder, &*aside) {
+                Ok(()) => format!("no copy of it could be made ({errno}); it was moved to {aside}"),
+                Err(_) => format!("no copy of it could be made ({errno})"),
+            }
+        }),
+        (Err(reason), Some(before)) => {
+            let Err(errno) = replace(folder, name, before, mode) else {
+                return Err(reason);
+            };
+            let _ = unlinkat(folder, name, AtFlags::empty());
+            let text = String::from_utf8_lossy(&before[..before.len().min(SHOWN)]);
+            let lost = format!("what it said before could not be put back ({errno}): {text:?}");
+            Err(format!("{reason}; {lost}"))
+        }
+        (Err(reason), None) => {
+            let _ = unlinkat(folder, name, AtFlags::empty());
+            Err(reason)
+        }
     }
 }

@@ -189,3 +189,18 @@ fn what_a_descriptor_leads_to_is_decided_by_its_name() {
     );
     outcome.success().stdout_is("y\nx\nout\n");
 }
+
+#[test]
+fn no_name_beside_a_reference_keeps_it_from_being_settled() {
+    let sandbox = Sandbox::repository();
+    sandbox.host("git commit -q --allow-empty -m one; git branch other");
+    sandbox.run(
+        "for name in .other.bailiwick .master.bailiwick .main.bailiwick; do \
+         : > .git/refs/heads/$name; done; exec 3>>.git/refs/heads/other; exec 3>&-",
+    );
+    sandbox.run("git commit -q --allow-empty -m two").success();
+    assert_eq!(
+        sandbox.host("git rev-parse other"),
+        sandbox.host("git rev-parse HEAD~")
+    );
+}
