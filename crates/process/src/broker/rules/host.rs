@@ -2,6 +2,7 @@
 
 use super::asked::Asked;
 use super::moves::open_tails;
+use super::parts_of_names::is_wild;
 use super::{Name, Rules};
 use crate::closed;
 use crate::git;
@@ -337,10 +338,19 @@ impl Rules {
         })
     }
 
-    /// What is reported of a link that is made.
-    pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Option<Left> {
-        let left = self.left_as(link, LINK)?;
-        self.leads_out(link, target).then_some(left)
+    /// What is reported of a link that is made: that it leads out, or what reported names mean behind it, where that is
+    /// there when the run has ended.
+    pub(crate) fn left_link(&self, link: &Path, target: &OsStr) -> Vec<Left> {
+        let leads_out = || self.leads_out(link, target);
+        let own = self.left_as(link, LINK).filter(|_| leads_out());
+        let behind = self.reported_below(link).into_iter().map(|(row, tail)| {
+            // Of a name with wildcards the folder is told.
+            let named = tail
+                .iter()
+                .take_while(|part| !part.as_bytes().iter().any(is_wild));
+            Left::new(link.join(named.collect::<PathBuf>()), row)
+        });
+        own.into_iter().chain(behind).collect()
     }
 
     /// A path and why it is reported, as far as anything is.
@@ -396,16 +406,18 @@ impl Rules {
                 };
                 let inside = below(self.root(), &path);
                 let link = path.read_link().ok();
-                let led = link.and_then(|to| self.left_link(&inside, to.as_os_str()));
+                let led = link.map(|to| self.left_link(&inside, to.as_os_str()));
                 // A protected name that was there has moved with its folder.
                 let named = self.named_at(&inside).map(|(_, left)| left);
-                match named.or_else(|| self.left_by_link(&inside)).or(led) {
-                    Some(left) => {
-                        found.insert(Left::new(self.of_policy(&left.path), left.row));
-                    }
-                    None if kind.is_dir() => folders.push(path),
-                    None => {}
+                let named = named.or_else(|| self.left_by_link(&inside));
+                let all = named.map_or_else(|| led.unwrap_or_default(), |left| vec![left]);
+                if all.is_empty() && kind.is_dir() {
+                    folders.push(path);
                 }
+                let there = all
+                    .into_iter()
+                    .map(|Left { path, row }| Left::new(self.of_policy(&path), row));
+                found.extend(there.filter(|left| !is_gone(&left.path)));
             }
         }
         true

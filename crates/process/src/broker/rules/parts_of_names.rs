@@ -117,6 +117,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn is_wild(byte: &u8) -> bool {
+/// Whether a byte of a name stands for others.
+pub(super) fn is_wild(byte: &u8) -> bool {
     b"*?[]{}\\!(|)".contains(byte)
 }
