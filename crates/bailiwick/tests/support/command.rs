@@ -1,6 +1,7 @@
 //! No test may hang: every program that a test starts has a time limit, after which the test
 //! fails and says what the program had printed until then.
 
+use super::waiting;
 use std::io::{Read, Write};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -97,6 +98,10 @@ pub(crate) fn run_to_end(command: &mut Command, stdin: &[u8], limit: Duration) -
         }
         std::thread::sleep(Duration::from_millis(2));
     }
+    let waits = match ended {
+        Some(_) => String::new(),
+        None => waiting::shown(child.id()),
+    };
     // Neither does anything to a program that has ended.
     let _ = child.kill();
     let status = child.wait().expect("the program's status");
@@ -109,7 +114,7 @@ pub(crate) fn run_to_end(command: &mut Command, stdin: &[u8], limit: Duration) -
         return finished;
     }
     panic!(
-        "{command:?} {} after {limit:?}\n--- stdout\n{}\n--- stderr\n{}",
+        "{command:?} {} after {limit:?}\n{waits}--- stdout\n{}\n--- stderr\n{}",
         match ended {
             Some(_) => "ended, but something that it started still holds its output",
             None => "had not ended",

@@ -37,6 +37,7 @@ mod surroundings;
 mod traces;
 mod trial;
 pub(crate) mod wait;
+mod waiting;
 
 pub(crate) use authority::Authority;
 pub(crate) use backend::{Backend, Shared};
