@@ -588,22 +588,3 @@ fn an_index_that_has_other_protected_files_than_before_is_told() {
         sandbox.host("git reset -q");
     }
 }
-
-#[test]
-fn a_link_behind_which_a_reported_name_lies_is_told() {
-    let sandbox = Sandbox::repository();
-    let outcome = sandbox.run(
-        "mkdir evil wf e2 plain gradle .github; echo x > evil/config.toml; ln -s evil .cargo; \
-         ln -s ../wf .github/workflows; ln -s ../e2 gradle/wrapper; ln -s plain .mvn; \
-         echo x > e2/gradle-wrapper.properties; mkdir b; ln -s plain b/.cargo; mv b c",
-    );
-    assert_eq!(
-        left(&outcome),
-        [
-            ".cargo/config.toml Cargo",
-            ".github/workflows GitHub Actions",
-            ".mvn Maven",
-            "gradle/wrapper Gradle",
-        ]
-    );
-}

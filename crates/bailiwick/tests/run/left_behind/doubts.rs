@@ -1,6 +1,7 @@
 //! Names of which a quick look must not say that they cannot matter: links in the place of folders above what is
 //! protected, names that git alone knows, patterns of any depth; and what the user changes while a program idles.
 
+use crate::host_programs::left;
 use crate::support::{Background, Sandbox};
 use std::ffi::OsString;
 
@@ -202,5 +203,24 @@ fn no_name_beside_a_reference_keeps_it_from_being_settled() {
     assert_eq!(
         sandbox.host("git rev-parse other"),
         sandbox.host("git rev-parse HEAD~")
+    );
+}
+
+#[test]
+fn a_link_behind_which_a_reported_name_lies_is_told() {
+    let sandbox = Sandbox::repository();
+    let outcome = sandbox.run(
+        "mkdir evil wf e2 plain gradle .github; echo x > evil/config.toml; ln -s evil .cargo; \
+         ln -s ../wf .github/workflows; ln -s ../e2 gradle/wrapper; ln -s plain .mvn; \
+         echo x > e2/gradle-wrapper.properties; mkdir b; ln -s plain b/.cargo; mv b c",
+    );
+    assert_eq!(
+        left(&outcome),
+        [
+            ".cargo/config.toml Cargo",
+            ".github/workflows GitHub Actions",
+            ".mvn Maven",
+            "gradle/wrapper Gradle",
+        ]
     );
 }
