@@ -472,12 +472,16 @@ impl Rules {
                 asked.may_contain(components)
                     && below(root).is_ok_and(|below| !ends(below, components).is_empty())
             }
-            Name::Glob { root, .. } => below(root).is_ok_and(|below| {
-                let globs = self.globs.iter();
-                let mut own = globs.filter(|(n, r, _)| *n == number && r == root);
-                own.any(|(.., glob)| glob.means(below))
-            }),
+            Name::Glob { root, .. } => below(root)
+                .is_ok_and(|below| self.globs_of(number, root).any(|glob| glob.means(below))),
         }
+    }
+
+    /// The patterns of a rule that look below a folder.
+    fn globs_of(&self, number: u32, root: &Path) -> impl Iterator<Item = &Glob> {
+        let globs = self.globs.iter();
+        let own = globs.filter(move |(n, r, _)| *n == number && r == root);
+        own.map(|(.., glob)| glob)
     }
 }
 

@@ -1,6 +1,7 @@
 //! A pattern among the rules. It is compiled for the first path below its folder that is asked about: most runs do
 //! nothing where most patterns look.
 
+use super::open_patterns::OpenPattern;
 use bailiwick_policy::PathGlob;
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -12,18 +13,25 @@ pub(super) struct Glob {
     text: String,
     #[serde(skip)]
     compiled: OnceCell<Option<PathGlob>>,
+    #[serde(skip)]
+    open: OnceCell<OpenPattern>,
 }
 
 impl Glob {
     pub(super) fn of(text: &str) -> Self {
         Self {
             text: text.to_owned(),
-            compiled: OnceCell::new(),
+            ..Self::default()
         }
     }
 
     pub(super) fn text(&self) -> &str {
         &self.text
+    }
+
+    /// The same, part by part.
+    pub(super) fn open(&self) -> &OpenPattern {
+        self.open.get_or_init(|| OpenPattern::of(&self.text))
     }
 
     /// Whether it means a path below its folder, or a folder above that. One that cannot be understood means all.

@@ -2,7 +2,6 @@
 //! of its protection, and whether each entry has to be looked at.
 
 use super::asked::{ends, parts};
-use super::open_patterns::OpenPattern;
 use super::{Name, Rules};
 use crate::git;
 use std::path::{Path, PathBuf};
@@ -51,9 +50,13 @@ impl Rules {
                 whole != from && whole.starts_with(from) && !self.is_control(*number)
             }
             Name::Anywhere { .. } => false,
-            Name::Glob { root, glob } => {
-                root.starts_with(from) || may_lose_pattern(from, to, root, glob)
-            }
+            Name::Glob { root, .. } => match (from.strip_prefix(root), to.strip_prefix(root)) {
+                _ if root.starts_with(from) => true,
+                (Ok(from), Ok(to)) => self
+                    .globs_of(*number, root)
+                    .any(|glob| glob.open().may_lose(from, to)),
+                (from, _) => from.is_ok(),
+            },
         });
         found.map(|(number, _)| *number)
     }
@@ -64,10 +67,16 @@ impl Rules {
         if let Some(rule) = self.git(path).filter(|_| git::below_git(path).is_some()) {
             return Some(rule);
         }
-        let found = self.every().find(|(_, name)| match name {
+        let found = self.every().find(|(number, name)| match name {
             Name::Whole(whole) => whole != path && whole.starts_with(path),
             Name::Anywhere { root, components } => !open_tails(path, root, components).is_empty(),
-            Name::Glob { root, glob } => leads_to_pattern(path, root, glob),
+            // No pattern for every folder: that protects where a link leads as well.
+            Name::Glob { root, .. } => match path.strip_prefix(root) {
+                Ok(below) => self
+                    .globs_of(**number, root)
+                    .any(|glob| glob.open().is_open_at(below)),
+                Err(_) => root.starts_with(path),
+            },
         });
         found.map(|(number, _)| *number)
     }
@@ -125,21 +134,4 @@ pub(super) fn open_tails(path: &Path, root: &Path, components: &[String]) -> Vec
         }
     }
     tails
-}
-
-/// Whether a match of the pattern could lie below `path`, and no pattern for every folder protects it there.
-fn leads_to_pattern(path: &Path, root: &Path, glob: &str) -> bool {
-    match path.strip_prefix(root) {
-        Ok(below) => OpenPattern::of(glob).is_open_at(below),
-        Err(_) => root.starts_with(path),
-    }
-}
-
-/// Whether something that the pattern matches below `from` could not be matched below `to`.
-fn may_lose_pattern(from: &Path, to: &Path, root: &Path, glob: &str) -> bool {
-    match (from.strip_prefix(root), to.strip_prefix(root)) {
-        (Ok(from), Ok(to)) => OpenPattern::of(glob).may_lose(from, to),
-        (Ok(_), Err(_)) => true,
-        (Err(_), _) => root.starts_with(from),
-    }
 }

@@ -6,8 +6,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A pattern, part by part.
+#[derive(Clone, Debug)]
 pub(super) struct OpenPattern(Vec<Part>);
 
+#[derive(Clone, Debug)]
 enum Part {
     /// `**`: any folders, and at the end of a pattern any names.
     Any,
