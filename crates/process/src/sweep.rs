@@ -2,9 +2,11 @@
 //! the sandbox has ended, what was created or changed at such a name is taken out of the way and
 //! reported. That is detection and not protection: until then it was there.
 
-use crate::broker::{Rules, Verdict, content_of};
+use crate::broker::{Rules, Verdict, content_of, replace};
 use crate::git::{self, Meaning};
+use crate::mounts::open_without_links;
 use crate::stored::Instant;
+use rustix::fs::{AtFlags, Mode, statat};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -98,13 +100,18 @@ fn objection(rules: &Rules, path: &Path) -> Option<(u32, String)> {
     Some((rule, why))
 }
 
-/// Puts what a file is to say in its place.
+/// Puts what a file is to say in its place, with the mode that it has.
 fn put(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".bailiwick");
-    fs::write(&draft, bytes)
-        .and_then(|()| fs::rename(&draft, path))
-        .map_err(|error| error.to_string())
+    let put = || -> io::Result<()> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        let folder = open_without_links(parent)?;
+        let mode = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
+        let mode = Mode::from_raw_mode(mode & 0o777);
+        Ok(replace(&folder, name, bytes, mode)?)
+    };
+    put().map_err(|error| error.to_string())
 }
 
 /// Moves a file out of the way, and says so.
@@ -135,5 +142,23 @@ fn remove(path: &Path, quarantine: &Path, number: usize) -> io::Result<PathBuf> 
             fs::rename(path, &to).map(|()| to)
         }
         other => other.map(|()| to),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_place_follows_no_link_beside_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path().canonicalize().unwrap();
+        let [outside, index] = ["outside", "index"].map(|name| dir.join(name));
+        fs::write(&outside, "mine").unwrap();
+        fs::write(&index, "theirs").unwrap();
+        std::os::unix::fs::symlink(&outside, dir.join("index.bailiwick")).unwrap();
+        put(&index, b"cleaned").unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+        assert_eq!(fs::read_to_string(&index).unwrap(), "cleaned");
     }
 }

@@ -31,6 +31,7 @@ mod undecided;
 mod watched;
 mod withheld;
 
+pub(crate) use rename::replace;
 pub(crate) use rules::{
     Found, Left, Lefts, Named, Rules, Verdict, host_program, of_closed, of_table,
 };

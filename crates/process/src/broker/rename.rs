@@ -520,7 +520,7 @@ pub(super) fn renew(top: &Path, rules: &Rules, renewed: &mut Vec<Renewed>) -> Re
 }
 
 /// Makes a file, or puts it in the place of another, without that it is ever there in part.
-pub(super) fn replace(
+pub(crate) fn replace(
     folder: &OwnedFd,
     name: &OsStr,
     content: &[u8],
