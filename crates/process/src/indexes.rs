@@ -148,10 +148,10 @@ impl Indexes {
             let old = index.before.as_ref().and_then(Before::text);
             let whole = |text| Whole::of(text, &site).ok();
             let (old, new) = (old.and_then(whole), read(&now).and_then(whole));
-            let Some(new) = new.as_ref().and_then(|new| new.files(&site).ok()) else {
+            let Some(new) = new.as_ref().and_then(|new| new.files().ok()) else {
                 return rules.left_unread(path).into_iter().collect();
             };
-            let old = old.as_ref().and_then(|old| old.files(&site).ok());
+            let old = old.as_ref().and_then(|old| old.files().ok());
             let both = [old.as_deref().unwrap_or_default(), new.as_slice()];
             rules.left_index(&site, index.tree.as_ref(), both, withheld)
         });

@@ -85,13 +85,15 @@ impl Whole {
     ///
     /// # Errors
     /// None that [`Whole::of`] has not had.
-    pub(crate) fn files(&self, site: &Site<'_>) -> Result<Vec<Indexed<'_>>, String> {
-        let own = read(&self.text, self.width)?.entries_of(&self.shared, site);
-        let others = match self.shared.as_slice() {
-            [] => Vec::new(),
-            shared => read(shared, self.width)?.entries_of(&[], site),
+    pub(crate) fn files(&self) -> Result<Vec<Indexed<'_>>, String> {
+        let shared = match self.shared.as_slice() {
+            [] => None,
+            shared => Some(read(shared, self.width)?),
         };
-        let files = own.into_iter().chain(others).map(|entry| Indexed {
+        let own = read(&self.text, self.width)?.entries_of(shared.as_ref());
+        let others = shared.map(|shared| shared.entries_of(None));
+        let all = own.into_iter().chain(others.into_iter().flatten());
+        let files = all.map(|entry| Indexed {
             path: entry.path,
             mode: entry.mode,
             id: entry.id,

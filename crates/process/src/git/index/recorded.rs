@@ -50,8 +50,9 @@ pub(crate) fn recorded(
     is_meant: &dyn Fn(&[u8]) -> bool,
 ) -> Result<Vec<Recorded>, String> {
     let index = parsed(bytes, site)?;
-    let shared = index.shared(site).unwrap_or_default();
-    let entries = index.entries_of(&shared, site).into_iter();
+    let shared = index.replaces().then(|| index.shared(site)).flatten();
+    let shared = shared.as_deref().and_then(|text| parsed(text, site).ok());
+    let entries = index.entries_of(shared.as_ref()).into_iter();
     let files = entries.filter_map(|entry| {
         let file = entry.stage == 0 && !matches!(entry.mode, GITLINK | FOLDER);
         if !file || !entry.path.is_empty() && !is_meant(&entry.path) {

@@ -74,25 +74,27 @@ impl Index<'_> {
 }
 
 impl<'a> Index<'a> {
-    /// Its entries with their paths; an empty path where it is that of another index and not known. `shared` is the text
-    /// of the index that this one is a change of, empty where it is none or that is not there.
-    pub(super) fn entries_of(self, shared: &[u8], site: &Site<'_>) -> Vec<Entry<'a>> {
-        let replaced = match self.change() {
-            Ok(Some(change)) => replaced_paths(&change, shared, site),
+    /// Its entries with their paths; an empty path where it is that of another index and not known. `shared` is the index
+    /// that this one is a change of, none where it is no change or that is not known.
+    pub(super) fn entries_of(self, shared: Option<&Index<'_>>) -> Vec<Entry<'a>> {
+        let path = |place: usize| Some(shared?.entries.get(place)?.path.to_vec());
+        let paths: Vec<Vec<u8>> = match self.change() {
+            Ok(Some(Change { replaced, .. })) => {
+                let places = replaced.places().take(replaced.count);
+                places.map(|at| path(at).unwrap_or_default()).collect()
+            }
             _ => Vec::new(),
         };
         let mut entries = self.entries;
-        for (entry, path) in entries.iter_mut().zip(replaced) {
-            entry.path = Cow::Owned(path.unwrap_or_default());
+        for (entry, path) in entries.iter_mut().zip(paths) {
+            entry.path = Cow::Owned(path);
         }
         entries
     }
-}
 
-/// The paths of the entries that a change replaces in another index, which has this text; none where that is not known.
-fn replaced_paths(change: &Change<'_>, shared: &[u8], site: &Site<'_>) -> Vec<Option<Vec<u8>>> {
-    let shared = parsed(shared, site).ok();
-    let path = |place: usize| Some(shared.as_ref()?.entries.get(place)?.path.to_vec());
-    let places = change.replaced.places();
-    places.take(change.replaced.count).map(path).collect()
+    /// Whether entries have their paths in the index that this one is a change of.
+    pub(super) fn replaces(&self) -> bool {
+        let change = self.change().ok().flatten();
+        change.is_some_and(|change| change.replaced.count > 0)
+    }
 }
