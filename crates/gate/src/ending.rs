@@ -2,9 +2,8 @@
 //! recorded, or counted where there is no time for it.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::TcpListener;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
@@ -63,7 +62,7 @@ impl Drop for Counted {
 }
 
 /// Sockets at which programs of the sandbox ask.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) listeners: Vec<TcpListener>,
     pub(crate) datagrams: Vec<OwnedFd>,
@@ -82,30 +81,25 @@ impl Asked {
 
     /// Ends the connections that wait, and drops the datagrams; how many there were.
     fn turn_away(&self) -> usize {
-        let drop = |socket: &OwnedFd| {
-            let mut dropped = 0;
-            loop {
-                match recv(socket, &mut [0; 1], RecvFlags::DONTWAIT) {
-                    Ok(_) => dropped += 1,
-                    Err(Errno::INTR) => {}
-                    Err(_) => return dropped,
-                }
-            }
-        };
-        let dropped: usize = self.datagrams.iter().map(drop).sum();
-        let accept = |listener: &TcpListener| {
-            let mut turned = 0;
-            loop {
-                match listener.accept() {
-                    Ok(_) => turned += 1,
-                    // It was gone before.
-                    Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(_) => return turned,
-                }
-            }
-        };
-        dropped + self.listeners.iter().map(accept).sum::<usize>()
+        let accept = |listener| number_of(|| TcpListener::accept(listener).map(drop));
+        let receive =
+            |socket| number_of(|| Ok(recv(socket, &mut [0; 1], RecvFlags::DONTWAIT).map(drop)?));
+        let connections: usize = self.listeners.iter().map(accept).sum();
+        let datagrams: usize = self.datagrams.iter().map(receive).sum();
+        connections + datagrams
+    }
+}
+
+/// How often something can be taken until nothing is left.
+fn number_of(mut take: impl FnMut() -> io::Result<()>) -> usize {
+    let mut number = 0;
+    loop {
+        match take().map_err(|error| error.kind()) {
+            Ok(()) => number += 1,
+            // It was gone before, or a signal came.
+            Err(ErrorKind::ConnectionAborted | ErrorKind::Interrupted) => {}
+            Err(_) => return number,
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the processes of a run that does not end wait for, and how busy the machine is.
 
+use super::processes::state;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -16,16 +17,12 @@ pub(crate) fn shown(process: u32) -> String {
                 let text = fs::read_to_string(thread.join(file)).unwrap_or_default();
                 text.trim().to_owned()
             };
-            let state = said("stat");
-            let state = state
-                .rsplit(") ")
-                .next()
-                .and_then(|rest| rest.chars().next());
+            let id = thread.file_name().and_then(|id| id.to_str()?.parse().ok());
             let _ = writeln!(
                 text,
                 "{process} {} {}: waits in {}, call {}",
                 said("comm"),
-                state.unwrap_or('?'),
+                id.and_then(state).unwrap_or('?'),
                 said("wchan"),
                 said("syscall"),
             );
