@@ -8,11 +8,16 @@ use crate::keys::KeyId;
 use crate::merge::Merge;
 use crate::request::Request;
 use crate::secrets::SecretSource;
+use crate::source_text::{SourceText, read_regular};
 use crate::stack::{Layer, Unit};
+use crate::used::{Use, Used, UsedFile};
 use crate::written::Written;
 use bailiwick_event::{Origin, Text};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+/// The most bytes of a program of a secret that are looked at; a larger one counts as changed each time.
+const LARGEST_PROGRAM: u64 = 64 << 20;
 
 /// The folders of the product's own files. One that holds the home directory is not the product's
 /// alone; then it is the file.
@@ -48,30 +53,40 @@ pub(crate) fn guard_own_files(
     }
     let named = |unit: &&Unit| unit.layer == Layer::Base;
     let given = units.iter().filter(named);
-    let given: Vec<PathBuf> = given
-        .filter_map(|u| u.document.source.path.clone())
-        .collect();
-    let used = Written::read(&Written::used_beside(&request.written_file))?;
+    let given: Vec<UsedFile> = given.filter_map(|u| file_of(&u.document.source)).collect();
+    let used = Used::beside(&request.written_file)?;
     let mut notices = Vec::new();
     let programs = programs_outside(merge, &request.home);
     if !given.is_empty() || !programs.is_empty() {
         let written = Written::read(&request.written_file)?;
-        let reached = |path: &PathBuf| writable(merge, path) || written.line_over(path).is_some();
-        let all = given.into_iter().chain(programs.iter().cloned());
-        let reached: Vec<PathBuf> = all.filter(reached).collect();
-        let is_new =
-            |path: &&PathBuf| written.line_over(path).is_some() && used.line_over(path).is_none();
-        notices.extend(reached.iter().filter(is_new).map(|path| {
-            let look = match programs.contains(path) {
+        let reached = |path: &Path| writable(merge, path) || written.line_over(path).is_some();
+        let mut reached_files = given;
+        reached_files.retain(|file| reached(&file.path));
+        let read = |path: &PathBuf| {
+            let bytes = read_regular(path, LARGEST_PROGRAM).ok();
+            UsedFile::new(path.clone(), bytes.as_deref())
+        };
+        let reached_programs = programs.iter().filter(|path| reached(path)).map(read);
+        reached_files.extend(reached_programs);
+        let earlier = reached_files
+            .iter()
+            .filter(|file| written.line_over(&file.path).is_some());
+        notices.extend(earlier.filter_map(|file| {
+            let how = match used.of(file) {
+                Use::Same => return None,
+                Use::Never => "was not used before",
+                Use::Changed => "has changed since it was used last",
+            };
+            let look = match programs.contains(&file.path) {
                 true => "it runs outside of the sandbox for a secret, so read it first",
                 false => "`bailiwick policy show --policy FILE` says what it grants",
             };
-            format!(
-                "{} lies where an earlier sandbox could write, and was not used before: {look}; from now on no sandbox changes it",
-                Text::from(request.shown(path))
-            )
+            Some(format!(
+                "{} lies where an earlier sandbox could write, and {how}: {look}; no later sandbox changes it",
+                Text::from(request.shown(&file.path))
+            ))
         }));
-        merge.effective.used = reached;
+        merge.effective.used = reached_files;
     }
     let read = units.iter().filter_map(|u| u.document.source.path.clone());
     let kept = read.chain(used.paths()).chain(programs);
@@ -81,6 +96,12 @@ pub(crate) fn guard_own_files(
         }
     }
     Ok(notices)
+}
+
+/// The file of a policy, as it was read.
+fn file_of(source: &SourceText) -> Option<UsedFile> {
+    let path = source.path.clone()?;
+    Some(UsedFile::new(path, Some(source.text.as_bytes())))
 }
 
 /// Files that commands of secrets name, which run outside of the sandbox, in the home directory.

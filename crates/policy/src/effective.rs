@@ -1,7 +1,7 @@
 //! The effective policy: what is left when every layer was read. It is the only form in which a
 //! policy is enforced, and the form that a session records.
 
-use crate::{HostPrograms, InspectRule, SecretRule};
+use crate::{HostPrograms, InspectRule, SecretRule, UsedFile};
 use bailiwick_event::{Host, HostPattern, Origin};
 use bailiwick_rules::Rule;
 use serde::{Deserialize, Serialize};
@@ -59,7 +59,7 @@ pub struct Effective {
     #[serde(skip)]
     pub written: Option<PathBuf>,
     /// Files that this policy was read from and that lie where a sandbox could write: no later one may.
-    pub used: Vec<PathBuf>,
+    pub used: Vec<UsedFile>,
 }
 
 /// `[ask]`: what happens where a rule asks a person.

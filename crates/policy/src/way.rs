@@ -1,7 +1,7 @@
 //! Where a path leads, and through which links. The kernel's own answer (realpath(3)) names the end
 //! alone; who may have chosen that end is told by the links on the way.
 
-use crate::written::is_in;
+use crate::lists::is_in;
 use rustix::io::Errno;
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -1,5 +1,9 @@
 use super::*;
+use crate::lists::{LARGEST, MOST};
 use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
 use tempfile::TempDir;
 

@@ -21,7 +21,7 @@ use crate::stored;
 use crate::switches::{Layer, without};
 use bailiwick_event::Failure;
 use bailiwick_gate::{Calls, Inside, Sockets};
-use bailiwick_policy::{Effective, ProtectAbsent, Written};
+use bailiwick_policy::{Effective, ProtectAbsent, Used, Written};
 use bailiwick_sandbox::startup;
 use bailiwick_sandbox::{Backend, Begun, Launch, Prepared, Started, TerminalShape};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -314,7 +314,7 @@ fn remember(policy: &Effective, folders: &[PathBuf]) -> Result<(), Failure> {
         return Ok(());
     };
     Written::remember(list, folders)
-        .and_then(|()| Written::remember(&Written::used_beside(list), &policy.used))
+        .and_then(|()| Used::remember(list, &policy.used))
         .map_err(|why| Failure::fault(format!("not started: {why}")))
 }
 

@@ -555,33 +555,3 @@ fn a_policy_that_opens_the_home_directory_is_refused_as_a_workspace_would_be() {
     sandbox.scratch().write("home/bailiwick.toml", narrower);
     run(&["-c", "echo x > ~/data/x"]).success();
 }
-
-#[test]
-fn a_policy_that_was_used_is_kept_by_runs_that_are_not_given_it() {
-    let text = "extends = [\"default\"]\n";
-    let sandbox = Sandbox::new()
-        .file("policy.toml", text)
-        .file("base.toml", text);
-    sandbox.host("printf 'extends = [\"./base.toml\"]\\n' > policy.toml");
-    let spoil = "echo evil >> policy.toml; mv policy.toml p; rm -f base.toml; true";
-    let by = || sandbox.bailiwick(["run", "--policy", "policy.toml", "--", "true"]);
-    let first = by();
-    first.success();
-    by().success().stderr_lacks("policy.toml lies");
-    sandbox
-        .run(spoil)
-        .success()
-        .refused_by("filesystem.protect");
-    assert_eq!(
-        sandbox.host("cat policy.toml base.toml"),
-        format!("extends = [\"./base.toml\"]\n{text}")
-    );
-    // One that was not used is told when a run has written it, and again when it is used.
-    sandbox.host("rm -r ../state/bailiwick/policies");
-    sandbox
-        .run("echo '#' >> policy.toml")
-        .success()
-        .stderr_has("policy.toml (bailiwick)");
-    by().success()
-        .stderr_has("policy.toml lies where an earlier sandbox could write");
-}

@@ -2,7 +2,7 @@
 //! names is not read aloud.
 
 use crate::network::Host;
-use crate::support::Sandbox;
+use crate::support::{Background, Sandbox};
 
 /// A workspace whose project may reach the remotes of its repository, as the user has trusted it.
 fn trusted() -> Sandbox {
@@ -139,4 +139,54 @@ fn a_projects_policy_that_leads_out_of_its_folder_is_not_read() {
         .stderr_has("bailiwick.toml cannot be read: it lies outside of the project's folder")
         .stderr_has("--policy")
         .stderr_lacks("s3cret");
+}
+
+#[test]
+fn a_policy_that_was_used_is_kept_by_runs_that_are_not_given_it() {
+    let text = "extends = [\"default\"]\n";
+    let sandbox = Sandbox::new()
+        .file("policy.toml", text)
+        .file("base.toml", text);
+    sandbox.host("printf 'extends = [\"./base.toml\"]\\n' > policy.toml");
+    let spoil = "echo evil >> policy.toml; mv policy.toml p; rm -f base.toml; true";
+    let by = || sandbox.bailiwick(["run", "--policy", "policy.toml", "--", "true"]);
+    by().success();
+    by().success().stderr_lacks("policy.toml lies");
+    sandbox
+        .run(spoil)
+        .success()
+        .refused_by("filesystem.protect");
+    assert_eq!(
+        sandbox.host("cat policy.toml base.toml"),
+        format!("extends = [\"./base.toml\"]\n{text}")
+    );
+    // One that was not used is told when a run has written it, and again when it is used.
+    sandbox.host("rm -r ../state/bailiwick/policies");
+    sandbox
+        .run("echo '#' >> policy.toml")
+        .success()
+        .stderr_has("policy.toml (bailiwick)");
+    by().success().stderr_has(
+        "policy.toml lies where an earlier sandbox could write, and was not used before",
+    );
+    by().success().stderr_lacks("policy.toml lies");
+}
+
+#[test]
+fn a_policy_that_a_run_changes_which_had_begun_before_it_was_used_is_told_when_it_is_used_again() {
+    let text = "extends = [\"default\"]\n";
+    let sandbox = Sandbox::new().file("policy.toml", text);
+    let by = || sandbox.bailiwick(["run", "--policy", "policy.toml", "--", "true"]);
+    let spoil = "echo begun; read -r line; echo '[network]' >> policy.toml";
+    let words = ["run", "--", "sh", "-c", spoil];
+    let mut earlier = Background::start(&sandbox, words, "begun");
+    by().success().stderr_has(
+        "policy.toml lies where an earlier sandbox could write, and was not used before",
+    );
+    by().success().stderr_lacks("policy.toml lies");
+    earlier.types("go\n");
+    assert_eq!(earlier.ends(), Some(0));
+    let is_told = "policy.toml lies where an earlier sandbox could write, and has changed since it was used last";
+    by().success().stderr_has(is_told);
+    by().success().stderr_lacks("policy.toml lies");
 }
