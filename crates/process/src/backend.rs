@@ -287,7 +287,7 @@ impl Prepared for Waiting {
             let namespaces: Vec<_> = idmaps.namespaces().collect();
             order(&running.control, &Order::Owners, &namespaces)?;
         }
-        remember(policy, &folders)?;
+        remember(policy, &folders, waits)?;
         running.refusals = Rules::named(policy);
         let rules = match waits {
             true => set_up.rules.clone(),
@@ -308,13 +308,17 @@ impl Prepared for Waiting {
 }
 
 /// Writes down which folders a sandbox may write, and which policies it was given, before its command starts: a link
-/// that the command makes is known as a sandbox's from its first instant.
-fn remember(policy: &Effective, folders: &[PathBuf]) -> Result<(), Failure> {
+/// that the command makes is known as a sandbox's from its first instant. Of the policies of one that waits nobody is
+/// told yet what he should know of them.
+fn remember(policy: &Effective, folders: &[PathBuf], waits: bool) -> Result<(), Failure> {
     let Some(list) = &policy.written else {
         return Ok(());
     };
     Written::remember(list, folders)
-        .and_then(|()| Used::remember(list, &policy.used))
+        .and_then(|()| match waits {
+            true => Ok(()),
+            false => Used::remember(list, &policy.used),
+        })
         .map_err(|why| Failure::fault(format!("not started: {why}")))
 }
 

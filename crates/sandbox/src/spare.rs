@@ -19,7 +19,7 @@ use crate::trust::Trust;
 use bailiwick_event::Failure;
 use bailiwick_gate::{OuterProxy, Settings};
 use bailiwick_ledger::{Blank, StateDir};
-use bailiwick_policy::{Effective, Loaded, Request};
+use bailiwick_policy::{Effective, Loaded, Request, Used};
 use rustix::event::{PollFd, PollFlags};
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
@@ -234,6 +234,9 @@ impl Waiting<'_> {
             return None;
         }
         self.started.sockets.publish = publish(&effective).ok()?;
+        if let Some(list) = &effective.written {
+            Used::remember(list, &effective.used).ok()?;
+        }
         notices
             .iter()
             .for_each(|notice| tell_caller(wanted, notice));

@@ -237,6 +237,22 @@ fn a_policy_that_changed_is_in_force_at_once() {
 }
 
 #[test]
+fn what_the_user_should_know_of_a_policy_is_told_by_the_run_that_finds_a_sandbox() {
+    let sandbox = Sandbox::new().file("policy.toml", "extends = [\"default\"]\n");
+    run(&sandbox, "true").success();
+    let words = ["serve", "--policy", "policy.toml"];
+    let _serve = Background::start(&sandbox, words, "wait for runs");
+    wait::until("a run finds a sandbox", || {
+        sandbox.host(&format!("{STAMP}; rm -f ../state/bailiwick/policies"));
+        let by = |script| sandbox.bailiwick(["run", "--policy", "policy.toml", "-c", script]);
+        let first = by(WAS_WARM);
+        first.stderr_has("policy.toml lies where an earlier sandbox could write");
+        by("true").success().stderr_lacks("policy.toml lies");
+        first.exit_code() == Some(0)
+    });
+}
+
+#[test]
 fn a_mistake_in_the_policy_does_not_end_serve() {
     let sandbox = Sandbox::new();
     let policy = sandbox.scratch().config().join("bailiwick/policy.toml");
