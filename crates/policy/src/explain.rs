@@ -4,7 +4,7 @@
 
 use crate::{
     Effective, HostMatcher, HostNames, HostProgram, Inspect, PathEntry, PathPattern, ProtectAbsent,
-    host_programs, inspection, network, paths, unseen,
+    control_name::ends, host_programs, inspection, network, paths, unseen,
 };
 use bailiwick_event::fields::EventType;
 use bailiwick_event::{Host, HostPattern, Origin, PatternHost, Ports, RuleRef, Text};
@@ -125,7 +125,7 @@ pub(crate) fn decide_path(effective: &Effective, path: &Path) -> (Access, RuleRe
         );
     };
     if access != Access::Read
-        && let Some((_, entry)) = closest(&files.protect, path)
+        && let Some(entry) = protects(effective, &entry.pattern, path)
     {
         return (Access::Protected, rule("filesystem.protect", &entry.origin));
     }
@@ -140,13 +140,37 @@ pub(crate) fn decide_path(effective: &Effective, path: &Path) -> (Access, RuleRe
     )
 }
 
+/// The entry that protects a path below what may be written.
+fn protects<'a>(
+    policy: &'a Effective,
+    granted: &PathPattern,
+    path: &Path,
+) -> Option<&'a PathEntry> {
+    let protect = &policy.filesystem.protect;
+    let in_every_folder = |entry: &&PathEntry| {
+        let Some(name) = entry.control_name(&policy.workspace) else {
+            return false;
+        };
+        let mut roots = [policy.workspace.as_path(), root_of(granted)].into_iter();
+        roots.any(|root| {
+            path.strip_prefix(root)
+                .is_ok_and(|below| !ends(below, &name).is_empty())
+        })
+    };
+    let own = closest(protect, path).map(|(_, entry)| entry);
+    own.or_else(|| protect.iter().find(in_every_folder))
+}
+
+fn root_of(pattern: &PathPattern) -> &Path {
+    match pattern {
+        PathPattern::Path(root) | PathPattern::Glob { root, .. } => root,
+    }
+}
+
 /// The row of the table of host programs that protects a path below what may be written.
 fn obeyed(policy: &Effective, granted: &PathPattern, path: &Path) -> Option<&'static HostProgram> {
     let names = HostNames::of(&policy.filesystem);
-    let root = match granted {
-        PathPattern::Path(root) | PathPattern::Glob { root, .. } => root,
-    };
-    let found = HostMatcher::new(&names).find(path.strip_prefix(root).ok()?);
+    let found = HostMatcher::new(&names).find(path.strip_prefix(root_of(granted)).ok()?);
     let row = found.filter(|found| found.protected)?.row;
     host_programs().get(row)
 }

@@ -27,6 +27,30 @@ fn the_most_specific_path_decides_and_deny_and_protect_always_win() {
 }
 
 #[test]
+fn a_name_that_is_obeyed_in_every_folder_is_explained_as_protected_there() {
+    let machine = Machine::new().user(
+        "[filesystem]\nwrite = [\"~/data\"]\nprotect = [\".keep\", \".our/*/x\", \"undotted\", \"~/data/.other\"]\n",
+    );
+    let loaded = machine.load();
+    for (path, expected) in [
+        (".keep", Access::Protected),
+        ("s/.keep/x", Access::Protected),
+        ("~/data/s/.keep", Access::Protected),
+        ("s/.our/a/b/x", Access::Protected),
+        ("s/.our/x", Access::Write),
+        ("undotted", Access::Protected),
+        ("s/undotted", Access::Write),
+        ("s/.other", Access::Write),
+    ] {
+        let found = loaded.effective.explain_path(Path::new(path));
+        assert_eq!(found.access, expected, "{path}: {found}");
+    }
+    // The entry decides before the table of names does.
+    let found = loaded.effective.explain_path(Path::new("s/.envrc"));
+    assert_eq!(found.rule.id, "filesystem.protect", "{found}");
+}
+
+#[test]
 fn what_programs_of_the_host_obey_is_protected_unless_the_user_takes_it_out() {
     let loaded = Machine::new().load();
     let found = loaded

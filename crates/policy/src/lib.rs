@@ -6,6 +6,7 @@
 
 mod built_in;
 mod contradictions;
+mod control_name;
 mod cover;
 mod diagnostic;
 mod document;
@@ -61,6 +62,7 @@ mod wide;
 mod workspace;
 mod written;
 
+pub use control_name::ends;
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;
 pub use effective::{

@@ -67,6 +67,12 @@ impl PathGlob {
         part.starts_with("!(")
     }
 
+    /// Whether a part of a pattern stands for itself alone.
+    #[must_use]
+    pub fn is_plain(part: &str) -> bool {
+        !part.contains(['*', '?', '[', '{', '\\']) && !Self::names_others(part)
+    }
+
     /// Whether the whole of a path that has no slash at its begin is matched.
     #[must_use]
     pub fn is_match(&self, path: impl AsRef<Path>) -> bool {

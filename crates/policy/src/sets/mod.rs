@@ -178,6 +178,11 @@ pub(crate) fn resolve_all(
                 why: found.notices.join("; "),
             });
         }
+        // Of one that a person allows there is nothing to tell.
+        let allowed = &merge.effective.network.allow;
+        found
+            .inward
+            .retain(|(host, _)| !allowed.iter().any(|known| known.value == *host));
         told.about(&name, &found);
         unseen_files(request, &name, merge, &mut found);
         pass_variables(set, request, &name, &origin, merge, &mut found);

@@ -161,6 +161,26 @@ fn addresses_of_this_machine_and_its_networks_never_come_from_the_workspace() {
 }
 
 #[test]
+fn an_address_that_the_users_own_policy_allows_is_not_told() {
+    let machine = |user: &str| {
+        Machine::new()
+            .user(user)
+            .file(".git/config", "[remote \"x\"]\nurl = git@10.1.2.3:x.git\n")
+            .project("[network]\nallow = [\"@git\"]")
+            .trusted()
+    };
+    for (allowed, told) in [("10.1.2.3:22", false), ("10.1.2.3:443", true)] {
+        let user = format!("[network]\nallow = [\"{allowed}\"]\n");
+        let notices = machine(&user).load().notices.join("\n");
+        assert_eq!(
+            notices.contains("which no trust lets in"),
+            told,
+            "{notices}"
+        );
+    }
+}
+
+#[test]
 fn a_name_of_the_workspaces_may_have_no_private_address() {
     let machine = poisoned()
         .file("~/.npmrc", NPMRC)

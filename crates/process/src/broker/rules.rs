@@ -19,7 +19,7 @@ mod shared;
 mod stored;
 
 pub(crate) use self::aliases::Found;
-use self::asked::{Asked, ends, parts};
+use self::asked::{Asked, parts};
 use self::denied::Denied;
 use self::globs::Glob;
 use self::host::Table;
@@ -31,9 +31,9 @@ use crate::git::{self, Meaning, Site};
 use crate::paths;
 use crate::setup::{raw, raw_list};
 use crate::walk::Heads;
-use bailiwick_event::{Origin, RuleRef, Text};
+use bailiwick_event::{RuleRef, Text};
 use bailiwick_policy::{
-    Effective, HostNames, PathEntry, PathGlob, PathPattern, Way, ordinary_name, resolve_existing,
+    Effective, HostNames, PathEntry, PathPattern, Way, ends, ordinary_name, resolve_existing,
 };
 use serde::{Deserialize, Serialize};
 use std::cell::OnceCell;
@@ -504,25 +504,16 @@ fn protected(entry: &PathEntry, workspace: &Path, host: &[PathBuf]) -> impl Iter
             })
     };
     let mut names = Vec::new();
+    let control_name = entry.control_name(workspace);
     match &entry.pattern {
-        PathPattern::Path(path) => {
-            names.push(Name::Whole(path.clone()));
-            if let Some(components) = control_name(path, entry, workspace) {
-                names.extend(anywhere(components));
-            }
-        }
-        PathPattern::Glob { root, glob } => {
-            match control_name(&root.join(glob), entry, workspace) {
-                Some(components) if components.iter().all(|c| c == "*" || plain(c)) => {
-                    names.extend(anywhere(components));
-                }
-                _ => names.push(Name::Glob {
-                    root: root.clone(),
-                    glob: glob.clone(),
-                }),
-            }
-        }
+        PathPattern::Path(path) => names.push(Name::Whole(path.clone())),
+        PathPattern::Glob { root, glob } if control_name.is_none() => names.push(Name::Glob {
+            root: root.clone(),
+            glob: glob.clone(),
+        }),
+        PathPattern::Glob { .. } => {}
     }
+    names.extend(control_name.into_iter().flat_map(anywhere));
     names.into_iter()
 }
 
@@ -537,26 +528,6 @@ fn linked(entry: &PathEntry, usual: &Path) -> Option<Name> {
     }
     let real = resolve_existing(path);
     (real != *path).then_some(Name::Whole(real))
-}
-
-fn plain(component: &str) -> bool {
-    !component.contains(['*', '?', '[', '{', '\\']) && !PathGlob::names_others(component)
-}
-
-/// The components below the workspace of a name that is obeyed in every folder: one that begins with a dot, and any
-/// single one that a template names.
-fn control_name(path: &Path, entry: &PathEntry, workspace: &Path) -> Option<Vec<String>> {
-    let below = path.strip_prefix(workspace).ok()?;
-    let components: Option<Vec<String>> = below
-        .components()
-        .map(|c| Some(c.as_os_str().to_str()?.to_owned()))
-        .collect();
-    let template = entry.origin.file.starts_with("template:") || entry.origin == Origin::built_in();
-    let obeyed = |c: &Vec<String>| {
-        let dotted = c.first().is_some_and(|first| first.starts_with('.'));
-        dotted || template && c.len() == 1
-    };
-    components.filter(obeyed)
 }
 
 /// Whether git reads this file as configuration, whatever else is in its folder.

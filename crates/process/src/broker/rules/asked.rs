@@ -4,11 +4,6 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path};
 
-/// Whether two names mean one file in a folder that ignores case.
-fn same(name: &OsStr, component: &str) -> bool {
-    component == "*" || name.as_bytes().eq_ignore_ascii_case(component.as_bytes())
-}
-
 /// A path that is asked about; every act asks about one, under every rule.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
@@ -62,27 +57,4 @@ impl<'a> Asked<'a> {
 
 pub(super) fn parts(path: &Path) -> Vec<&OsStr> {
     path.components().map(Component::as_os_str).collect()
-}
-
-/// Every number of parts of `path` at which an occurrence of `components` ends.
-pub(super) fn ends(path: &Path, components: &[String]) -> Vec<usize> {
-    fn from(parts: &[&OsStr], at: usize, components: &[String], found: &mut Vec<usize>) {
-        let Some((first, rest)) = components.split_first() else {
-            found.push(at);
-            return;
-        };
-        if at == parts.len() || !same(parts[at], first) {
-            return;
-        }
-        from(parts, at + 1, rest, found);
-        if first == "*" {
-            from(parts, at + 1, components, found);
-        }
-    }
-    let parts = parts(path);
-    let mut found = Vec::new();
-    for at in 0..parts.len() {
-        from(&parts, at, components, &mut found);
-    }
-    found
 }

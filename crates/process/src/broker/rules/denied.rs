@@ -5,7 +5,7 @@ use super::globs::Glob;
 use super::{Name, Rules, first_denied};
 use crate::setup::raw;
 use crate::walk::Heads;
-use bailiwick_policy::{Effective, PathPattern, resolve_existing};
+use bailiwick_policy::{Effective, PathGlob, PathPattern, resolve_existing};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -106,5 +106,5 @@ impl Rules {
 /// The parts of a pattern before the first with a wildcard.
 fn plain_part(glob: &str) -> PathBuf {
     let parts = glob.split('/');
-    parts.take_while(|part| super::plain(part)).collect()
+    parts.take_while(|part| PathGlob::is_plain(part)).collect()
 }

@@ -17,6 +17,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// A name that no policy lists.
+const OTHER: &str = "a name that no policy lists";
+
 /// The number of the table's first row: those below are entries of the policy.
 const FIRST: u32 = 1 << 24;
 
@@ -325,16 +328,22 @@ impl Rules {
         };
         let mut folders = self.host.iter().filter(of_control);
         folders.find_map(|folder| {
+            // Where the policy keeps all names but those that it lists, nothing else is obeyed.
+            let other = below(self.root(), &folder.join(OTHER));
+            if self.is_refused(&other) {
+                return None;
+            }
             let below = folder.strip_prefix("/").ok()?;
             let found = self.matcher().find(below).filter(|found| found.protected)?;
             let obeyed: PathBuf = below.iter().take(found.depth).collect();
-            let program = host_programs().get(found.row)?;
-            Some(format!(
-                "{} may be written and belongs to /{}: {}, whatever its names are",
-                Text::from(folder.as_os_str()),
-                Text::from(obeyed.as_os_str()),
-                program.said(),
-            ))
+            let (shown, obeyed) = (Text::from(folder.as_os_str()), Text::from(obeyed.as_os_str()));
+            let program = host_programs().get(found.row)?.said();
+            Some(match found.depth < below.iter().count() {
+                true => format!(
+                    "{shown} may be written and lies in /{obeyed}: {program}, whatever the names in it are"
+                ),
+                false => format!("{shown} may be written: {program}, whatever the names in it are"),
+            })
         })
     }
 

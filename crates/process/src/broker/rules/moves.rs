@@ -1,9 +1,10 @@
 //! What the rules say of a folder that is moved: what in it would become protected, what would be rid
 //! of its protection, and whether each entry has to be looked at.
 
-use super::asked::{ends, parts};
+use super::asked::parts;
 use super::{Name, Rules};
 use crate::git;
+use bailiwick_policy::ends;
 use std::path::{Path, PathBuf};
 
 impl Rules {
