@@ -19,6 +19,47 @@ fn is_wild(part: &str) -> bool {
     part.contains(['*', '?', '[']) || PathGlob::names_others(part)
 }
 
+/// Whether a text means more than one path.
+pub(crate) fn is_pattern(text: &str) -> bool {
+    pattern_at(text) < text.len()
+}
+
+/// Where the pattern of a text begins, at the start of a part: with the first wildcard, or with the first alternatives
+/// (`{a,b}`). Its length where it has neither: before both, braces without a comma are names.
+fn pattern_at(text: &str) -> usize {
+    let starts = std::iter::once(0).chain(text.match_indices('/').map(|(at, _)| at + 1));
+    let mut parts = starts.zip(text.split('/'));
+    let wild = parts.find(|(_, part)| is_wild(part));
+    let alternatives = alternatives_at(text).map(|at| {
+        let above = &text[..at];
+        above.rfind('/').map_or(0, |slash| slash + 1)
+    });
+    let wild = wild.map(|(at, _)| at);
+    wild.into_iter()
+        .chain(alternatives)
+        .min()
+        .unwrap_or(text.len())
+}
+
+/// Where the first braces are that hold a comma.
+fn alternatives_at(text: &str) -> Option<usize> {
+    let (mut open, mut commas, mut escaped) = (Vec::new(), false, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if escaped => {}
+            b'{' => open.push(at),
+            b',' => commas |= !open.is_empty(),
+            b'}' => match open.as_slice() {
+                [outer] if commas => return Some(*outer),
+                _ => drop(open.pop()),
+            },
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    None
+}
+
 /// Whether a text can be a path; the error is the message and the help.
 pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
     let shown = Text::from(text);
@@ -37,14 +78,14 @@ pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
             format!("write \"~{}\"", Text::from(rest)),
         ));
     }
-    let mut from_wild = text.split('/').skip_while(|part| !is_wild(part));
-    if from_wild.any(|part| part == "..") {
+    let mut pattern = text[pattern_at(text)..].split('/');
+    if pattern.any(|part| part == "..") {
         return Err((
             format!("\"{shown}\": what lies above a wildcard is not known"),
             "write the path without \"..\" behind a wildcard".to_owned(),
         ));
     }
-    if is_wild(text) {
+    if is_pattern(text) {
         PathGlob::new(text).map_err(|why| {
             (
                 format!("\"{shown}\" is no glob: {why}"),
@@ -64,22 +105,16 @@ pub(crate) fn expand(text: &str, bases: &Bases) -> PathPattern {
         text if text.starts_with("**/") => (bases.workspace.clone(), text),
         text => (bases.relative.clone(), text),
     };
-    let parts: Vec<&str> = rest
-        .split('/')
-        .filter(|p| !p.is_empty() && *p != ".")
-        .collect();
-    let literal = parts.iter().take_while(|p| !is_wild(p)).count();
-    let root = normalise(
-        &parts[..literal]
-            .iter()
-            .fold(root, |path, part| path.join(part)),
-    );
-    if literal == parts.len() {
+    let (literal, pattern) = rest.split_at(pattern_at(rest));
+    let parts = |text| str::split(text, '/').filter(|part| !part.is_empty() && *part != ".");
+    let root = normalise(&parts(literal).fold(root, |path, part| path.join(part)));
+    if pattern.is_empty() {
         return PathPattern::Path(root);
     }
+    let glob: Vec<&str> = parts(pattern).collect();
     PathPattern::Glob {
         root,
-        glob: parts[literal..].join("/"),
+        glob: glob.join("/"),
     }
 }
 

@@ -33,6 +33,17 @@ fn texts_become_absolute_patterns() {
         ("/etc/ssh/*_key", glob_at("/etc/ssh", "*_key")),
         ("~/[ab]/c", glob_at("/home/u", "[ab]/c")),
         ("*.pem", glob_at("/conf", "*.pem")),
+        // Alternatives are a pattern wherever they stand, and other braces before the first wildcard are names.
+        ("{a,b}/*.key", glob_at("/conf", "{a,b}/*.key")),
+        ("x/y{a/b,c/d}/k", glob_at("/conf/x", "y{a/b,c/d}/k")),
+        ("/x/{a,b}.pem", glob_at("/x", "{a,b}.pem")),
+        ("*/{a,b}.pem", glob_at("/conf", "*/{a,b}.pem")),
+        ("~/{{x},y}", glob_at("/home/u", "{{x},y}")),
+        ("{{x.y}}/*.key", glob_at("/conf/{{x.y}}", "*.key")),
+        ("{x}/a,b", path("/conf/{x}/a,b")),
+        ("a/{b", path("/conf/a/{b")),
+        ("a/b}/{c,d", path("/conf/a/b}/{c,d")),
+        ("\\{a,b}/x", path("/conf/\\{a,b}/x")),
     ] {
         assert_eq!(expand(text, &bases()), expected, "{text}");
     }

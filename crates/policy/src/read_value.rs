@@ -41,7 +41,7 @@ pub(crate) fn text(kind: Kind, text: &str) -> Result<Value, Why> {
         Kind::Paths => paths::check(text)
             .map(|()| as_is())
             .map_err(|(m, h)| why(m, h)),
-        Kind::Files if text.contains(['*', '?', '[']) => Err(why(
+        Kind::Files if paths::is_pattern(text) => Err(why(
             format!("\"{shown}\" has a wildcard in it"),
             "write the path of one file",
         )),

@@ -121,7 +121,7 @@ struct Search<'a> {
 impl Search<'_> {
     /// Adds an entry, if no other has its path; false: the path cannot be written in a policy.
     fn push(&mut self, name: &str, key: KeyId, path: &Path) -> bool {
-        let Some(text) = path.to_str().filter(|t| !t.contains(['*', '?', '['])) else {
+        let Some(text) = path.to_str().filter(|t| !crate::paths::is_pattern(t)) else {
             return false;
         };
         if self.seen.insert(path.to_path_buf()) {

@@ -329,10 +329,11 @@ fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
         .file("secrets/key", "KEY\n")
         .file("src/kept", "as it was\n")
         .file("conf1/a/kept", "as it was\n")
+        .file("ops/run.sh", "as it was\n")
         .file(
             "../p.toml",
             "extends = [\"default\"]\n[filesystem]\ndeny = [\"./ws/secrets/key\"]\n\
-             protect = [\"./ws/src/kept\", \"./ws/conf?/**\"]\n",
+             protect = [\"./ws/src/kept\", \"./ws/conf?/**\", \"./ws/{ops,x/ops}/*.sh\"]\n",
         );
     let policy = std::fs::read_to_string(sandbox.workspace().join("../p.toml")).unwrap();
     let workspace = sandbox.workspace();
@@ -342,10 +343,10 @@ fn a_folder_with_what_is_denied_or_protected_stays_where_it_is() {
         &sandbox,
         &["--best-effort", "--policy", "../p.toml"],
         "mv secrets s2; cat s2/key secrets/key; mv src src2; echo new > src2/kept; mv conf1 c; \
-         echo new > c/a/kept; mkdir fine && mv fine fine2 && echo moved",
+         echo new > c/a/kept; mv ops o; echo new > o/run.sh; echo new > ops/run.sh; mkdir fine && mv fine fine2 && echo moved",
     );
     assert_eq!(text(&output.stdout), "moved\n", "{}", text(&output.stderr));
-    for kept in ["src/kept", "conf1/a/kept"] {
+    for kept in ["src/kept", "conf1/a/kept", "ops/run.sh"] {
         let text = std::fs::read_to_string(sandbox.workspace().join(kept));
         assert_eq!(text.unwrap(), "as it was\n", "{kept}");
     }

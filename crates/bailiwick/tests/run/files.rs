@@ -175,7 +175,7 @@ fn a_denied_file_cannot_be_read_under_any_name(on: Backend) {
 
 fn what_a_pattern_denies_stays_denied_for_the_next_run(on: Backend) {
     let policy = format!(
-        "{DEFAULT}[filesystem]\ndeny = [\"**/.env\", \"**/config/secrets.yml\", \"workspace/config/*.key\", \"**/vault/**\", \"**/{{a/b,conf/secrets}}.txt\", \"workspace/led/*.pem\"]\n"
+        "{DEFAULT}[filesystem]\ndeny = [\"**/.env\", \"**/config/secrets.yml\", \"workspace/config/*.key\", \"**/vault/**\", \"**/{{a/b,conf/secrets}}.txt\", \"workspace/led/*.pem\", \"workspace/{{b1/x,b2}}/*.key\", \"workspace/b3/{{a,b}}.pem\"]\n"
     );
     let sandbox = Sandbox::on(on)
         .policy(&policy)
@@ -186,11 +186,15 @@ fn what_a_pattern_denies_stays_denied_for_the_next_run(on: Backend) {
         .file("shared/cfg/secrets.yml", "the key")
         .file("shared/v/in/k", "the key")
         .file("shared/cf/secrets.txt", "the key")
-        .file("shared/led/a.pem", "the key");
+        .file("shared/led/a.pem", "the key")
+        .file("b1/x/a.key", "the key")
+        .file("b2/a.key", "the key")
+        .file("b3/b.pem", "the key");
     sandbox.host("ln -s cfg/prod.env .env; ln -s ../cfg/prod.env app/.env; mkdir lib; ln -s ../shared/cfg lib/config; ln -s shared/v vault; ln -s shared/cf conf; ln -s shared/led led");
     sandbox
         .run(
-            "cat lib/config/secrets.yml shared/cfg/secrets.yml vault/in/k shared/v/in/k conf/secrets.txt shared/cf/secrets.txt led/a.pem shared/led/a.pem; \
+            "cat lib/config/secrets.yml shared/cfg/secrets.yml vault/in/k shared/v/in/k conf/secrets.txt shared/cf/secrets.txt led/a.pem shared/led/a.pem b1/x/a.key b2/a.key b3/b.pem; \
+             mv b1 c1; mv b2/a.key b4; mv b3/b.pem b5; \
              rm lib/config vault conf led; mv shared/v v; mv shared/cf cf; mv shared/led l3; mv shared s3; mv shared/cfg shared/c; mv shared/cfg/secrets.yml n; mv lib l2; \
              mv app/config app/z; mv app a2; mv config c2; mv app/config c3; rm .env; mv .env e; ln -sfn x .env; \
              mv cfg c4; mv app/.env e2; rm app/.env; touch keep; ln keep sub.env; mkdir s; ln keep s/.env; \

@@ -57,7 +57,7 @@ pub(crate) fn place(text: &str) -> Place {
 /// The text with braces that mean themselves, as they do in the other tools; None where a
 /// backslash could mean two things.
 fn literal_braces(text: &str) -> Option<String> {
-    let wild = text.contains(['*', '?', '[']);
+    let wild = crate::paths::is_pattern(text);
     if text.contains('\\') || text.chars().any(char::is_control) {
         return None;
     }

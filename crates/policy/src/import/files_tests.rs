@@ -12,7 +12,7 @@ fn a_path_is_told_apart_by_where_it_begins() {
         ("src/", inside("src")),
         (".//src/**", inside("src")),
         ("**/.env", inside("**/.env")),
-        ("{a,b}", inside("{a,b}")),
+        ("{a,b}", inside("[{]a,b[}]")),
         ("{a,b}*", inside("[{]a,b[}]*")),
         ("../x", Place::Upward("../x".to_owned())),
         ("src/../../x", Place::Upward("src/../../x".to_owned())),

@@ -5,9 +5,16 @@ use bailiwick_policy::PathGlob;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// A pattern, part by part.
+/// A pattern, in as many ways as alternatives with slashes give it.
 #[derive(Clone, Debug)]
-pub(super) struct OpenPattern(Vec<Part>);
+pub(super) struct OpenPattern(Vec<Way>);
+
+/// One of them, part by part.
+#[derive(Clone, Debug)]
+struct Way(Vec<Part>);
+
+/// A pattern is taken apart in so many ways; in one that has more, what stands in such braces is not known.
+const WAYS: usize = 64;
 
 #[derive(Clone, Debug)]
 enum Part {
@@ -20,6 +27,25 @@ enum Part {
 
 impl OpenPattern {
     pub(super) fn of(glob: &str) -> Self {
+        let ways = ways(glob).unwrap_or_else(|| vec![glob.to_owned()]);
+        Self(ways.iter().map(|way| Way::of(way)).collect())
+    }
+
+    /// Whether the pattern can match something below a path that nothing makes it match below every other as well. One
+    /// that begins with `**` holds for every folder, and so where a link leads.
+    pub(super) fn is_open_at(&self, below: &Path) -> bool {
+        self.0.iter().any(|way| !way.open(below).is_empty())
+    }
+
+    /// Whether something below a folder could be matched and not be matched any more when the folder is moved. What stands
+    /// before a `**` has to be left as it is.
+    pub(super) fn may_lose(&self, from: &Path, to: &Path) -> bool {
+        self.0.iter().any(|way| way.may_lose(from, to))
+    }
+}
+
+impl Way {
+    fn of(glob: &str) -> Self {
         let part = |part: &str| match part {
             "**" => Part::Any,
             part if part.contains('/') => Part::Unknown,
@@ -28,15 +54,7 @@ impl OpenPattern {
         Self(split(glob).into_iter().map(part).collect())
     }
 
-    /// Whether the pattern can match something below a path that nothing makes it match below every other as well. One
-    /// that begins with `**` holds for every folder, and so where a link leads.
-    pub(super) fn is_open_at(&self, below: &Path) -> bool {
-        !self.open(below).is_empty()
-    }
-
-    /// Whether something below a folder could be matched and not be matched any more when the folder is moved. What stands
-    /// before a `**` has to be left as it is.
-    pub(super) fn may_lose(&self, from: &Path, to: &Path) -> bool {
+    fn may_lose(&self, from: &Path, to: &Path) -> bool {
         let first = self.0.iter().position(|part| matches!(part, Part::Any));
         let kept = self.reached(to, false);
         let mut open = self.open(from).into_iter();
@@ -90,6 +108,58 @@ impl OpenPattern {
     }
 }
 
+/// A pattern for each alternative with a slash in it; none where there are too many.
+fn ways(glob: &str) -> Option<Vec<String>> {
+    let (mut open, mut found) = (vec![glob.to_owned()], Vec::new());
+    while let Some(glob) = open.pop() {
+        match alternatives(&glob) {
+            None => found.push(glob),
+            Some((before, alternatives, behind)) => {
+                open.extend(
+                    alternatives
+                        .iter()
+                        .map(|one| [before, one, behind].concat()),
+                );
+            }
+        }
+        if open.len() + found.len() > WAYS {
+            return None;
+        }
+    }
+    Some(found)
+}
+
+/// The first braces in which a slash stands: what is before them, their alternatives, and what is behind.
+fn alternatives(glob: &str) -> Option<(&str, Vec<&str>, &str)> {
+    let (mut depth, mut escaped, mut begin, mut commas) = (0_usize, false, 0, Vec::new());
+    for (at, byte) in glob.bytes().enumerate() {
+        match byte {
+            _ if escaped => {}
+            b'{' => {
+                depth += 1;
+                if depth == 1 {
+                    begin = at;
+                    commas.clear();
+                }
+            }
+            b',' if depth == 1 => commas.push(at),
+            b'}' if depth == 1 => {
+                depth = 0;
+                if glob[begin..at].contains('/') {
+                    let ends = commas.iter().copied().chain([at]);
+                    let starts = [begin].into_iter().chain(commas.iter().copied());
+                    let inner = starts.zip(ends).map(|(start, end)| &glob[start + 1..end]);
+                    return Some((&glob[..begin], inner.collect(), &glob[at + 1..]));
+                }
+            }
+            b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    None
+}
+
 /// The parts of a pattern between slashes that stand in no braces.
 fn split(glob: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut escaped) = (Vec::new(), 0, 0_usize, false);
@@ -108,4 +178,34 @@ fn split(glob: &str) -> Vec<&str> {
     }
     parts.push(&glob[begin..]);
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternatives_with_slashes_are_ways_of_their_own() {
+        let sorted = |glob: &str| {
+            ways(glob).map(|mut ways| {
+                ways.sort();
+                ways
+            })
+        };
+        for (glob, expected) in [
+            ("{a/b,c}/k", &["a/b/k", "c/k"] as &[_]),
+            ("{a,b}/k", &["{a,b}/k"]),
+            ("x{a,{b/c,d}}y", &["xay", "xb/cy", "xdy"]),
+            ("\\{a/b,c}", &["\\{a/b,c}"]),
+            ("{a/b", &["{a/b"]),
+        ] {
+            assert_eq!(sorted(glob).unwrap(), expected, "{glob}");
+        }
+        assert_eq!(sorted(&"{a/b,c}/".repeat(7)), None);
+        let open = |glob: &str, below: &str| OpenPattern::of(glob).is_open_at(Path::new(below));
+        assert!(open("{ops,x/ops}/*.sh", "ops") && open("{ops,x/ops}/*.sh", "x"));
+        assert!(!open("{ops,x/ops}/*.sh", "fine") && !open("{ops,x/ops}/*.sh", "x/y"));
+        // What is too much is not known.
+        assert!(open(&"{a/b,c}/".repeat(7), "fine"));
+    }
 }
