@@ -130,7 +130,7 @@ pub fn accept_git(old: &[u8], new: &[u8], module: bool) -> Result<(), String> {
 }
 
 /// The kinds of files that git obeys, each with the path at which it is looked at.
-const KINDS: [(Content, &str); 19] = [
+const KINDS: [(Content, &str); 21] = [
     (Content::Index, "/ws/.git/index"),
     (Content::SharedIndex, "/ws/.git/sharedindex.one"),
     (Content::GitFile, "/ws/sub/.git"),
@@ -156,6 +156,8 @@ const KINDS: [(Content, &str); 19] = [
     (Content::HeadName, "/ws/.git/rebase-merge/head-name"),
     (Content::Tables, "/ws/.git/reftable/tables.list"),
     (Content::Index, "/ws/long/.git/index"),
+    (Content::Count, "/ws/.git/rebase-merge/msgnum"),
+    (Content::CommitId, "/ws/.git/rebase-merge/onto"),
 ];
 
 /// A root with the folders that the paths of `KINDS` are in, and no links: what leads somewhere is followed

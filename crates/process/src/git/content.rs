@@ -48,6 +48,10 @@ pub(crate) enum Content {
     PackedRefs,
     /// The branch that is rebased.
     HeadName,
+    /// How many steps of a rebase are done, or are to be: shells show it in their prompts as it stands there.
+    Count,
+    /// A commit that a rebase began with, or stopped at.
+    CommitId,
     /// What `git bisect reset` checks out.
     BisectStart,
     /// Files whose conflicts are remembered.

@@ -457,6 +457,8 @@ fn of_rebase(name: &[u8]) -> Part {
         b"refs-to-delete" => Part::Obeyed(Content::RefsToDelete),
         b"update-refs" => Part::Obeyed(Content::RefsToMove),
         b"head-name" => Part::Obeyed(Content::HeadName),
+        b"msgnum" | b"end" => Part::Obeyed(Content::Count),
+        b"onto" | b"orig-head" | b"squash-onto" | b"stopped-sha" => Part::Obeyed(Content::CommitId),
         b"git-rebase-todo.backup"
         | b"done"
         | b"author-script"
@@ -464,13 +466,8 @@ fn of_rebase(name: &[u8]) -> Part {
         | b"message-fixup"
         | b"message-squash"
         | b"amend"
-        | b"stopped-sha"
         | b"rewritten-list"
         | b"rewritten-pending"
-        | b"onto"
-        | b"orig-head"
-        | b"msgnum"
-        | b"end"
         | b"interactive"
         | b"quiet"
         | b"verbose"
@@ -482,7 +479,6 @@ fn of_rebase(name: &[u8]) -> Part {
         | b"no-reschedule-failed-exec"
         | b"cdate_is_adate"
         | b"ignore_date"
-        | b"squash-onto"
         | b"current-fixups"
         | b"dropped"
         | b"allow_rerere_autoupdate"
@@ -504,20 +500,18 @@ fn of_apply(name: &[u8]) -> Part {
         b"gpg_sign_opt" => Part::Obeyed(Content::Signing),
         b"apply-opt" => Part::Obeyed(Content::ApplyOptions),
         b"head-name" => Part::Obeyed(Content::HeadName),
-        b"next"
-        | b"last"
-        | b"patch"
+        b"next" | b"last" => Part::Obeyed(Content::Count),
+        b"abort-safety" | b"onto" | b"orig-head" | b"original-commit" => {
+            Part::Obeyed(Content::CommitId)
+        }
+        b"patch"
         | b"msg"
         | b"msg-clean"
         | b"info"
         | b"final-commit"
         | b"author-script"
-        | b"abort-safety"
         | b"applying"
         | b"rebasing"
-        | b"original-commit"
-        | b"onto"
-        | b"orig-head"
         | b"keep"
         | b"quiet"
         | b"sign"

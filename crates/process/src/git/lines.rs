@@ -45,6 +45,9 @@ const VERBS: [&[u8]; 25] = [
 ];
 /// Git keeps room for so many images of a conflict, and before 2.45 wrote beyond it where a number is larger.
 const IMAGES: usize = 24;
+/// The longest number of steps, and the longest name of a commit.
+const COUNT: usize = 10;
+const ID: usize = 64;
 /// Options of `git apply` with which it reads and writes nothing but what the patch names.
 const APPLY: [&[u8]; 3] = [
     b"--ignore-space-change",
@@ -107,6 +110,14 @@ pub(super) fn check(content: Content, text: &[u8]) -> Result<(), String> {
             text == b"detached HEAD" || text.starts_with(b"refs/") && is_reference(text),
             "it is not the name of a branch",
         ),
+        Content::Count => one(
+            is_short(text, u8::is_ascii_digit, COUNT),
+            "it is not a number, and a shell's prompt would run what it says",
+        ),
+        Content::CommitId => one(
+            is_short(text, u8::is_ascii_hexdigit, ID),
+            "it is not the name of a commit",
+        ),
         Content::BisectStart => one(
             is_id(text) || !text.starts_with(b"-") && is_reference(text),
             "git checkout would get it as an option",
@@ -140,9 +151,15 @@ pub(crate) fn is_hopeless(content: Content, text: &[u8]) -> Option<bool> {
             let whole = verb.filter(|verb| verb.len() < line.len());
             whole.is_some_and(|verb| !line.starts_with(b"#") && !VERBS.contains(&verb))
         }),
+        Content::Count | Content::CommitId => return Some(check(content, text).is_err()),
         _ => return None,
     };
     Some(hopeless)
+}
+
+/// Whether a text is one word of such bytes, or nothing yet.
+fn is_short(text: &[u8], is_one: fn(&u8) -> bool, most: usize) -> bool {
+    text.len() <= most && text.iter().all(is_one)
 }
 
 /// Whether a file of references can be read by git, and has no more of those that show one object in the place of

@@ -116,6 +116,15 @@ fn references_and_paths_are_those_of_the_rebase() {
             && may_say(Content::HeadName, "detached HEAD\n")
     );
     assert!(!may_say(Content::HeadName, "refs/heads/\u{1b}]0;x\n"));
+    for good in ["", "0\n", "1234567890\n"] {
+        assert!(may_say(Content::Count, good), "{good}");
+    }
+    for bad in ["$(id)\n", "1\n2\n", " 1", "-1", "12345678901"] {
+        assert!(!may_say(Content::Count, bad), "{bad}");
+        assert_eq!(is_hopeless(Content::Count, bad.as_bytes()), Some(true));
+    }
+    assert!(may_say(Content::CommitId, ID) && may_say(Content::CommitId, "8a7b\n"));
+    assert!(!may_say(Content::CommitId, "\u{1b}]52;c;x\n"));
     assert!(may_say(Content::BisectStart, "main\n") && may_say(Content::BisectStart, ID));
     for bad in ["--force\n", "--pathspec-from-file=x\n", "-q", ""] {
         assert!(!may_say(Content::BisectStart, bad), "{bad}");
