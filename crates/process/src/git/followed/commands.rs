@@ -4,6 +4,7 @@
 use super::scripts::{Kind, Script, Text, on_path, only_watches, words};
 use super::settings::commands_of;
 use super::{Configurations, Followed, Reading, read};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Files whose scripts are programs for that alone.
@@ -60,17 +61,27 @@ pub(crate) fn called_at(folder: &Path, folders: &[PathBuf], home: &Path) -> Vec<
     reading.found.into_iter().collect()
 }
 
-/// What such a file of a folder names besides, as far as it is there: files, and folders in which a shell looks for
-/// programs because of it.
+/// What such a file of a folder names besides: files, and folders in which a shell looks for programs because of it. What
+/// is not there yet could be made; of a file whose scripts are programs for that alone it is all that is named besides.
 pub(crate) fn named_at(file: &Path, folder: &Path, home: &Path) -> Vec<PathBuf> {
     let names = NAMING.iter().any(|name| file.ends_with(name));
     let shells = [".envrc", "mise.toml", ".mise.toml"];
     let of_shell = shells.iter().any(|name| file.ends_with(name));
-    let text = read(file).filter(|_| names || of_shell).unwrap_or_default();
-    let mut found = match of_shell {
-        true => on_path(&text, folder),
-        false => Vec::new(),
-    };
+    let text = read(file).unwrap_or_default();
+    if !names && !of_shell {
+        let mut found = named_in(&commands_of(file, text), folder, home);
+        found.retain(|path| path.symlink_metadata().is_err());
+        return found.into_iter().collect();
+    }
+    let mut found = named_in(&text, folder, home);
+    if of_shell {
+        found.extend(on_path(&text, folder));
+    }
+    found.into_iter().collect()
+}
+
+/// What a text of a folder names.
+fn named_in(text: &[u8], folder: &Path, home: &Path) -> BTreeSet<PathBuf> {
     let everywhere = [PathBuf::from("/")];
     let configurations = Configurations::default();
     let mut reading = Reading::new(folder, &everywhere, home, &configurations);
@@ -79,10 +90,7 @@ pub(crate) fn named_at(file: &Path, folder: &Path, home: &Path) -> Vec<PathBuf> 
     let text = obeyed.collect::<Vec<_>>().join(&b'\n');
     reading.text(&text, &Text::of(Kind::Names, ""));
     reading.follow();
-    found.extend(reading.found.into_iter().map(|named| named.path));
-    found.sort();
-    found.dedup();
-    found
+    reading.found.into_iter().map(|named| named.path).collect()
 }
 
 impl Reading<'_> {

@@ -19,6 +19,8 @@ pub(super) const DEPTH: usize = 4;
 const LOOKS: usize = 500_000;
 /// So many bytes of a script take as long.
 const A_LOOK: usize = 64;
+/// So many folders in which a shell would look for programs are known of a text.
+const ON_PATH: usize = 4000;
 /// In so many folders that a text names it is looked for what it names besides; further ones are closed.
 const FOLDERS: usize = 1_000;
 /// So much is found there of one text; the folders in which there is more are closed.
@@ -243,7 +245,8 @@ impl Reading<'_> {
         };
         let Ok(meta) = fs::metadata(&at) else {
             // What is not there yet could be made.
-            return near && word.is_command && self.add(&at, &of.by);
+            let may_be = word.is_command || of.kind == Kind::Names && word.is_path();
+            return near && may_be && self.add(&at, &of.by);
         };
         if meta.is_dir() {
             return word.is_folder && plain(&at) != self.top && self.add(&at, &of.by);
@@ -306,7 +309,7 @@ impl Reading<'_> {
                 let runs = interprets(before);
                 // A name alone may be one of a variable.
                 let path = word.contains(&b'/') || runs && word.contains(&b'.');
-                let pattern = word.iter().any(|byte| b"*?".contains(byte));
+                let pattern = word.iter().any(|byte| b"*?:".contains(byte));
                 let is_command = match of.kind {
                     _ if pattern => false,
                     Kind::Script => path && (runs || before.is_empty() || precedes(before)),
@@ -480,22 +483,41 @@ pub(super) fn words(command: &[u8]) -> impl Iterator<Item = &[u8]> {
         .filter(|word| !word.is_empty() && !word.starts_with(b"-"))
 }
 
-/// The folders that lines of a script put where programs are looked for, from `folder` on.
+/// The folders that lines of a script put where programs are looked for, from `folder` on, whether they are there or
+/// not.
 pub(super) fn on_path(text: &[u8], folder: &Path) -> Vec<PathBuf> {
-    let about = |line: &&[u8]| {
-        line.windows(4)
-            .any(|part| part.eq_ignore_ascii_case(b"path"))
+    let has = |line: &[u8], word: &[u8]| {
+        let mut parts = line.windows(word.len());
+        parts.any(|part| part.eq_ignore_ascii_case(word))
     };
-    let lines = text.split(|byte| *byte == b'\n').filter(about);
-    let parts =
-        lines.flat_map(|line| words(line).flat_map(|word| word.split(|byte| *byte == b':')));
-    let at = |part: &[u8]| {
-        let part = part.strip_prefix(b"PWD/").unwrap_or(part);
-        super::super::leads::plain(&folder.join(OsStr::from_bytes(part)))
-    };
-    let parts = parts.filter(|part| !part.is_empty()).take(4000);
-    let mut folders: Vec<PathBuf> = parts.map(at).filter(|at| at.is_dir()).collect();
-    folders.sort();
-    folders.dedup();
-    folders
+    let mut folders = BTreeSet::new();
+    for line in text.split(|byte| *byte == b'\n') {
+        // What direnv's `load_prefix` takes has a folder of programs.
+        let (below, is_about) = match has(line, b"load_prefix") {
+            true => ("bin", true),
+            false => ("", has(line, b"path")),
+        };
+        let parts = words(line).flat_map(|word| word.split(|byte| *byte == b':'));
+        let parts = parts.filter(|part| is_about && !part.is_empty() && !is_about_path(part));
+        for part in parts {
+            // `$PWD/x`, `${PWD}/x`, and what is left of `$(pwd)/x`.
+            let here = part.strip_prefix(b"PWD/");
+            let here = here.or_else(|| part.strip_prefix(b"{PWD}/"));
+            let here = here.or_else(|| part.strip_prefix(b"/")).unwrap_or(part);
+            for part in [part, here] {
+                let at = folder.join(OsStr::from_bytes(part)).join(below);
+                folders.insert(plain(&at));
+            }
+            if folders.len() > ON_PATH {
+                return folders.into_iter().collect();
+            }
+        }
+    }
+    folders.into_iter().collect()
+}
+
+/// Whether a word of such a line is none of a folder.
+fn is_about_path(word: &[u8]) -> bool {
+    matches!(word, b"export" | b"env" | b"PWD" | b"pwd" | b"load_prefix")
+        || [b"PATH".as_slice(), b"PATH_add", b"path_add", b"_.path"].contains(&word)
 }
