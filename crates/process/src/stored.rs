@@ -118,7 +118,8 @@ impl Stores {
             let Some(rule) = rules.git(&below(rules.root(), &folder)) else {
                 continue;
             };
-            let packs = reached.get(&folder).copied();
+            let reached = reached.get(&folder);
+            let packs = reached.map(|reached| reached.packs);
             let is_new = packs.is_none() && indexes.is_new(rules, &folder, since);
             if open_without_links(&folder).is_err() || is_new {
                 continue;
@@ -140,7 +141,8 @@ impl Stores {
                 incomplete: false,
             };
             look.all();
-            let files = look.brought(rules);
+            let trees = reached.map(|reached| &reached.trees);
+            let files = look.brought(rules, trees.into_iter().flatten());
             let incomplete = look.incomplete.then(|| rules.left_objects(&folder));
             let brought = files.iter().filter_map(|file| rules.left_commit(file));
             found.left.extend(brought.chain(incomplete.flatten()));
@@ -329,10 +331,16 @@ impl Look<'_> {
         }
     }
 
-    /// Files, as paths of the host, that new commits bring and no program could make.
-    fn brought(&mut self, rules: &Rules) -> Vec<PathBuf> {
+    /// Files, as paths of the host, that new commits bring to the working tree of their repository or to one of `trees`,
+    /// and that no program could make.
+    fn brought<'t>(
+        &mut self,
+        rules: &Rules,
+        trees: impl Iterator<Item = &'t PathBuf>,
+    ) -> Vec<PathBuf> {
         let config = self.folder.with_file_name("config");
-        let checkout = rules.checkout(&rules.site_on_host(&config), None);
+        let mut checkout = rules.checkout(&rules.site_on_host(&config), None);
+        self.incomplete |= !checkout.reaches(trees);
         let mut files = Changed::new();
         for commit in &self.commits {
             let is_meant =

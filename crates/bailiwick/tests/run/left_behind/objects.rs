@@ -1,6 +1,7 @@
 //! Objects of git whose content is not what their names say, and commits that bring protected files: git takes the
 //! one for the other when the user checks something out.
 
+use super::doubts::protecting;
 use super::indexes::{told_by, with_filter};
 use crate::host_programs::left;
 use crate::support::{Background, Outcome, Sandbox};
@@ -205,4 +206,42 @@ fn honest_objects_stay_and_nothing_is_told_of_them() {
     outcome.success().nothing_refused();
     assert_eq!(told(&outcome), [""; 0]);
     sandbox.host("git fsck --strict && git log --oneline | grep -q . && test ! -e .git/objects/info/commit-graph");
+}
+
+/// Stores the commit `$commit` of a file `deploy/run.sh` in the repository of the folder.
+const BRINGS: &str = "file=$(echo evil | git hash-object -w --stdin); \
+     tree=$(printf \"100644 blob $file\\trun.sh\\n\" | git mktree); \
+     commit=$(printf \"040000 tree $tree\\tdeploy\\n\" | git mktree | xargs git commit-tree -m x); ";
+
+#[test]
+fn a_commit_is_told_wherever_git_could_check_it_out() {
+    let protected = "mkdir deploy; echo good > deploy/run.sh; git add .; git commit -qm deploy";
+    for (before, protect, script, place) in [
+        // Objects of a repository that the run has made, and of another of the user's.
+        (
+            protected,
+            "deploy/run.sh",
+            "git init -q sub; cd sub; BRINGS; cd ..; mkdir -p .git/objects/info; \
+             echo ../../sub/.git/objects > .git/objects/info/alternates; git update-ref refs/heads/other $commit",
+            "deploy/run.sh",
+        ),
+        (
+            "git init -q -b main d; cd d; mkdir deploy; echo good > deploy/run.sh; git add .; git commit -qm 1",
+            "d/deploy/run.sh",
+            "BRINGS; echo ../../../.git/objects > d/.git/objects/info/alternates; git -C d update-ref refs/heads/other $commit",
+            "d/deploy/run.sh",
+        ),
+        // A linked working tree of the repository.
+        (
+            "git worktree add -q wt; cd wt; mkdir deploy; echo good > deploy/run.sh; git add .; git commit -qm 1",
+            "wt/deploy/run.sh",
+            "cd wt; BRINGS; git update-ref refs/heads/other $commit",
+            "wt/deploy/run.sh",
+        ),
+    ] {
+        let sandbox = protecting(protect, before);
+        let outcome = sandbox.run(&script.replace("BRINGS; ", BRINGS));
+        outcome.success();
+        assert_eq!(told(&outcome), [place], "{script}");
+    }
 }

@@ -21,6 +21,8 @@ const BYTES: u64 = 16 << 20;
 const COMPARED: u64 = 256 << 20;
 /// So many files of an index are told.
 const TOLD: usize = 1000;
+/// What one store of objects brings is looked at in so many working trees.
+const TREES: usize = 64;
 /// What lies in more folders is not looked at, and told.
 const DEPTH: usize = 64;
 
@@ -136,25 +138,47 @@ pub(crate) struct Checkout<'a> {
 }
 
 impl Checkout<'_> {
+    /// Adds working trees. Whether there is room for all of them.
+    pub(crate) fn reaches<'t>(&mut self, trees: impl Iterator<Item = &'t PathBuf>) -> bool {
+        for tree in trees {
+            if !self.tops.contains(tree) {
+                self.tops.push(tree.clone());
+            }
+        }
+        let all = self.tops.len() <= TREES;
+        self.tops.truncate(TREES);
+        all
+    }
+
     /// Where a path may be, as paths of the policy.
-    fn places(&self, path: &[u8]) -> impl Iterator<Item = PathBuf> {
+    fn places<'b>(&'b self, path: &'b [u8]) -> impl Iterator<Item = PathBuf> + 'b {
         let path = OsStr::from_bytes(path);
         self.tops.iter().map(move |top| top.join(path))
     }
 
-    /// The place of what no program could make.
+    /// The first place of what no program could make.
     pub(crate) fn refused(&self, path: &[u8], brought: Brought<'_>) -> Option<PathBuf> {
-        let refuses = |place: &PathBuf| self.rules.refuses_brought(place, brought, self.partial);
-        self.places(path).find(refuses)
+        self.all_refused(path, brought).next()
+    }
+
+    fn all_refused<'b>(
+        &'b self,
+        path: &'b [u8],
+        brought: Brought<'b>,
+    ) -> impl Iterator<Item = PathBuf> + 'b {
+        let places = self.places(path);
+        places.filter(move |place| self.rules.refuses_brought(place, brought, self.partial))
     }
 
     /// The places of such files, of which it is not known any more what they are.
     pub(crate) fn places_of(&self, files: &Changed) -> impl Iterator<Item = PathBuf> {
-        let place = |path: &Vec<u8>| {
-            let refused = self.refused(path, Brought::File);
-            refused.or_else(|| self.places(path).next())
-        };
-        files.iter().filter_map(place)
+        files.iter().flat_map(|path| {
+            let mut places: Vec<PathBuf> = self.all_refused(path, Brought::File).collect();
+            if places.is_empty() {
+                places.extend(self.places(path).next());
+            }
+            places
+        })
     }
 }
 
