@@ -1,10 +1,11 @@
-//! The indexes of the user's repositories: what a run leaves in one is in the working tree after his next
+//! The indexes of the user's repositories, and their configurations (`settings.rs`): what a run leaves in one is in the working tree after his next
 //! `git restore` or `git checkout`. Each is kept open from before the first act of a run that names a file, so that it is
 //! known at the end what it said, whatever happened meanwhile.
 
 use crate::broker::{Left, Rules};
 use crate::git::{Content, GitFolder, Whole};
 use crate::paths::below;
+use crate::settings::Settings;
 use crate::stored::{Instant, is_before, made};
 use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, fstat, openat};
 use rustix::io::Errno;
@@ -32,6 +33,7 @@ pub(crate) struct Indexes {
     began: BTreeSet<PathBuf>,
     /// The working trees that were there.
     trees: BTreeSet<PathBuf>,
+    settings: Settings,
 }
 
 /// What is known of an index.
@@ -63,6 +65,7 @@ impl Indexes {
             self.trees.extend(tree.clone());
             for git in git_folders_of(&folder) {
                 let path = git.join("index");
+                self.settings.keep(&git);
                 self.began.insert(git);
                 let may_open = self.known.len() < OPEN;
                 let tree = tree.clone().filter(|_| path == own);
@@ -155,7 +158,7 @@ impl Indexes {
             let both = [old.as_deref().unwrap_or_default(), new.as_slice()];
             rules.left_index(&site, index.tree.as_ref(), both, withheld)
         });
-        looked.collect()
+        looked.chain(self.settings.look(rules)).collect()
     }
 }
 

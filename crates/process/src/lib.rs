@@ -60,6 +60,7 @@ mod ruleset;
 mod running;
 mod scratch;
 mod seccomp;
+mod settings;
 mod setup;
 mod skeleton;
 mod stored;

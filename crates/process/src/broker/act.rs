@@ -12,7 +12,7 @@ use super::rules::{Left, Rules, Unknown, Verdict};
 use super::tracee::Tracee;
 use super::watched::Watched;
 use super::withheld::Withheld;
-use crate::git::{self, Content, Meaning};
+use crate::git::{self, Content, Meaning, Site};
 use crate::notify::Call;
 use bailiwick_event::Text;
 use rustix::fd::{AsFd, OwnedFd};
@@ -290,16 +290,15 @@ impl Context<'_> {
         self.left.borrow_mut().extend(self.rules.left(path));
     }
 
-    /// Notes a configuration of git whose remotes or branches lead elsewhere now; where only temporary folders are
-    /// meant, they count if there are any outside.
-    pub(super) fn note_addresses(&self, path: &Path, temporary: bool) {
-        let left = self.rules.left_addresses(path, temporary);
-        self.left.borrow_mut().extend(left);
-    }
-
-    /// Notes a configuration of git by which it shows or signs otherwise.
-    pub(super) fn note_settings(&self, path: &Path) {
-        let left = self.rules.left_settings(path);
+    /// Notes a configuration of git that leads elsewhere, or by which git shows or signs otherwise.
+    pub(super) fn note_configuration(
+        &self,
+        path: &Path,
+        both: [&[u8]; 2],
+        of_user: bool,
+        site: &Site<'_>,
+    ) {
+        let left = self.rules.left_configuration(path, both, of_user, site);
         self.left.borrow_mut().extend(left);
     }
 

@@ -26,6 +26,7 @@ mod ways;
 pub(crate) use config::{check_removal, is_partial, is_sparse};
 pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
+pub(crate) use followed::read as read_configuration;
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
 pub(crate) use head::{has as commit_has, head};
 pub(crate) use index::{

@@ -2,18 +2,30 @@
 
 use super::host::{ADDRESS, SETTINGS, TEMPORARY};
 use super::{Left, Rules};
-use crate::git;
+use crate::git::{self, Site};
 use std::path::Path;
 
 impl Rules {
-    /// What is reported of a configuration of git that leads elsewhere.
-    pub(crate) fn left_addresses(&self, path: &Path, temporary: bool) -> Option<Left> {
-        self.left_as(path, if temporary { TEMPORARY } else { ADDRESS })
-    }
-
-    /// What is reported of a configuration of git by which it shows or signs otherwise.
-    pub(crate) fn left_settings(&self, path: &Path) -> Option<Left> {
-        self.left_as(path, SETTINGS)
+    /// What is reported of a configuration of git that said `before` and says `now`: that its remotes or branches lead
+    /// elsewhere, where only temporary folders are meant if there are any outside; and that git shows or signs otherwise.
+    /// Of one that was there when the run began (`of_user`) more counts.
+    pub(crate) fn left_configuration(
+        &self,
+        path: &Path,
+        [before, now]: [&[u8]; 2],
+        of_user: bool,
+        site: &Site<'_>,
+    ) -> Vec<Left> {
+        let misleads = git::misleads(before, now, of_user).then_some(SETTINGS);
+        let others = of_user && git::has_others(before, now);
+        let address = if others || git::turns_elsewhere(before, now) {
+            Some(ADDRESS)
+        } else {
+            let comes = !git::has_temporary(before, site) && git::has_temporary(now, site);
+            comes.then_some(TEMPORARY)
+        };
+        let rows = misleads.into_iter().chain(address);
+        rows.filter_map(|row| self.left_as(path, row)).collect()
     }
 
     /// What is reported of a list of files that git does not show or check out, in a repository that was there.
@@ -25,7 +37,7 @@ impl Rules {
             [b"info", b"exclude" | b"attributes"] | [.., b"info", b"sparse-checkout"]
         );
         let was_there = hides && !self.baseline(&git.join("config")).is_empty();
-        self.left_settings(path).filter(|_| was_there)
+        self.left_as(path, SETTINGS).filter(|_| was_there)
     }
 
     /// Whether a file, as a path of the host, is a list of a sparse checkout that git does not obey.
