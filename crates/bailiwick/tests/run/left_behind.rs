@@ -130,6 +130,26 @@ const CASES: &[Case] = &[
         after: "git add -A; git commit -qm x",
         holds: "test -z \"$(find .git -perm -0002 -not -type l)\"",
     },
+    // What git's own prompt for shells shows as it stands there: bash runs what is in it.
+    Case {
+        name: "the numbers of a rebase",
+        before: "",
+        inside: "for d in .git/rebase-merge .git/rebase-apply sub/.git/rebase-merge; do git init -q ${d%%.git*}; mkdir -p $d; \
+            echo refs/heads/main > $d/head-name; for f in msgnum end next last; do printf '$(touch PWNED)\\n' > $d/$f; \
+            printf '$(touch PWNED)\\n' > x; mv x $d/$f; done; done; true",
+        after: "cat > rc <<'X'\n. /usr/lib/git-core/git-sh-prompt\nPROMPT_COMMAND='__git_ps1 a b'\nX\n\
+            for d in . sub; do (cd $d; echo exit | bash --rcfile $OLDPWD/rc -i); done; rm rc",
+        holds: "test ! -e PWNED -a ! -e sub/PWNED; grep -rsL '^[0-9]*$' .git/rebase-*/msgnum .git/rebase-*/next && exit 1; true",
+    },
+    // Pipes and devices where git expects files, by other calls than those that make them.
+    Case {
+        name: "pipes by links, and whiteouts",
+        before: "echo x > .gitattributes; git add .; git commit -qm two",
+        inside: "mkfifo x; for f in .gitignore d/.gitignore .mailmap .git/info/x .git/HEAD.x; do mkdir -p d; ln x $f; done; \
+            python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\".gitattributes\", -100, b\"moved\", 4)'; rm x",
+        after: "for c in 'status' 'log -1 -p' 'add -A'; do timeout 20 git $c || touch PWNED; done",
+        holds: "test ! -e PWNED -a ! -e .gitignore -a ! -e d/.gitignore -a ! -e .mailmap -a -f .gitattributes",
+    },
     // What a rebase that was begun would do at its end.
     Case {
         name: "a rebase that was begun",

@@ -93,7 +93,9 @@ impl Context<'_> {
             let reason = "what is written there later could be read by its other name";
             return Err(Refused::by(rule, &new.path, reason));
         }
-        if kind_of(&object)? == FileType::Symlink {
+        let kind = kind_of(&object)?;
+        self.must_be_file(&new.path, kind)?;
+        if kind == FileType::Symlink {
             self.decide_link(&new.path)?;
             self.decide_target(&new.path, &target_of(&object)?)?;
         }

@@ -45,6 +45,10 @@ pub(super) fn rename(
     };
     let folder = kind_of(found)? == FileType::Directory;
     let exchanged = flags.contains(RenameFlags::EXCHANGE);
+    if flags.contains(RenameFlags::WHITEOUT) {
+        // A device would have the name; file systems without whiteouts answer so.
+        return Err(Errno::INVAL.into());
+    }
     if to.slash && !folder {
         return Err(Errno::NOTDIR.into());
     }
@@ -64,6 +68,13 @@ pub(super) fn rename(
         stays(context, &from)?;
     }
     context.note(&to.path);
+    if exchanged {
+        context.note(&from.path);
+        let back = to.found.as_ref().ok_or(Errno::NOENT)?;
+        if kind_of(back)? == FileType::Directory {
+            context.note_folder(&from.path);
+        }
+    }
     if folder {
         context.decide(&to.path)?;
         context.note_folder(&to.path);
@@ -446,15 +457,8 @@ fn checked(
         // What a run has made itself it may change.
         let begun = context.rules.baseline(&to.path);
         let before = if begun.is_empty() { &old } else { &begun };
-        if git::misleads(before, &new, !begun.is_empty()) {
-            context.note_settings(&to.path);
-        }
-        let others = !begun.is_empty() && git::has_others(&begun, &new);
-        if others || git::turns_elsewhere(before, &new) {
-            context.note_addresses(&to.path, false);
-        } else if !git::has_temporary(before, &site) && git::has_temporary(&new, &site) {
-            context.note_addresses(&to.path, true);
-        }
+        let both = [before.as_slice(), &new];
+        context.note_configuration(&to.path, both, !begun.is_empty(), &site);
     }
     let names = match content {
         Content::Index => context.withheld.below(&from.path),

@@ -134,7 +134,7 @@ pub(super) fn line(file: &Path, head: &str) -> Option<PathBuf> {
 }
 
 /// What a file of configuration says, unless it is none or too long.
-pub(super) fn read(file: &Path) -> Option<Vec<u8>> {
+pub(crate) fn read(file: &Path) -> Option<Vec<u8>> {
     let meta = fs::metadata(file).ok()?;
     (meta.is_file() && meta.len() <= LENGTH)
         .then(|| fs::read(file).ok())

@@ -6,7 +6,7 @@ use crate::support::{Background, Sandbox};
 use std::ffi::OsString;
 
 /// A repository in which a policy protects `path` besides; the user has made the rest.
-fn protecting(path: &str, before: &str) -> Sandbox {
+pub(super) fn protecting(path: &str, before: &str) -> Sandbox {
     let sandbox = Sandbox::repository();
     let workspace = sandbox.workspace().to_owned();
     sandbox.host(before);
@@ -223,4 +223,101 @@ fn a_link_behind_which_a_reported_name_lies_is_told() {
             "gradle/wrapper Gradle",
         ]
     );
+}
+
+#[test]
+fn what_is_exchanged_is_told_under_both_names() {
+    let exchange = "import ctypes, sys; ctypes.CDLL(None).renameat2(-100, sys.argv[1].encode(), -100, sys.argv[2].encode(), 2)";
+    let before = "echo > Makefile; mkdir node_modules; echo > node_modules/i.js; git add -A; git commit -qm two";
+    for (make, name, is_told) in [
+        ("echo evil > x", "Makefile", "Makefile make"),
+        ("ln -s README x", "Makefile", "Makefile make"),
+        (
+            "mkdir x; echo evil > x/i.js",
+            "node_modules",
+            "node_modules npm",
+        ),
+    ] {
+        for order in [format!("{name} x"), format!("x {name}")] {
+            let sandbox = Sandbox::repository().file("exchange.py", exchange);
+            sandbox.host(before);
+            let outcome = sandbox.run(&format!("{make}; python3 exchange.py {order}"));
+            let left = left(outcome.success());
+            assert!(
+                left.iter().any(|left| left.starts_with(is_told)),
+                "{order}: {left:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_repository_that_comes_to_the_name_of_another_is_told_where_its_remote_leads_elsewhere() {
+    let set = "remote set-url origin https://evil.test/r";
+    for (script, is_told) in [
+        (
+            format!("cp -r lib R; git -C R {set}; mv lib old; mv R lib; rm -rf old"),
+            true,
+        ),
+        (
+            format!("git clone -q lib R; git -C R {set}; rm -rf lib; mv R lib"),
+            true,
+        ),
+        ("mv lib R; mv R lib".to_owned(), false),
+        ("cp -r lib R; rm -rf lib; mv R lib".to_owned(), false),
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host("git init -q lib; cd lib; echo a > f; git add -A; git commit -qm l; git remote add origin https://good.test/r");
+        let left = left(sandbox.run(&script).success());
+        let told = left
+            .iter()
+            .any(|left| left.starts_with("lib/.git/config git"));
+        assert_eq!(told, is_told, "{script}: {left:?}");
+    }
+}
+
+#[test]
+fn what_a_file_of_commands_names_is_told_when_the_run_makes_it() {
+    for (file, text, made) in [
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"node","args":["dist/index.js"]}}}"#,
+            "dist/index.js",
+        ),
+        (
+            ".vscode/tasks.json",
+            r#"{"tasks":[{"command":"sh bld/x.sh"}]}"#,
+            "bld/x.sh",
+        ),
+        (
+            ".claude/settings.json",
+            r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"sh hk/x.sh"}]}]}}"#,
+            "hk/x.sh",
+        ),
+        (
+            "mise.toml",
+            "[env]\n_.source = \"scripts/ms.sh\"\n",
+            "scripts/ms.sh",
+        ),
+        ("mise.toml", "[env]\n_.path = [\"mp\"]\n", "mp/ls"),
+        (".envrc", "PATH_add tools\n", "tools/ls"),
+        (".envrc", "export PATH=\"$(pwd)/tools:$PATH\"\n", "tools/ls"),
+        (".envrc", "export PATH=\"${PWD}/tools:$PATH\"\n", "tools/ls"),
+        (".envrc", "load_prefix here\n", "here/bin/ls"),
+    ] {
+        let folder = std::path::Path::new(made).parent().unwrap().display();
+        for make in [
+            format!("mkdir -p {folder}; echo > {made}"),
+            format!("mkdir -p x/{folder}; echo > x/{made}; mv x/* ."),
+        ] {
+            let sandbox = Sandbox::repository().file(file, text);
+            let left = left(sandbox.run(&make).success());
+            assert_eq!(left.len(), 1, "{text} {make}: {left:?}");
+            let top = std::path::Path::new(made).iter().next().unwrap();
+            assert!(
+                left[0].starts_with(top.to_str().unwrap()),
+                "{text} {make}: {left:?}"
+            );
+        }
+    }
 }

@@ -21,16 +21,16 @@ use std::path::{Path, PathBuf};
 const OTHER: &str = "a name that no policy lists";
 
 /// The number of the table's first row: those below are entries of the policy.
-const FIRST: u32 = 1 << 24;
+pub(super) const FIRST: u32 = 1 << 24;
 
 /// So many entries of folders that were moved are looked at.
 const ENTRIES: usize = 100_000;
 /// A folder that was moved: what it holds got new names.
-const MOVED: u32 = u32::MAX;
+pub(super) const MOVED: u32 = u32::MAX;
 /// What has more files than are looked at, or the first of those that are not listed.
 pub(super) const CUT: u32 = u32::MAX - 1;
 /// A link that leads to where the sandbox sees nothing.
-const LINK: u32 = u32::MAX - 2;
+pub(super) const LINK: u32 = u32::MAX - 2;
 /// A configuration of git in which the address of a remote, or the branch that is merged, is another.
 pub(super) const ADDRESS: u32 = u32::MAX - 5;
 /// The rule that protects folders of which nothing is known, where git is left alone.
@@ -63,9 +63,6 @@ const ORDER: [&str; 7] = [
 ];
 /// Folders in which package managers put the packages that a project depends on.
 const DEPENDENCIES: [&str; 3] = ["node_modules", "site-packages", "vendor"];
-/// So many are listed in a run.
-const LISTED: usize = 4096;
-
 /// The table, as the policy has it; each part is made when it is asked for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
@@ -112,45 +109,6 @@ impl Left {
     }
 }
 
-/// Files at names that are reported, each once. Those that are gone by the time that there are too many count no
-/// more.
-#[derive(Debug, Default)]
-pub(crate) struct Lefts {
-    known: BTreeSet<Left>,
-    cut: bool,
-}
-
-impl Lefts {
-    /// Whether it was not known. Of those that are too many the first says so.
-    pub(crate) fn add(&mut self, mut left: Left) -> Option<Left> {
-        if self.known.contains(&left) {
-            return None;
-        }
-        if self.known.len() >= LISTED {
-            self.known.retain(|left| !is_gone(&left.path));
-        }
-        if self.known.len() >= LISTED {
-            left.stands_for_more();
-            if std::mem::replace(&mut self.cut, true) {
-                return None;
-            }
-        }
-        self.known.insert(left.clone());
-        Some(left)
-    }
-
-    /// It counts as not known.
-    pub(crate) fn forget(&mut self, left: &Left) {
-        self.known.remove(left);
-        self.cut &= left.row != CUT;
-    }
-
-    /// All of them.
-    pub(crate) fn take(&mut self) -> BTreeSet<Left> {
-        std::mem::take(&mut self.known)
-    }
-}
-
 /// The sooner a file is obeyed, the sooner it is told.
 fn urgency(act: &Act) -> usize {
     let Act::Left { when, .. } = act else {
@@ -161,7 +119,7 @@ fn urgency(act: &Act) -> usize {
 }
 
 /// Whether nothing has a name any more. What cannot be looked at may be there.
-fn is_gone(path: &Path) -> bool {
+pub(super) fn is_gone(path: &Path) -> bool {
     path.symlink_metadata()
         .is_err_and(|error| is_absent(&error))
 }
@@ -501,31 +459,4 @@ fn of_no_program(row: u32) -> Option<(&'static str, &'static str)> {
         ),
         _ => return None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_gone_takes_no_place_and_what_is_too_much_is_said_once() {
-        let dir = tempfile::tempdir().unwrap();
-        let at = |number: usize| Left {
-            path: dir.path().join(number.to_string()),
-            row: FIRST,
-        };
-        let mut lefts = Lefts::default();
-        for number in 0..LISTED {
-            assert_eq!(lefts.add(at(number)), Some(at(number)));
-        }
-        assert_eq!(lefts.add(at(LISTED)), Some(at(LISTED)));
-        assert_eq!(lefts.take(), BTreeSet::from([at(LISTED)]));
-        for number in 0..LISTED {
-            std::fs::write(at(number).path, "").unwrap();
-            lefts.add(at(number));
-        }
-        let more = lefts.add(at(LISTED)).unwrap();
-        assert_eq!((more.path, more.row), (at(LISTED).path, CUT));
-        assert_eq!(lefts.add(at(LISTED + 1)), None);
-    }
 }
