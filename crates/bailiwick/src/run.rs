@@ -9,7 +9,7 @@ use bailiwick_process::ProcessBackend;
 use bailiwick_sandbox::startup::{self, Stage};
 use bailiwick_sandbox::{Early, ExecRequest, Finished, RunRequest, ServeRequest};
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 /// How commands are isolated.
 const PROCESS: ProcessBackend = ProcessBackend::new();
@@ -140,7 +140,13 @@ fn start(common: Common, argv: Vec<OsString>, early: Option<Early>) -> Done {
 /// Says what is to be said of a run that ended; its exit code.
 pub(crate) fn conclude(finished: Finished) -> u8 {
     if let Some(line) = finished.last_line {
-        let _ = writeln!(std::io::stderr().lock(), "{line}");
+        let mut stderr = std::io::stderr().lock();
+        let plain = if stderr.is_terminal() { PLAIN } else { "" };
+        let _ = writeln!(stderr, "{plain}{line}");
     }
     finished.code
 }
+
+/// Has a terminal show what follows: the end of a sequence that the command may have begun, the usual characters, and
+/// neither colours nor concealed text (ECMA-48).
+const PLAIN: &str = "\x1b\\\x0f\x1b(B\x1b[m";

@@ -3,8 +3,8 @@
 //! A run that had begun before may still have changed it.
 //!
 //! The list is a file beside the trust store: a canonical path a line, its bytes escaped as Rust escapes them, a tab,
-//! and the BLAKE3 hash of what was used, in hexadecimal digits. A line without a hash keeps its file, and says nothing
-//! about what stood in it.
+//! and the BLAKE3 hash of what was used, in hexadecimal digits. A line without a hash keeps a file that
+//! nobody was told of yet, or that could not be read.
 
 use crate::lists::{List, add, escaped, lines, path_of};
 use serde::{Deserialize, Serialize};
@@ -82,17 +82,35 @@ impl Used {
         })
     }
 
+    /// Writes down files that are to be used, and that nobody was told of yet: no later run changes them.
+    ///
+    /// # Errors
+    /// As of [`Used::remember`].
+    pub fn keep(written: &Path, files: &[UsedFile]) -> Result<(), String> {
+        let known = Self::beside(written)?;
+        let new = files.iter().filter(|file| known.line(&file.path).is_none());
+        let new: Vec<UsedFile> = new
+            .map(|file| UsedFile {
+                hash: None,
+                ..file.clone()
+            })
+            .collect();
+        Self::remember(written, &new)
+    }
+
     /// What the list says of a file.
     pub(crate) fn of(&self, file: &UsedFile) -> Use {
-        let path = escaped(&file.path);
-        let known = lines(&self.text).find(|line| split(line).0 == path);
-        match known.map(|line| split(line).1) {
+        let known = self.line(&file.path).and_then(|line| split(line).1);
+        match known {
             None => Use::Never,
-            Some(hash) if hash.is_some() && hash == file.hash.as_deref().map(str::as_bytes) => {
-                Use::Same
-            }
+            Some(hash) if file.hash.as_deref().map(str::as_bytes) == Some(hash) => Use::Same,
             Some(_) => Use::Changed,
         }
+    }
+
+    fn line(&self, path: &Path) -> Option<&[u8]> {
+        let path = escaped(path);
+        lines(&self.text).find(|line| split(line).0 == path)
     }
 
     /// All files of the list.

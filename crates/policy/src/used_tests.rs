@@ -51,9 +51,22 @@ fn what_could_not_be_read_is_never_known_as_it_is() {
     let lists = Lists::new();
     let unread = UsedFile::new("/ws/p.toml".into(), None);
     lists.remember(std::slice::from_ref(&unread));
-    assert_eq!(lists.of(&unread), Use::Changed);
+    assert_eq!(lists.of(&unread), Use::Never);
     assert_eq!(lists.text(), "/ws/p.toml\n");
-    assert_eq!(lists.of(&file("/ws/p.toml", "one")), Use::Changed);
+    assert_eq!(lists.of(&file("/ws/p.toml", "one")), Use::Never);
+}
+
+#[test]
+fn what_is_kept_for_later_counts_as_used_when_it_was_used() {
+    let lists = Lists::new();
+    let (one, two) = (file("/ws/p.toml", "one"), file("/ws/q.toml", "two"));
+    lists.remember(std::slice::from_ref(&one));
+    Used::keep(&lists.written(), &[one.clone(), two.clone()]).unwrap();
+    assert_eq!((lists.of(&one), lists.of(&two)), (Use::Same, Use::Never));
+    let used = Used::beside(&lists.written()).unwrap();
+    assert_eq!(used.paths().count(), 2);
+    lists.remember(std::slice::from_ref(&two));
+    assert_eq!(lists.of(&two), Use::Same);
 }
 
 #[test]

@@ -316,7 +316,7 @@ fn remember(policy: &Effective, folders: &[PathBuf], waits: bool) -> Result<(), 
     };
     Written::remember(list, folders)
         .and_then(|()| match waits {
-            true => Ok(()),
+            true => Used::keep(list, &policy.used),
             false => Used::remember(list, &policy.used),
         })
         .map_err(|why| Failure::fault(format!("not started: {why}")))

@@ -460,3 +460,13 @@ fn a_run_that_is_brought_to_the_foreground_gets_the_keys(on: Backend) {
     person.types("typed\n").sees("typed\r\n").sees("typed\r\n");
     person.types(CTRL_D).sees("outer> ");
 }
+
+#[test]
+fn what_a_run_has_left_is_shown_whatever_its_command_has_switched_on() {
+    let mut person = Person::sits_down(Sandbox::new());
+    let concealed = "$B run -- sh -c 'echo > Makefile; printf \"\\033[8m\\033(0\\033]0;title\"'\n";
+    let plain = "\u{1b}\\\u{f}\u{1b}(B\u{1b}[m";
+    person
+        .types(concealed)
+        .sees(&format!("{plain}bailiwick: made or changed a file"));
+}

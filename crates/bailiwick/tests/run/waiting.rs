@@ -242,6 +242,8 @@ fn what_the_user_should_know_of_a_policy_is_told_by_the_run_that_finds_a_sandbox
     run(&sandbox, "true").success();
     let words = ["serve", "--policy", "policy.toml"];
     let _serve = Background::start(&sandbox, words, "wait for runs");
+    // It is kept as soon as a sandbox waits for it.
+    run(&sandbox, "echo '#' >> policy.toml").failure();
     wait::until("a run finds a sandbox", || {
         sandbox.host(&format!("{STAMP}; rm -f ../state/bailiwick/policies"));
         let by = |script| sandbox.bailiwick(["run", "--policy", "policy.toml", "-c", script]);
