@@ -267,7 +267,7 @@ fn a_repository_that_comes_to_the_name_of_another_is_told_where_its_remote_leads
         ("cp -r lib R; rm -rf lib; mv R lib".to_owned(), false),
     ] {
         let sandbox = Sandbox::repository();
-        sandbox.host("git init -q lib; cd lib; echo a > f; git add -A; git commit -qm l; git remote add origin https://good.test/r");
+        sandbox.host("git init -q lib; cd lib; git config user.name t; git config user.email t@t.test; echo a > f; git add -A; git commit -qm l; git remote add origin https://good.test/r");
         let left = left(sandbox.run(&script).success());
         let told = left
             .iter()

@@ -211,7 +211,7 @@ fn honest_objects_stay_and_nothing_is_told_of_them() {
 /// Stores the commit `$commit` of a file `deploy/run.sh` in the repository of the folder.
 const BRINGS: &str = "file=$(echo evil | git hash-object -w --stdin); \
      tree=$(printf \"100644 blob $file\\trun.sh\\n\" | git mktree); \
-     commit=$(printf \"040000 tree $tree\\tdeploy\\n\" | git mktree | xargs git commit-tree -m x); ";
+     commit=$(printf \"040000 tree $tree\\tdeploy\\n\" | git mktree | xargs git -c user.name=t -c user.email=t@t.test commit-tree -m x); ";
 
 #[test]
 fn a_commit_is_told_wherever_git_could_check_it_out() {
@@ -226,7 +226,7 @@ fn a_commit_is_told_wherever_git_could_check_it_out() {
             "deploy/run.sh",
         ),
         (
-            "git init -q -b main d; cd d; mkdir deploy; echo good > deploy/run.sh; git add .; git commit -qm 1",
+            "git init -q -b main d; cd d; git config user.name t; git config user.email t@t.test; mkdir deploy; echo good > deploy/run.sh; git add .; git commit -qm 1",
             "d/deploy/run.sh",
             "BRINGS; echo ../../../.git/objects > d/.git/objects/info/alternates; git -C d update-ref refs/heads/other $commit",
             "d/deploy/run.sh",
