@@ -4,6 +4,7 @@
 //! sets, paths. What leaves this crate is [`Effective`], in which every entry knows the line that
 //! made it, and no later stage reads a file again.
 
+mod braces;
 mod built_in;
 mod contradictions;
 mod control_name;
@@ -62,6 +63,7 @@ mod wide;
 mod workspace;
 mod written;
 
+pub use braces::ways;
 pub use control_name::ends;
 pub use diagnostic::{Diagnostic, Severity};
 pub use document::asks;

@@ -87,7 +87,10 @@ impl PathGlob {
 
 fn compiled(text: &str) -> Result<Matcher, String> {
     let text = without_slashes_in_classes(text)?;
-    let built = GlobBuilder::new(&text).literal_separator(true).build();
+    let built = GlobBuilder::new(&text)
+        .literal_separator(true)
+        .empty_alternates(true)
+        .build();
     let made = OnceLock::new();
     built
         .map(|glob| Matcher { glob, made })

@@ -2,7 +2,7 @@
 //! looked at: links are followed by what enforces the path, at the time when it does, since a
 //! path that was resolved here could lead elsewhere by then.
 
-use crate::{PathGlob, PathPattern};
+use crate::{PathGlob, PathPattern, braces};
 use bailiwick_event::Text;
 use std::path::{Component, Path, PathBuf};
 
@@ -78,11 +78,23 @@ pub(crate) fn check(text: &str) -> Result<(), (String, String)> {
             format!("write \"~{}\"", Text::from(rest)),
         ));
     }
-    let mut pattern = text[pattern_at(text)..].split('/');
-    if pattern.any(|part| part == "..") {
+    let (literal, pattern) = text.split_at(pattern_at(text));
+    if ["\\{", "\\}"].iter().any(|brace| literal.contains(brace)) {
+        return Err((
+            format!("\"{shown}\": a backslash before a brace is part of the name here"),
+            "write a brace that is to mean itself as `[{]` or `[}]`".to_owned(),
+        ));
+    }
+    if pattern.split('/').any(|part| part == "..") {
         return Err((
             format!("\"{shown}\": what lies above a wildcard is not known"),
             "write the path without \"..\" behind a wildcard".to_owned(),
+        ));
+    }
+    if let Some(why) = braces::objection(pattern) {
+        return Err((
+            format!("\"{shown}\": {why}"),
+            "write an entry for each alternative".to_owned(),
         ));
     }
     if is_pattern(text) {

@@ -67,6 +67,23 @@ fn a_pattern_covers_what_it_names_and_everything_below() {
 }
 
 #[test]
+fn an_alternative_may_be_nothing() {
+    for (text, at) in [
+        (".env{,.local}", "/conf/.env"),
+        (".env{,.local}", "/conf/.env.local"),
+        ("scripts/{,ci/}*.sh", "/conf/scripts/a.sh"),
+        ("scripts/{,ci/}*.sh", "/conf/scripts/ci/a.sh"),
+        ("**/.env{,.*}", "/home/u/w/a/.env"),
+        ("{a,b}/", "/conf/b"),
+        ("./{a,b}", "/conf/a"),
+    ] {
+        assert_eq!(check(text), Ok(()), "{text}");
+        let found = expand(text, &bases()).covers(Path::new(at));
+        assert!(found.is_some(), "{text} {at}");
+    }
+}
+
+#[test]
 fn mistakes_say_how_to_mend_them() {
     for (bad, says) in [
         ("~bob/x", "~/ for your own"),
@@ -74,6 +91,19 @@ fn mistakes_say_how_to_mend_them() {
         ("a[b", "no glob"),
         ("src/*/../x", "above a wildcard"),
         ("a/{b", "no glob"),
+        ("{a/,b}", "which is no path"),
+        ("{,a}/k", "which is no path"),
+        ("{~/x,b}", "which is no path"),
+        ("{./a,b}/k", "which is no path"),
+        ("a/{/b,c}/k", "which is no path"),
+        ("{../q,b}/k", "which is no path"),
+        ("{!(a),b}/k", "cannot be an alternative"),
+        ("k/{**,z}/x.key", "cannot be an alternative"),
+        ("\\{a,b\\}/k", "as `[{]`"),
+        (
+            "{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}",
+            "more than 4096",
+        ),
     ] {
         let result = check(bad);
         if bad == "a/{b" {

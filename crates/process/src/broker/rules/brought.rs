@@ -22,7 +22,7 @@ const COMPARED: u64 = 256 << 20;
 /// So many files of an index are told.
 const TOLD: usize = 1000;
 /// What one store of objects brings is looked at in so many working trees.
-const TREES: usize = 64;
+const TREES: usize = 1024;
 /// What lies in more folders is not looked at, and told.
 const DEPTH: usize = 64;
 

@@ -1,7 +1,7 @@
 //! What of a pattern is still to be matched below a folder.
 
 use super::asked::parts;
-use bailiwick_policy::PathGlob;
+use bailiwick_policy::{PathGlob, ways};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ enum Part {
 
 impl OpenPattern {
     pub(super) fn of(glob: &str) -> Self {
-        let ways = ways(glob).unwrap_or_else(|| vec![glob.to_owned()]);
+        let ways = ways(glob, true, WAYS).unwrap_or_else(|| vec![glob.to_owned()]);
         Self(ways.iter().map(|way| Way::of(way)).collect())
     }
 
@@ -108,58 +108,6 @@ impl Way {
     }
 }
 
-/// A pattern for each alternative with a slash in it; none where there are too many.
-fn ways(glob: &str) -> Option<Vec<String>> {
-    let (mut open, mut found) = (vec![glob.to_owned()], Vec::new());
-    while let Some(glob) = open.pop() {
-        match alternatives(&glob) {
-            None => found.push(glob),
-            Some((before, alternatives, behind)) => {
-                open.extend(
-                    alternatives
-                        .iter()
-                        .map(|one| [before, one, behind].concat()),
-                );
-            }
-        }
-        if open.len() + found.len() > WAYS {
-            return None;
-        }
-    }
-    Some(found)
-}
-
-/// The first braces in which a slash stands: what is before them, their alternatives, and what is behind.
-fn alternatives(glob: &str) -> Option<(&str, Vec<&str>, &str)> {
-    let (mut depth, mut escaped, mut begin, mut commas) = (0_usize, false, 0, Vec::new());
-    for (at, byte) in glob.bytes().enumerate() {
-        match byte {
-            _ if escaped => {}
-            b'{' => {
-                depth += 1;
-                if depth == 1 {
-                    begin = at;
-                    commas.clear();
-                }
-            }
-            b',' if depth == 1 => commas.push(at),
-            b'}' if depth == 1 => {
-                depth = 0;
-                if glob[begin..at].contains('/') {
-                    let ends = commas.iter().copied().chain([at]);
-                    let starts = [begin].into_iter().chain(commas.iter().copied());
-                    let inner = starts.zip(ends).map(|(start, end)| &glob[start + 1..end]);
-                    return Some((&glob[..begin], inner.collect(), &glob[at + 1..]));
-                }
-            }
-            b'}' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        escaped = byte == b'\\' && !escaped;
-    }
-    None
-}
-
 /// The parts of a pattern between slashes that stand in no braces.
 fn split(glob: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut escaped) = (Vec::new(), 0, 0_usize, false);
@@ -187,7 +135,7 @@ mod tests {
     #[test]
     fn alternatives_with_slashes_are_ways_of_their_own() {
         let sorted = |glob: &str| {
-            ways(glob).map(|mut ways| {
+            ways(glob, true, WAYS).map(|mut ways| {
                 ways.sort();
                 ways
             })
