@@ -62,6 +62,9 @@ impl Indexes {
     pub(crate) fn keep(&mut self, git_folders: Vec<GitFolder>) {
         for GitFolder { path: folder, tree } in git_folders {
             let own = folder.join("index");
+            if let Some(tree) = &tree {
+                self.settings.keep_tree(tree);
+            }
             self.trees.extend(tree.clone());
             for git in git_folders_of(&folder) {
                 let path = git.join("index");

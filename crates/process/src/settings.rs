@@ -10,34 +10,63 @@ use std::path::{Path, PathBuf};
 /// So many bytes are kept in all; of further ones only changes of the file itself are told.
 const BYTES: usize = 64 << 20;
 
-/// What they said, by their paths on the host.
+/// What they said.
 #[derive(Debug, Default)]
 pub(crate) struct Settings {
-    known: BTreeMap<PathBuf, Vec<u8>>,
+    known: BTreeMap<Of, Vec<u8>>,
     bytes: usize,
+}
+
+/// By what a configuration is found, as a path on the host.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Of {
+    /// Its own.
+    File(PathBuf),
+    /// A working tree, which may be another repository's by the end.
+    Tree(PathBuf),
+}
+
+impl Of {
+    /// The configuration, and what it says.
+    fn read(&self) -> Option<(PathBuf, Vec<u8>)> {
+        let path = match self {
+            Self::File(path) => path.clone(),
+            Self::Tree(tree) => git::configuration_of_tree(tree)?,
+        };
+        let text = git::read_configuration(&path)?;
+        Some((path, text))
+    }
 }
 
 impl Settings {
     /// Keeps that of a git folder.
     pub(crate) fn keep(&mut self, git: &Path) {
-        let path = git.join("config");
-        if self.known.contains_key(&path) {
+        self.keep_of(Of::File(git.join("config")));
+    }
+
+    /// Keeps that of the repository of a working tree.
+    pub(crate) fn keep_tree(&mut self, tree: &Path) {
+        self.keep_of(Of::Tree(tree.to_path_buf()));
+    }
+
+    fn keep_of(&mut self, of: Of) {
+        if self.known.contains_key(&of) {
             return;
         }
-        let text = git::read_configuration(&path);
-        if let Some(text) = text.filter(|text| self.bytes + text.len() <= BYTES) {
+        let said = of.read().map(|(_, text)| text);
+        if let Some(text) = said.filter(|text| self.bytes + text.len() <= BYTES) {
             self.bytes += text.len();
-            self.known.insert(path, text);
+            self.known.insert(of, text);
         }
     }
 
     /// What is to be told of those that say something else now.
     pub(crate) fn look<'a>(&'a self, rules: &'a Rules) -> impl Iterator<Item = Left> + 'a {
-        self.known.iter().flat_map(|(path, before)| {
-            let now = git::read_configuration(path).filter(|now| now != before);
-            let left = now.map(|now| {
+        self.known.iter().flat_map(|(of, before)| {
+            let now = of.read().filter(|(_, now)| now != before);
+            let left = now.map(|(path, now)| {
                 let both = [before.as_slice(), &now];
-                rules.left_configuration(path, both, true, &rules.site_on_host(path))
+                rules.left_configuration(&path, both, true, &rules.site_on_host(&path))
             });
             left.unwrap_or_default()
         })

@@ -5,6 +5,7 @@
 mod commands;
 mod lists;
 mod modules;
+mod on_path;
 mod scripts;
 mod settings;
 
@@ -117,6 +118,13 @@ pub(super) fn git_folders(tree: &Path) -> Vec<PathBuf> {
         false => tree.to_path_buf(),
     };
     with_common(git)
+}
+
+/// Where the configuration is of the repository of a working tree that has one.
+pub(crate) fn configuration_of_tree(tree: &Path) -> Option<PathBuf> {
+    let has = tree.join(".git").symlink_metadata().is_ok();
+    let folders = git_folders(tree);
+    folders.last().filter(|_| has).map(|git| git.join("config"))
 }
 
 /// A git folder, and the one that it shares with others.

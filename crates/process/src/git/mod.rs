@@ -26,8 +26,8 @@ mod ways;
 pub(crate) use config::{check_removal, is_partial, is_sparse};
 pub(crate) use configurations::Configurations;
 pub(crate) use content::{Content, InPlace, Site, check};
-pub(crate) use followed::read as read_configuration;
 pub(crate) use followed::{Followed, called_at, folder_of_commands, followed, named_at, rewritten};
+pub(crate) use followed::{configuration_of_tree, read as read_configuration};
 pub(crate) use head::{has as commit_has, head};
 pub(crate) use index::{
     ByPath, Indexed, Recorded, Seen, Whole, is_split, recorded, records, shared_of, unsaid,

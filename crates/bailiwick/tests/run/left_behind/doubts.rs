@@ -264,6 +264,10 @@ fn a_repository_that_comes_to_the_name_of_another_is_told_where_its_remote_leads
             true,
         ),
         ("mv lib R; mv R lib".to_owned(), false),
+        (
+            "git -C lib remote add other https://evil.test/r".to_owned(),
+            false,
+        ),
         ("cp -r lib R; rm -rf lib; mv R lib".to_owned(), false),
     ] {
         let sandbox = Sandbox::repository();
@@ -304,6 +308,43 @@ fn what_a_file_of_commands_names_is_told_when_the_run_makes_it() {
         (".envrc", "export PATH=\"$(pwd)/tools:$PATH\"\n", "tools/ls"),
         (".envrc", "export PATH=\"${PWD}/tools:$PATH\"\n", "tools/ls"),
         (".envrc", "load_prefix here\n", "here/bin/ls"),
+        (".envrc", "D=$PWD/b\nPATH_add \"$D\"\n", "b/ls"),
+        (".envrc", "PATH_add \\\n  b\n", "b/ls"),
+        (
+            "mise.toml",
+            "[env]\n_.path = [\n  \"{{ config_root }}/b\",\n]\n",
+            "b/ls",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"node","args":["dist"]}}}"#,
+            "dist/index.js",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"node","args":["dist/index"]}}}"#,
+            "dist/index.js",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"python","args":["-m","tools.server"]}}}"#,
+            "tools/server.py",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"uv","args":["--directory","srv","run","main.py"]}}}"#,
+            "srv/main.py",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"node","args":["server.js"],"cwd":"srv"}}}"#,
+            "srv/server.js",
+        ),
+        (
+            ".mcp.json",
+            r#"{"mcpServers":{"a":{"command":"sh","args":["-c","cd srv && ./go.sh"]}}}"#,
+            "srv/go.sh",
+        ),
     ] {
         let folder = std::path::Path::new(made).parent().unwrap().display();
         for make in [
@@ -319,5 +360,26 @@ fn what_a_file_of_commands_names_is_told_when_the_run_makes_it() {
                 "{text} {make}: {left:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_working_tree_that_becomes_another_repositorys_is_told_where_its_remote_leads_elsewhere() {
+    let anew = "git init -q TREE; git -C TREE remote add origin https://evil.test/r";
+    let before = "git worktree add -q wt -b w; git init -q ../s; \
+        git -C ../s -c user.name=t -c user.email=t@t.test commit -q --allow-empty -m s; \
+        git -c protocol.file.allow=always submodule --quiet add ../s sm; git add -A; git commit -qm s; git remote add origin https://good.test/r; test -f sm/.git";
+    for script in [
+        format!("rm wt/.git; {}", anew.replace("TREE", "wt")),
+        format!("rm sm/.git; {}", anew.replace("TREE", "sm")),
+        format!("rm -rf sm; {}", anew.replace("TREE", "sm")),
+    ] {
+        let sandbox = Sandbox::repository();
+        sandbox.host(before);
+        let left = left(sandbox.run(&script).success());
+        let is_told = |left: &String| {
+            left.ends_with("lead elsewhere now") || left.contains(".git/config git")
+        };
+        assert!(left.iter().any(is_told), "{script}: {left:?}");
     }
 }

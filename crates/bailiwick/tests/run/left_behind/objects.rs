@@ -245,3 +245,15 @@ fn a_commit_is_told_wherever_git_could_check_it_out() {
         assert_eq!(told(&outcome), [place], "{script}");
     }
 }
+
+#[test]
+fn a_commit_of_nothing_is_no_doubt() {
+    for script in [
+        "GIT_SEQUENCE_EDITOR=true git rebase -q -i --root",
+        "git commit-tree -m x 4b825dc642cb6eb9a060e54bf8d69288fbee4904 > /tmp/x",
+        "git rm -qr .; git commit -qm gone; echo > f; git add f; git commit -qm back",
+    ] {
+        let outcome = Sandbox::repository().run(script);
+        assert_eq!(outcome.success().stderr(), "", "{script}");
+    }
+}

@@ -1,7 +1,8 @@
 //! Files with commands that a program of the host runs when the user enters a folder, commits, or starts an agent: what
 //! they call, and what else they name.
 
-use super::scripts::{Kind, Script, Text, on_path, only_watches, words};
+use super::on_path::on_path;
+use super::scripts::{Kind, Script, Text, only_watches, words};
 use super::settings::commands_of;
 use super::{Configurations, Followed, Reading, read};
 use std::collections::BTreeSet;

@@ -19,8 +19,6 @@ pub(super) const DEPTH: usize = 4;
 const LOOKS: usize = 500_000;
 /// So many bytes of a script take as long.
 const A_LOOK: usize = 64;
-/// So many folders in which a shell would look for programs are known of a text.
-const ON_PATH: usize = 4000;
 /// In so many folders that a text names it is looked for what it names besides; further ones are closed.
 const FOLDERS: usize = 1_000;
 /// So much is found there of one text; the folders in which there is more are closed.
@@ -167,9 +165,12 @@ impl Reading<'_> {
         let own = of.file.parent().map(Path::to_path_buf);
         bases.extend(own.filter(|own| of.kind == Kind::Script && own != self.top));
         let mut near = bases.len();
-        let gone_to = gone_to(&flat);
-        self.go(&gone_to, &mut bases, &of.by);
-        if of.kind == Kind::Value {
+        let mut gone_to = gone_to(&flat);
+        if of.kind == Kind::Names {
+            gone_to.extend(settled_in(&flat));
+        }
+        self.go(&gone_to, &mut bases, of);
+        if matches!(of.kind, Kind::Value | Kind::Names) {
             near = bases.len();
         }
         for word in &words {
@@ -208,7 +209,7 @@ impl Reading<'_> {
             self.close(folder, by);
         }
         let mut folders: Vec<PathBuf> = later.folders.iter().take(FOLDERS).cloned().collect();
-        self.go(&later.gone_to, &mut folders, by);
+        self.go(&later.gone_to, &mut folders, &later.of);
         folders.retain(|folder| !later.bases.contains(folder));
         let mut named: HashMap<&OsStr, Vec<&Word>> = HashMap::new();
         let mut elsewhere = Vec::new();
@@ -245,11 +246,15 @@ impl Reading<'_> {
         };
         let Ok(meta) = fs::metadata(&at) else {
             // What is not there yet could be made.
-            let may_be = word.is_command || of.kind == Kind::Names && word.is_path();
-            return near && may_be && self.add(&at, &of.by);
+            return match of.kind {
+                Kind::Names => near && word.is_path() && self.add_absent(&at, word, base),
+                _ => near && word.is_command && self.add(&at, &of.by),
+            };
         };
         if meta.is_dir() {
-            return word.is_folder && plain(&at) != self.top && self.add(&at, &of.by);
+            // An interpreter takes a folder for the program in it.
+            let is_meant = word.is_folder || of.kind == Kind::Names && word.runs;
+            return is_meant && plain(&at) != self.top && self.add(&at, &of.by);
         }
         let called = match of.kind {
             _ if word.runs || meta.mode() & 0o111 != 0 => true,
@@ -266,6 +271,27 @@ impl Reading<'_> {
         new
     }
 
+    /// Adds what an interpreter would take a name for that is not there: the file, or one with an ending that it adds; with
+    /// dots, a module of Python.
+    fn add_absent(&mut self, at: &Path, word: &Word, base: &Path) -> bool {
+        let mut new = self.add(at, "");
+        if word.runs && at.extension().is_none() {
+            for end in ["js", "mjs", "cjs", "py"] {
+                new |= self.add(&at.with_extension(end), "");
+            }
+        }
+        if !word.path.contains(&b'/') && word.path.contains(&b'.') {
+            let path: Vec<u8> = word
+                .path
+                .split(|byte| *byte == b'.')
+                .collect::<Vec<_>>()
+                .join(&b'/');
+            let module = base.join(OsStr::from_bytes(&path));
+            new |= self.add(&module.with_extension("py"), "") | self.add(&module, "");
+        }
+        new
+    }
+
     /// Whether something more may be looked for; where it may not, all that may be written is closed.
     fn may_look(&mut self, by: &str) -> bool {
         self.looks += 1;
@@ -276,7 +302,10 @@ impl Reading<'_> {
     }
 
     /// Adds the folders that commands go to, one after the other.
-    fn go(&mut self, to: &[Vec<u8>], from: &mut Vec<PathBuf>, by: &str) {
+    fn go(&mut self, to: &[Vec<u8>], from: &mut Vec<PathBuf>, of: &Text) {
+        let by = &of.by;
+        // What is only named may be made later, with all that lies in it.
+        let may_be = |at: &Path| at.is_dir() || of.kind == Kind::Names && !at.exists();
         for word in to {
             let known = from.len();
             for number in 0..known {
@@ -284,7 +313,7 @@ impl Reading<'_> {
                 if !self.may_look(by) {
                     return;
                 }
-                if !self.is_inside(&at) || !at.is_dir() || from.contains(&at) {
+                if !self.is_inside(&at) || !may_be(&at) || from.contains(&at) {
                     continue;
                 }
                 match from.len() < FOLDERS {
@@ -306,7 +335,8 @@ impl Reading<'_> {
             }
             let mut before: &[u8] = b"";
             for word in words(command) {
-                let runs = interprets(before);
+                // Arguments of a program stand apart from it in files of settings.
+                let runs = interprets(before) || of.kind == Kind::Names && before == b"args";
                 // A name alone may be one of a variable.
                 let path = word.contains(&b'/') || runs && word.contains(&b'.');
                 let pattern = word.iter().any(|byte| b"*?:".contains(byte));
@@ -396,6 +426,23 @@ fn gone_to(text: &[u8]) -> Vec<Vec<u8>> {
     found
 }
 
+/// The folders in which a file of settings has its programs begin (`cwd`, `--directory`).
+fn settled_in(flat: &[u8]) -> Vec<Vec<u8>> {
+    const BEFORE: [&[u8]; 7] = [
+        b"cwd",
+        b"--cwd",
+        b"--directory",
+        b"--project",
+        b"--prefix",
+        b"--working-directory",
+        b"-C",
+    ];
+    let words = flat.split(|byte| byte.is_ascii_whitespace() || b"\"'=".contains(byte));
+    let words: Vec<&[u8]> = words.filter(|word| !word.is_empty()).collect();
+    let pairs = words.windows(2).filter(|pair| BEFORE.contains(&pair[0]));
+    pairs.map(|pair| pair[1].to_vec()).collect()
+}
+
 /// Whether no shell runs a text, because its first line is none.
 fn is_binary(text: &[u8]) -> bool {
     let line = text.split(|byte| *byte == b'\n').next();
@@ -481,43 +528,4 @@ pub(super) fn words(command: &[u8]) -> impl Iterator<Item = &[u8]> {
     command
         .split(|b| b.is_ascii_whitespace() || b"'\"`;|&()<>$=!".contains(b))
         .filter(|word| !word.is_empty() && !word.starts_with(b"-"))
-}
-
-/// The folders that lines of a script put where programs are looked for, from `folder` on, whether they are there or
-/// not.
-pub(super) fn on_path(text: &[u8], folder: &Path) -> Vec<PathBuf> {
-    let has = |line: &[u8], word: &[u8]| {
-        let mut parts = line.windows(word.len());
-        parts.any(|part| part.eq_ignore_ascii_case(word))
-    };
-    let mut folders = BTreeSet::new();
-    for line in text.split(|byte| *byte == b'\n') {
-        // What direnv's `load_prefix` takes has a folder of programs.
-        let (below, is_about) = match has(line, b"load_prefix") {
-            true => ("bin", true),
-            false => ("", has(line, b"path")),
-        };
-        let parts = words(line).flat_map(|word| word.split(|byte| *byte == b':'));
-        let parts = parts.filter(|part| is_about && !part.is_empty() && !is_about_path(part));
-        for part in parts {
-            // `$PWD/x`, `${PWD}/x`, and what is left of `$(pwd)/x`.
-            let here = part.strip_prefix(b"PWD/");
-            let here = here.or_else(|| part.strip_prefix(b"{PWD}/"));
-            let here = here.or_else(|| part.strip_prefix(b"/")).unwrap_or(part);
-            for part in [part, here] {
-                let at = folder.join(OsStr::from_bytes(part)).join(below);
-                folders.insert(plain(&at));
-            }
-            if folders.len() > ON_PATH {
-                return folders.into_iter().collect();
-            }
-        }
-    }
-    folders.into_iter().collect()
-}
-
-/// Whether a word of such a line is none of a folder.
-fn is_about_path(word: &[u8]) -> bool {
-    matches!(word, b"export" | b"env" | b"PWD" | b"pwd" | b"load_prefix")
-        || [b"PATH".as_slice(), b"PATH_add", b"path_add", b"_.path"].contains(&word)
 }
