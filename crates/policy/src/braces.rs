@@ -25,7 +25,7 @@ pub fn ways(glob: &str, with_slash: bool, most: usize) -> Option<Vec<String>> {
 
 /// The first braces that hold a comma, and a slash if one is asked for: what is before them, their alternatives, and
 /// what is behind.
-fn alternatives(glob: &str, with_slash: bool) -> Option<(&str, Vec<&str>, &str)> {
+pub(crate) fn alternatives(glob: &str, with_slash: bool) -> Option<(&str, Vec<&str>, &str)> {
     let (mut depth, mut escaped, mut begin, mut commas) = (0_usize, false, 0, Vec::new());
     for (at, byte) in glob.bytes().enumerate() {
         match byte {
@@ -80,4 +80,29 @@ pub(crate) fn objection(pattern: &str) -> Option<String> {
         let apart = inner.split('/').find(|part| whole(part) && !own(part));
         apart.map(|part| format!("`{part}` cannot be an alternative"))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alternatives_with_slashes_are_patterns_of_their_own() {
+        let sorted = |glob: &str| {
+            ways(glob, true, 64).map(|mut ways| {
+                ways.sort();
+                ways
+            })
+        };
+        for (glob, expected) in [
+            ("{a/b,c}/k", &["a/b/k", "c/k"] as &[_]),
+            ("{a,b}/k", &["{a,b}/k"]),
+            ("x{a,{b/c,d}}y", &["xay", "xb/cy", "xdy"]),
+            ("\\{a/b,c}", &["\\{a/b,c}"]),
+            ("{a/b", &["{a/b"]),
+        ] {
+            assert_eq!(sorted(glob).unwrap(), expected, "{glob}");
+        }
+        assert_eq!(sorted(&"{a/b,c}/".repeat(7)), None);
+    }
 }

@@ -29,35 +29,11 @@ pub(crate) fn is_pattern(text: &str) -> bool {
 fn pattern_at(text: &str) -> usize {
     let starts = std::iter::once(0).chain(text.match_indices('/').map(|(at, _)| at + 1));
     let mut parts = starts.zip(text.split('/'));
-    let wild = parts.find(|(_, part)| is_wild(part));
-    let alternatives = alternatives_at(text).map(|at| {
-        let above = &text[..at];
-        above.rfind('/').map_or(0, |slash| slash + 1)
-    });
-    let wild = wild.map(|(at, _)| at);
-    wild.into_iter()
-        .chain(alternatives)
-        .min()
-        .unwrap_or(text.len())
-}
-
-/// Where the first braces are that hold a comma.
-fn alternatives_at(text: &str) -> Option<usize> {
-    let (mut open, mut commas, mut escaped) = (Vec::new(), false, false);
-    for (at, byte) in text.bytes().enumerate() {
-        match byte {
-            _ if escaped => {}
-            b'{' => open.push(at),
-            b',' => commas |= !open.is_empty(),
-            b'}' => match open.as_slice() {
-                [outer] if commas => return Some(*outer),
-                _ => drop(open.pop()),
-            },
-            _ => {}
-        }
-        escaped = byte == b'\\' && !escaped;
-    }
-    None
+    let wild = parts.find(|(_, part)| is_wild(part)).map(|(at, _)| at);
+    let alternatives = braces::alternatives(text, false);
+    let alternatives = alternatives.map(|(above, ..)| above.rfind('/').map_or(0, |at| at + 1));
+    let both = wild.into_iter().chain(alternatives);
+    both.min().unwrap_or(text.len())
 }
 
 /// Whether a text can be a path; the error is the message and the help.

@@ -134,7 +134,6 @@ fn list(file: &Path) -> List<'_> {
         what: "the list of policy files that were used",
         mend: "remove it when you have read your policies that lie in workspaces: sandboxes may write them from \
                then on, until they are used again",
-        is_line: |line| line.starts_with(b"/"),
     }
 }
 

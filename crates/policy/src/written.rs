@@ -76,7 +76,6 @@ fn list(file: &Path) -> List<'_> {
         what: "the list of folders that sandboxes could write",
         mend: "remove it when you have looked at the symbolic links in the folders in which you ran sandboxes: \
                they are followed from then on",
-        is_line: |line| line.starts_with(b"/"),
     }
 }
 

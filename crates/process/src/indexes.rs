@@ -1,6 +1,6 @@
-//! The indexes of the user's repositories, and their configurations (`settings.rs`): what a run leaves in one is in the working tree after his next
-//! `git restore` or `git checkout`. Each is kept open from before the first act of a run that names a file, so that it is
-//! known at the end what it said, whatever happened meanwhile.
+//! The indexes of the user's repositories: what a run leaves in one is in the working tree after his next `git restore`
+//! or `git checkout`. Each is kept open from before the first act of a run that names a file, so that it is known at the
+//! end what it said, whatever happened meanwhile. So is what their configurations said (`settings.rs`).
 
 use crate::broker::{Left, Rules};
 use crate::git::{Content, GitFolder, Whole};
@@ -33,6 +33,7 @@ pub(crate) struct Indexes {
     began: BTreeSet<PathBuf>,
     /// The working trees that were there.
     trees: BTreeSet<PathBuf>,
+    /// What their configurations said.
     settings: Settings,
 }
 

@@ -58,17 +58,11 @@ pub(crate) fn reached(
         if !is_kept || !folder.is_dir() {
             continue;
         }
-        let known = found.get_mut(&folder);
-        let is_known = known.is_some();
-        let trees = match known {
-            Some(known) => &mut known.trees,
-            None => {
-                let trees = BTreeSet::new();
-                let new = Reached { packs, trees };
-                &mut found.entry(folder.clone()).or_insert(new).trees
-            }
-        };
-        let is_new_tree = tree.clone().is_some_and(|tree| trees.insert(tree));
+        let is_known = found.contains_key(&folder);
+        let trees = BTreeSet::new();
+        let known = found.entry(folder.clone());
+        let known = known.or_insert(Reached { packs, trees });
+        let is_new_tree = tree.clone().is_some_and(|tree| known.trees.insert(tree));
         if is_new_tree || !is_known {
             let others = git::alternates_of(&folder, Path::new("/")).into_iter();
             open.extend(others.map(|other| (git::plain(&other), Packs::Changed, tree.clone())));

@@ -67,11 +67,15 @@ pub(super) fn rename(
     if folder || from.name.eq_ignore_ascii_case(".git") {
         stays(context, &from)?;
     }
+    // What comes back in an exchange.
+    let back = match exchanged {
+        true => Some(kind_of(to.found.as_ref().ok_or(Errno::NOENT)?)?),
+        false => None,
+    };
     context.note(&to.path);
-    if exchanged {
+    if let Some(kind) = back {
         context.note(&from.path);
-        let back = to.found.as_ref().ok_or(Errno::NOENT)?;
-        if kind_of(back)? == FileType::Directory {
+        if kind == FileType::Directory {
             context.note_folder(&from.path);
         }
     }
@@ -90,11 +94,9 @@ pub(super) fn rename(
         }
         context.must_be_file(&to.path, kind_of(found)?)?;
     }
-    if exchanged {
+    if let Some(kind) = back {
         stays(context, &to)?;
         context.must_be_free(&from.path)?;
-        let back = to.found.as_ref().ok_or(Errno::NOENT)?;
-        let kind = kind_of(back)?;
         if kind != FileType::Directory {
             context.must_be_file(&from.path, kind)?;
         }

@@ -138,16 +138,19 @@ pub(crate) struct Checkout<'a> {
 }
 
 impl Checkout<'_> {
-    /// Adds working trees. Whether there is room for all of them.
+    /// Adds working trees, each of which comes once. Whether there is room for all of them.
     pub(crate) fn reaches<'t>(&mut self, trees: impl Iterator<Item = &'t PathBuf>) -> bool {
+        let own = self.tops.len();
         for tree in trees {
-            if !self.tops.contains(tree) {
-                self.tops.push(tree.clone());
+            if self.tops[..own].contains(tree) {
+                continue;
             }
+            if self.tops.len() >= TREES {
+                return false;
+            }
+            self.tops.push(tree.clone());
         }
-        let all = self.tops.len() <= TREES;
-        self.tops.truncate(TREES);
-        all
+        true
     }
 
     /// Where a path may be, as paths of the policy.

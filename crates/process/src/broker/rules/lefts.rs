@@ -24,14 +24,13 @@ fn kind_of(row: u32) -> usize {
         LINK => 0,
         MOVED => 1,
         STORED => 2,
-        // The product's own rows are the last.
-        UNTIL.. => 3,
+        OWN.. => 3,
         _ => 4,
     }
 }
 
-/// The rows of the product's own begin behind this.
-const UNTIL: u32 = u32::MAX - 1000;
+/// The rows that no table and no policy has are the last.
+const OWN: u32 = u32::MAX - 1000;
 
 impl Lefts {
     /// Whether it was not known. Of those that are too many the first says so.
