@@ -16,6 +16,8 @@ class Copies:
 
     def __init__(self, suite_):
         self.suite, self.folder = suite_, tempfile.mkdtemp(prefix="bailiwick-suite-")
+        # Where the hostile guest is copied to, by the job that makes it.
+        self.hostile = os.path.join(self.folder, "hostile")
         # Other folders that end with this one.
         self.more = []
         os.chmod(self.folder, 0o755)
@@ -26,21 +28,20 @@ class Copies:
         for folder in (self.folder, *self.more):
             shutil.rmtree(folder, ignore_errors=True)
 
-    def add(self, tests, guest):
-        """The job that makes them, when all is compiled. `guest` is the example of a hostile one."""
+    def add(self, tests):
+        """The job that makes them, when all is compiled."""
         release, debug = os.path.dirname(self.suite.release), self.suite.built.binaries["bailiwick"]
         shipped = [os.path.join(release, f"bailiwick{part}") for part in ("", "-guest", "-capos-kernel", "-capos-costs")]
-        script = """folder=$1 debug=$2 guest=$3; shift 3
+        script = """folder=$1 debug=$2; shift 2
             for file in "$@"; do [ ! -e "$file" ] || install -m 755 "$file" "$folder"; done
             install -m 755 "$debug" "$folder/tests/bailiwick"
-            [ ! -e "$guest" ] || install -m 755 "$guest" "$folder/hostile"
             chown 1000:1000 "$folder/home" "$folder/tmp" "$folder/cache" "$folder/cache/bailiwick" || [ "$(id -u)" -ne 0 ]"""
-        self.suite.job(COPIES, ["sh", "-ec", script, "sh", self.folder, debug, guest, *shipped, *tests],
+        self.suite.job(COPIES, ["sh", "-ec", script, "sh", self.folder, debug, *shipped, *tests],
                        needs=[suite.SHIPPED], share=0.5)
 
     def env(self, user, **more):
         """The environment in which the copies are tested."""
-        at = {"BAILIWICK_BINARY": f"{self.folder}/bailiwick", "BAILIWICK_HOSTILE_GUEST": f"{self.folder}/hostile"}
+        at = {"BAILIWICK_BINARY": f"{self.folder}/bailiwick", "BAILIWICK_HOSTILE_GUEST": self.hostile}
         if not user:
             return self.suite.env | at | more
         own = {"HOME": f"{self.folder}/home", "TMPDIR": f"{self.folder}/tmp", "PATH": PATH, "LANG": "C.UTF-8",

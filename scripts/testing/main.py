@@ -30,7 +30,7 @@ def everything(suite_, who, places, only):
     """The jobs of the whole suite, or of the tests that are named."""
     suite_.job(suite.SHIPPED, ["scripts/build"], share=0.75, ended=suite.without_warnings)
     suite_.compile_tests()
-    guest = sandboxes.add_builds(suite_)
+    sandboxes.add_builds(suite_, places)
     if only:
         suite_.wanted = lambda label, target, name: only in f"{label} {name}"
         suite_.job(kernel.KERNEL, ["scripts/capos-kernel"], share=0.75)
@@ -38,7 +38,7 @@ def everything(suite_, who, places, only):
         suite_.check_sources()
         kernel.add(suite_)
         measurements.add(suite_, places)
-    suite_.when_compiled = [lambda: kernel.programs(suite_), lambda: sandboxes.add(suite_, places, who, guest)]
+    suite_.when_compiled = [lambda: kernel.programs(suite_), lambda: sandboxes.add(suite_, places, who)]
 
 
 def reached(suite_, who):
