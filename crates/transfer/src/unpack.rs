@@ -270,7 +270,14 @@ impl Unpacker {
         };
         let written = write(entry, &file, from);
         let placed = match written {
-            Ok(Ok(What::Done)) => Ok(self.put(folder, &beside, name, now).map(|()| What::Done)),
+            Ok(Ok(What::Done)) => {
+                let put = self.put(folder, &beside, name, now);
+                if put.is_ok() {
+                    // It is there; where that cannot be, the next comparison says that it was changed.
+                    let _ = settle(entry, folder, name);
+                }
+                Ok(put.map(|()| What::Done))
+            }
             other => other,
         };
         if !matches!(placed, Ok(Ok(What::Done))) {
@@ -389,6 +396,20 @@ fn write<R: Read>(
     let mode = Mode::from_raw_mode(entry.mode & PERMISSIONS);
     let done = fchmod(file.as_fd(), mode).and_then(|()| futimens(file.as_fd(), &times(entry)));
     Ok(done.map(|()| What::Done))
+}
+
+/// Gives a file its permissions and time again, where whoever watched it being put into place has written one of his
+/// own there: else the next comparison takes it for changed.
+fn settle(entry: &Entry, folder: &OwnedFd, name: &OsString) -> Result<(), Errno> {
+    let is = present(folder, name, &entry.path)?;
+    let other = |is: &Entry| is.modified != entry.modified || is.mode != entry.mode & PERMISSIONS;
+    if !is.as_ref().is_some_and(other) {
+        return Ok(());
+    }
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = openat(folder, name, flags, Mode::empty())?;
+    let mode = Mode::from_raw_mode(entry.mode & PERMISSIONS);
+    fchmod(&file, mode).and_then(|()| futimens(&file, &times(entry)))
 }
 
 #[cfg(test)]
