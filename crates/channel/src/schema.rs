@@ -233,8 +233,9 @@ pub enum ToGuest {
     },
     /// Have a command's streams lead elsewhere.
     Attach(Attach),
-    /// End every process and power off.
-    Shutdown,
+    /// End every process, write back what they wrote, and say [`ToHost::Closed`]: the machine is about to be
+    /// ended.
+    Close,
 }
 
 /// A stage of the start.
@@ -292,6 +293,17 @@ pub enum ToHost {
     /// command.
     Unwritten {
         /// Why.
+        errno: i32,
+    },
+    /// What programs had written up to so many milliseconds ago is on the machine's own disk.
+    Synced {
+        /// Milliseconds.
+        ago: u64,
+    },
+    /// Every process has ended, and what they wrote was written back: to the machine's own disk, or to the
+    /// host's files.
+    Closed {
+        /// Why it could not be; 0 where it was.
         errno: i32,
     },
     /// A program was executed.

@@ -11,20 +11,24 @@ use crate::network::Network;
 use crate::reached::{Log, Processes};
 use crate::settle::{settle, shared};
 use crate::stages::Stages;
+use crate::writeback::Writeback;
 use bailiwick_channel::frame::Kind;
-use bailiwick_channel::schema::{Open, Setting, ToGuest, ToHost};
+use bailiwick_channel::schema::{Open, Setting, Share, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening};
 use bailiwick_process::guest::children;
 use rustix::fd::OwnedFd;
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, socketpair};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 
-/// Tokens of the loop: ended children, executions, the kernel's log, a limit on processes, then the sockets of datagrams, then those of connections.
+/// Tokens of the loop: ended children, executions, the kernel's log, a limit on processes, what was written
+/// back, then the sockets of datagrams, then those of connections.
 const CHILDREN: u32 = 0;
 const EXECUTIONS: u32 = 1;
 const LOG: u32 = 2;
 const PROCESSES: u32 = 3;
+const WRITEBACK: u32 = 4;
 const DATAGRAMS: u32 = 1 << 8;
 const CONNECTIONS: u32 = 1 << 16;
 
@@ -49,7 +53,8 @@ pub(crate) struct Agent {
     lost: u64,
     /// Connections that are listened for so far.
     listening: usize,
-    done: bool,
+    /// Writes the session's own disk back; none where it has none.
+    writeback: Option<Writeback>,
 }
 
 impl Agent {
@@ -67,7 +72,7 @@ impl Agent {
             load: Load::default(),
             lost: 0,
             listening: 0,
-            done: false,
+            writeback: None,
         };
         line.watch(&agent.children, CHILDREN)?;
         line.watch(agent.audit.fd(), EXECUTIONS)?;
@@ -134,7 +139,18 @@ impl Agent {
         granted
             .and_then(|()| self.listen(line))
             .map_err(|error| ("a port of the loopback".to_owned(), error))?;
-        self.jobs.share(shared(setting));
+        let files = shared(setting);
+        if setting.share == Share::Disk
+            && let Some(files) = &files
+        {
+            let begun = Writeback::begin(files).and_then(|writeback| {
+                line.watch(writeback.fd(), WRITEBACK)?;
+                self.writeback = Some(writeback);
+                Ok(())
+            });
+            begun.map_err(|error| ("the writing back of the disk".to_owned(), error))?;
+        }
+        self.jobs.share(files);
         Ok(())
     }
 }
@@ -189,9 +205,10 @@ impl Handler for Agent {
                 // Who and when it is has been put into force before.
                 self.jobs.go_on();
             }
-            ToGuest::Shutdown => {
+            ToGuest::Close => {
                 end_all();
-                self.done = true;
+                let errno = self.jobs.write_back().err().map_or(0, Errno::raw_os_error);
+                line.send(&ToHost::Closed { errno });
             }
         }
         Ok(())
@@ -232,6 +249,12 @@ impl Handler for Agent {
                     line.send(&ToHost::TooManyProcesses);
                 }
             }
+            WRITEBACK => {
+                let ago = self.writeback.as_ref().and_then(Writeback::ago);
+                if let Some(ago) = ago {
+                    line.send(&ToHost::Synced { ago });
+                }
+            }
             CONNECTIONS.. => {
                 let number = (token - CONNECTIONS) as usize;
                 let accepted = self.network.accept(number, line)?;
@@ -261,7 +284,7 @@ impl Handler for Agent {
     }
 
     fn is_done(&self) -> bool {
-        self.done
+        false
     }
 }
 

@@ -172,6 +172,14 @@ impl Jobs {
         self.share = share;
     }
 
+    /// Writes back what commands have written.
+    ///
+    /// # Errors
+    /// Why not all of it could be.
+    pub(crate) fn write_back(&self) -> Result<(), Errno> {
+        self.share.as_ref().map_or(Ok(()), rustix::fs::syncfs)
+    }
+
     /// Sends a signal to a command's process group.
     pub(crate) fn signal(&self, number: u32, signal: i32) {
         let job = self

@@ -25,6 +25,7 @@ mod settle;
 mod stages;
 mod terminal;
 mod wires;
+mod writeback;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -10,8 +10,8 @@ use rustix::net::sockopt::socket_peercred;
 use rustix::process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use std::time::{Duration, Instant};
 
-/// How long a sandbox may take whose command was killed.
-pub(crate) const LAST: Duration = Duration::from_secs(5);
+/// How long a sandbox may take whose command was killed: a machine writes back what that had written.
+pub(crate) const LAST: Duration = Duration::from_secs(15);
 
 impl Connection {
     /// Whether the session has ended within this time.

@@ -9,12 +9,12 @@ use crate::packer::{Boxed, Words, wait};
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::Running;
-use bailiwick_transfer::{Outcome, Reader};
+use bailiwick_transfer::{Entry, Outcome, Reader, Writer};
 use rustix::fd::OwnedFd;
 use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::fs::File;
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, BufWriter};
 use std::path::Path;
 
 /// The unpacking, which waits for its entries.
@@ -74,6 +74,56 @@ impl Applier {
             outcomes: self.outcomes,
         };
         Ok((self.entries.into(), unpacking))
+    }
+}
+
+/// Packs what a workspace has at certain paths, in a sandbox that has the session's policy.
+pub struct Keeper {
+    boxed: Boxed,
+    wanted: OwnedFd,
+}
+
+impl Keeper {
+    /// Begins one, which waits for its paths; the entries go to a file. The calling process has one thread.
+    ///
+    /// # Errors
+    /// A [`Failure`] where the policy cannot be enforced here.
+    pub fn begin(policy: &Effective, private: &Path, to: &File) -> Result<Self, Failure> {
+        let (read, wanted) = pipe_with(PipeFlags::CLOEXEC).map_err(|e| fault(e.into()))?;
+        let to = to.try_clone().map_err(fault)?;
+        let null = File::options().write(true).open("/dev/null");
+        let words = Words {
+            policy: &jail::policy(policy),
+            private,
+            best_effort: false,
+            what: "pack",
+            path: &policy.workspace,
+            flag: "--only",
+        };
+        let streams = [&read, &to.into(), &null.map_err(fault)?.into()];
+        let boxed = Boxed::start(&words, streams)?;
+        Ok(Self { boxed, wanted })
+    }
+
+    /// Packs what is at these paths, as far as something is.
+    ///
+    /// # Errors
+    /// A [`Failure`] where it could not go on to the end.
+    pub fn keep<'a>(self, paths: impl Iterator<Item = &'a Vec<u8>>) -> Result<(), Failure> {
+        let mut running = self.boxed.ready()?;
+        let mut writer = Writer::new(BufWriter::new(File::from(self.wanted)));
+        for path in paths {
+            writer.entry(&Entry::gone(path)).map_err(fault)?;
+        }
+        writer.end().map_err(fault)?;
+        drop(writer);
+        match wait(&mut *running)? {
+            0 => Ok(()),
+            code => Err(Failure::fault(format!(
+                "what the workspace has cannot be kept (code {code}), so nothing of it is changed\n  remedy: \
+                 see that there is room beside the records of sessions, and that the workspace can be read"
+            ))),
+        }
     }
 }
 

@@ -22,7 +22,9 @@ use bailiwick_channel::schema::{Exec, Modes, Setting, Share};
 use bailiwick_event::Failure;
 use bailiwick_gate::Sockets;
 use bailiwick_process::ProcessBackend;
-use bailiwick_sandbox::{Backend, Begun, Launch, OWN, Prepared, Started, TerminalShape};
+use bailiwick_sandbox::{
+    Backend, Begun, Launch, OWN, Prepared, Running as _, Started, TerminalShape,
+};
 use rustix::fd::OwnedFd;
 use rustix::fs::Mode;
 use std::io;
@@ -383,11 +385,12 @@ impl Session {
                 false => self.terminal.as_ref().map(|shape| shape.streams),
             };
             vm.savable = Some(own.deliver(&mut vm, start, of_terminal)?);
+            vm.synced(Duration::ZERO);
+            vm.listen()?;
         }
+        vm.has_files = !self.setting.shown.is_empty();
         if let Some(wall) = self.wall {
-            vm.monitor
-                .end_after(wall)
-                .map_err(fault("the limit of time"))?;
+            vm.end_after(wall).map_err(fault("the limit of time"))?;
         }
         let mut master = None;
         let mut at_terminal = None;

@@ -4,10 +4,11 @@
 //! Decision: the monitor may be in a guest's hands. What it answers is read in bounds and for a time,
 //! and nothing that it says is acted upon but that a command is done.
 
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, sendmsg};
 use serde_json::{Value, json};
 use std::io::IoSlice;
 use std::mem::MaybeUninit;
@@ -25,6 +26,8 @@ pub(crate) struct Control {
     socket: OwnedFd,
     read: Vec<u8>,
     open: bool,
+    /// Why a disk could not be read or written, until somebody asks.
+    disk_error: Option<String>,
 }
 
 fn failed(what: &str, why: impl std::fmt::Display) -> Failure {
@@ -38,7 +41,53 @@ impl Control {
             socket,
             read: Vec::new(),
             open: false,
+            disk_error: None,
         }
+    }
+
+    /// Readable when the monitor says something.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Reads what the monitor says while it is asked nothing: it waits where nobody reads. Returns why a disk
+    /// could not be read or written, if that was said.
+    ///
+    /// # Errors
+    /// It says nothing more, or what is not its protocol.
+    pub(crate) fn heard(&mut self) -> Result<Option<String>, Failure> {
+        let what = "events";
+        let mut buffer = [0; 4096];
+        match recv(&self.socket, &mut buffer, RecvFlags::DONTWAIT) {
+            Ok((_, 0)) => return Err(failed(what, "QEMU has ended")),
+            Ok((_, read)) => self.keep(what, buffer.get(..read).unwrap_or_default())?,
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Err(error) => return Err(failed(what, error)),
+        }
+        while self.value(what)?.is_some() {}
+        Ok(self.disk_error.take())
+    }
+
+    fn keep(&mut self, what: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.read.extend_from_slice(bytes);
+        match self.read.len() > LONGEST {
+            true => Err(failed(what, "an answer without an end")),
+            false => Ok(()),
+        }
+    }
+
+    /// The next value of what was read.
+    fn value(&mut self, what: &str) -> Result<Option<Value>, Failure> {
+        let Some(end) = self.read.iter().position(|byte| *byte == b'\n') else {
+            return Ok(None);
+        };
+        let line: Vec<u8> = self.read.drain(..=end).collect();
+        let value: Value = serde_json::from_slice(&line).map_err(|error| failed(what, error))?;
+        if value.get("event").and_then(Value::as_str) == Some("BLOCK_IO_ERROR") {
+            let why = value["data"]["reason"].as_str().unwrap_or("an error");
+            self.disk_error = Some(Text::from(why).to_string());
+        }
+        Ok(Some(value))
     }
 
     /// Waits for the monitor's greeting and takes control, unless that was done.
@@ -184,16 +233,10 @@ impl Control {
     ) -> Result<Value, Failure> {
         let began = Instant::now();
         loop {
-            while let Some(end) = self.read.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.read.drain(..=end).collect();
-                let value: Value =
-                    serde_json::from_slice(&line).map_err(|error| failed(what, error))?;
+            while let Some(value) = self.value(what)? {
                 if is(&value) {
                     return Ok(value);
                 }
-            }
-            if self.read.len() > LONGEST {
-                return Err(failed(what, "an answer without an end"));
             }
             let left = patience.saturating_sub(began.elapsed());
             // Also where it says something all the time.
@@ -211,9 +254,7 @@ impl Control {
             let mut buffer = [0; 4096];
             match rustix::io::read(&self.socket, &mut buffer) {
                 Ok(0) => return Err(failed(what, "QEMU has ended")),
-                Ok(read) => self
-                    .read
-                    .extend_from_slice(buffer.get(..read).unwrap_or_default()),
+                Ok(read) => self.keep(what, buffer.get(..read).unwrap_or_default())?,
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(failed(what, error)),
             }

@@ -32,8 +32,8 @@ pub struct DiskMachine {
 }
 
 impl DiskMachine {
-    /// Starts one for the disk in a session's folder, which appears at `workspace`. The calling process
-    /// has one thread.
+    /// Starts one for the disk in a session's folder, which appears at `workspace` and stays as it is,
+    /// whatever the machine does. The calling process has one thread.
     ///
     /// # Errors
     /// A [`Failure`] where it does not start, or another uses the disk.
@@ -48,6 +48,9 @@ impl DiskMachine {
         let disk = kept.disk();
         let behind = Behind {
             disk: Some(&disk),
+            // Its file system plays its journal when it is mounted: that of a suspended session is not this
+            // machine's, and one that was not closed stays what it is.
+            reads_disk: true,
             ..warm.as_ref().map_or(Behind::NOTHING, Warm::behind)
         };
         let (mut begun, mut wires) = start.begin(sandbox()?, behind)?;

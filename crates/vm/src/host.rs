@@ -21,7 +21,7 @@ use std::io;
 use std::mem::take;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Tokens: of orders, of the guest's pace, then those of datagrams.
 const ORDERS: u32 = 0;
@@ -60,6 +60,8 @@ struct Host {
     awaited: [bool; 4],
     /// Whether it was told to fall silent.
     holding: bool,
+    /// Whether it was told to write everything back.
+    closing: bool,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// The guest's side of the terminals of commands whose stdin is something else.
@@ -88,6 +90,7 @@ impl Host {
             awaited: [true, false, true, true],
             setting: setting.map(Box::new),
             holding: false,
+            closing: false,
             streams: HashMap::new(),
             sides: HashMap::new(),
             ended: Vec::new(),
@@ -128,6 +131,11 @@ impl Host {
                     self.holding = false;
                     line.go_on();
                     line.send(&ToGuest::GoOn { now: now() });
+                }
+                Ok(Order::Ask) => line.send(&ToGuest::Ping(0)),
+                Ok(Order::Close) => {
+                    self.closing = true;
+                    line.send(&ToGuest::Close);
                 }
                 Ok(Order::Inward { port, end }) => {
                     if let Ok(ends) = Ends::both(end) {
@@ -312,7 +320,7 @@ impl Handler for Host {
                 }
                 Told::Keys
             }
-            ToHost::Pong(_) => return Ok(()),
+            ToHost::Pong(_) => Told::Answered,
             // What is not there can neither fail to start nor stop nor end.
             ToHost::NoFolder { job, .. }
             | ToHost::ExecFailed { job, .. }
@@ -348,6 +356,12 @@ impl Handler for Host {
             }
             ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
             ToHost::Unwritten { .. } => return turn(),
+            ToHost::Synced { ago } => Told::Synced(Duration::from_millis(ago)),
+            ToHost::Closed { errno } if take(&mut self.closing) => Told::Closed(match errno {
+                0 => Ok(()),
+                errno => Err(errno),
+            }),
+            ToHost::Closed { .. } => return turn(),
             ToHost::Lost(lost) => Told::Lost(lost),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);

@@ -77,6 +77,11 @@ impl Kept {
         }
     }
 
+    /// Where it is now.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The disk.
     pub(crate) fn disk(&self) -> PathBuf {
         self.folder.join(DISK)

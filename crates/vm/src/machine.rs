@@ -53,6 +53,8 @@ pub(crate) struct Machine {
     pub(crate) ram: Ram,
     /// Bytes of the session's own disk, where it has one.
     pub(crate) disk: Option<u64>,
+    /// Whether what it writes to its disk goes with it.
+    pub(crate) reads_disk: bool,
 }
 
 /// The kernel's own words.
@@ -167,10 +169,18 @@ impl Machine {
         ]
         .map(str::to_owned)
         .into();
-        let drive =
-            format!("id=disk,file={DISK},format=raw,if=none,file.locking=off,discard=unmap");
+        let snapshot = if self.reads_disk { ",snapshot=on" } else { "" };
+        let drive = format!(
+            "id=disk,file={DISK},format=raw,if=none,file.locking=off,discard=unmap{snapshot}"
+        );
         let disk: &[&str] = match self.disk {
-            Some(_) => &["-drive", &drive, "-device", "virtio-blk-device,drive=disk"],
+            // Where the host has no room the machine's programs hear of it; else the machine would stand still.
+            Some(_) => &[
+                "-drive",
+                &drive,
+                "-device",
+                "virtio-blk-device,drive=disk,werror=report,rerror=report",
+            ],
             None => &[],
         };
         let append = append(self.accelerator);

@@ -7,6 +7,7 @@ fn words(accelerator: Accelerator, ram: Ram) -> Vec<String> {
         cpus: 2,
         ram,
         disk: None,
+        reads_disk: false,
     };
     let words = machine.words(Path::new("/usr/bin/qemu"));
     words

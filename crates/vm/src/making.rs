@@ -91,6 +91,7 @@ fn keep(start: &Start, template: &Template, state: &File) -> Result<(), Failure>
         ram: Ram::Written,
         memory: Some(&template.ram),
         disk: template.disk.as_deref(),
+        ..Behind::NOTHING
     };
     let mut vm = alone(start, behind)?;
     booted::wait(&mut vm, |told| matches!(told, Told::Waiting(_)))?;

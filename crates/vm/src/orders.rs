@@ -11,6 +11,7 @@ use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
 
 /// So much waits at most for the supervisor before the guest has to wait, in parts of [`PART`] bytes. One
 /// word more can be under way, which is as long as a guest's message may be.
@@ -42,6 +43,10 @@ pub(crate) enum Order {
     Hold { sync: bool },
     /// Go on with both.
     GoOn,
+    /// Have the guest end every process and write back what they wrote.
+    Close,
+    /// Have the guest answer, which is told.
+    Ask,
     /// Connect to a port of the guest's loopback.
     Inward { port: u16, end: OwnedFd },
 }
@@ -81,6 +86,12 @@ pub(crate) enum Told {
     },
     /// Not all that was written to the host's files arrived there.
     Unwritten(i32),
+    /// What was written up to so long ago is on the machine's own disk.
+    Synced(Duration),
+    /// It answers.
+    Answered,
+    /// Every process has ended, and what they wrote was written back, or could not be (`errno`).
+    Closed(Result<(), i32>),
     /// A program was executed.
     Executed(Box<Executed>),
     /// A program opened a connection.

@@ -2,6 +2,7 @@
 
 use crate::backend::Keep;
 use crate::disk;
+use crate::disk_state::DiskState;
 use crate::jail;
 use crate::kept::Kept;
 use crate::packer::Packer;
@@ -88,7 +89,10 @@ impl OwnDisk {
         if let Source::Template(warm) = source {
             self.kept.keep_ram(warm.ram());
         }
-        self.kept.lock()
+        self.kept.lock()?;
+        let folder = self.kept.folder();
+        let state = DiskState::Open { synced: None }.keep(folder);
+        state.map_err(|error| Failure::fault(format!("{}: {error}", folder.display())))
     }
 
     fn make(&self, source: &Source, bytes: u64) -> Result<(), Failure> {

@@ -1,7 +1,9 @@
 //! A machine that runs, as the supervisor holds it: what its guest tells and what becomes of its
 //! monitor are one stream of news.
 
+use crate::closing::{Closing, GRACE};
 use crate::control::Control;
+use crate::disk_state::DiskState;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
@@ -46,8 +48,11 @@ pub(crate) struct Vm {
     pub(crate) code: Option<u8>,
     /// Why not all that was written to the host's files arrived there.
     pub(crate) unwritten: Option<i32>,
-    /// Whether the machine was ended from here.
+    /// Whether the machine was ended from here, or is about to be.
     pub(crate) killed: bool,
+    /// Whether it has files of a session.
+    pub(crate) has_files: bool,
+    pub(crate) closing: Closing,
     /// The monitor's control.
     pub(crate) control: Control,
     /// What was told while something else was waited for.
@@ -164,6 +169,8 @@ impl Vm {
             code: None,
             unwritten: None,
             killed: false,
+            has_files: false,
+            closing: Closing::default(),
             control,
             unheard: VecDeque::new(),
             savable: None,
@@ -196,11 +203,17 @@ impl Vm {
             Ok(None) | Err(_) => "its monitor was ended from outside".to_owned(),
             Ok(Some(_)) => format!("it cannot be talked to: {why}"),
         };
-        self.kill();
+        self.end_now();
         let tail = self.last_words();
-        News::Failed(Box::new(Failure::fault(format!(
+        self.failed(format!(
             "the virtual machine ended before its command: {what}{tail}"
-        ))))
+        ))
+    }
+
+    /// Ends it, whatever its guest has not written back.
+    pub(crate) fn end_now(&mut self) {
+        self.killed = true;
+        self.monitor.kill();
     }
 
     /// The monitor has reached a limit that it is held to for the guest: that is its end, and no fault.
@@ -226,23 +239,34 @@ impl Vm {
 
     /// The monitor's next news, as they are the machine's.
     fn monitor_news(&mut self) -> io::Result<Option<News>> {
-        Ok(match self.monitor.news()? {
+        let news = self.monitor.news()?;
+        let is_end = matches!(news, None | Some(News::Exited(_)));
+        let news = match news {
             Some(News::Exited(code)) => Some(match self.code {
                 Some(code) => match self.unwritten {
                     Some(errno) => unwritten(code, errno),
                     None => News::Exited(code),
                 },
                 None if self.killed => News::Exited(code),
-                None => News::Failed(Box::new(Failure::fault(format!(
-                    "the virtual machine ended before its command: {}{}",
-                    ended_by(code),
-                    self.last_words()
-                )))),
+                None => {
+                    let (how, tail) = (ended_by(code), self.last_words());
+                    self.failed(format!(
+                        "the virtual machine ended before its command: {how}{tail}"
+                    ))
+                }
             }),
             Some(News::Stopped { .. }) => Some(News::Quiet),
             Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
             other => other,
-        })
+        };
+        match is_end.then(|| self.missing()).flatten() {
+            Some(line) => {
+                self.next.extend(news);
+                self.desk.ring();
+                Ok(Some(News::Told(line)))
+            }
+            None => Ok(news),
+        }
     }
 
     fn took(&mut self, told: Told) -> News {
@@ -263,6 +287,9 @@ impl Vm {
                 self.code = Some(code);
                 // Nothing of it is left when its end is told.
                 self.killed = true;
+                if self.unwritten.is_none() {
+                    self.disk_is(DiskState::Closed);
+                }
                 let _ = self.monitor.signal(OWN, SIGKILL);
                 News::Quiet
             }
@@ -275,6 +302,18 @@ impl Vm {
             Told::Lost(lost) => News::Lost(lost),
             Told::Unwritten(errno) => {
                 self.unwritten = Some(errno);
+                News::Quiet
+            }
+            Told::Synced(ago) => {
+                self.synced(ago);
+                News::Quiet
+            }
+            Told::Closed(written) => {
+                self.closed(written);
+                News::Quiet
+            }
+            Told::Answered => {
+                self.answered();
                 News::Quiet
             }
             // What was seen is all that there is.
@@ -335,7 +374,12 @@ impl Running for Vm {
     }
 
     fn news(&mut self) -> io::Result<Option<News>> {
+        self.end_where_late();
         if let Some(news) = self.next.pop_front() {
+            self.desk.ring();
+            return Ok(Some(news));
+        }
+        if let Some(news) = self.heard() {
             self.desk.ring();
             return Ok(Some(news));
         }
@@ -372,7 +416,7 @@ impl Running for Vm {
         if let Some(spare) = self.spare.take_if(|_| entry.job == OWN) {
             self.monitor.begins()?;
             if let Some(wall) = spare.wall() {
-                self.monitor.end_after(wall)?;
+                self.end_after(wall)?;
             }
             // A host that slept has counted on, and the machine has not.
             self.desk.order(Order::GoOn)?;
@@ -413,6 +457,9 @@ impl Running for Vm {
     }
 
     fn signal(&mut self, job: u32, signal: i32) -> io::Result<()> {
+        if self.ends_by(job, signal) {
+            return Ok(());
+        }
         if signal == SIGWINCH {
             if let Some(modes) = self.terminals.get(&job).and_then(modes_given) {
                 self.desk
@@ -437,12 +484,13 @@ impl Running for Vm {
     }
 
     fn end_after(&mut self, wall: Duration) -> io::Result<()> {
-        self.monitor.end_after(wall)
+        self.monitor.end_after(wall.saturating_add(GRACE))
     }
 
     fn kill(&mut self) {
-        self.killed = true;
-        self.monitor.kill();
+        if !self.close() {
+            self.end_now();
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 //! while memory, devices and disk are written, and goes on, or ends.
 
 use crate::disk;
+use crate::disk_state::DiskState;
 use crate::kept::Kept;
 use crate::orders::{MOST, Order, Told};
 use crate::pages::Memory;
@@ -92,6 +93,7 @@ impl Vm {
             self.code = Some(SUSPENDED);
             self.killed = true;
             let _ = self.monitor.signal(OWN, SIGKILL);
+            self.disk_is(DiskState::Closed);
             // All of its memory is saved.
             let _ = std::fs::remove_file(ram);
             return Ok(());

@@ -75,6 +75,7 @@ impl MachineShape {
                 cpus: self.cpus,
                 ram: Ram::Anonymous,
                 disk: self.disk,
+                reads_disk: false,
             },
             qemu,
             policy,

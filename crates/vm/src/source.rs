@@ -99,7 +99,7 @@ impl Source {
             }) => Behind {
                 ram: Ram::Copied,
                 memory: Some(ram),
-                disk: None,
+                ..Behind::NOTHING
             },
         }
     }

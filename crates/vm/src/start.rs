@@ -39,6 +39,8 @@ pub(crate) struct Behind<'a> {
     pub(crate) memory: Option<&'a Path>,
     /// The disk's, where the machine has one.
     pub(crate) disk: Option<&'a Path>,
+    /// Whether the disk's file is left as it is: what the machine writes to it goes with the machine.
+    pub(crate) reads_disk: bool,
 }
 
 impl Behind<'_> {
@@ -47,6 +49,7 @@ impl Behind<'_> {
         ram: Ram::Anonymous,
         memory: None,
         disk: None,
+        reads_disk: false,
     };
 }
 
@@ -113,6 +116,7 @@ impl Start {
         let ram = behind.ram;
         let machine = Machine {
             ram,
+            reads_disk: behind.reads_disk,
             ..self.machine.clone()
         };
         let begins = [&*self.image.kernel, &*self.initrd];
@@ -129,11 +133,16 @@ impl Start {
             };
             file(memory, RAM, access)
         }));
-        own.extend(behind.disk.map(|disk| file(disk, DISK, OwnAccess::Write)));
+        let access = match behind.reads_disk {
+            true => OwnAccess::Read,
+            false => OwnAccess::Write,
+        };
+        own.extend(behind.disk.map(|disk| file(disk, DISK, access)));
         let words = machine.words(&self.qemu);
-        let environment: [(OsString, OsString); 2] = [
+        let environment: [(OsString, OsString); 3] = [
             ("PATH".into(), "/usr/bin:/bin".into()),
             ("LANG".into(), "C.UTF-8".into()),
+            ("TMPDIR".into(), "/tmp".into()),
         ];
         act(&Launch {
             policy: &self.policy,

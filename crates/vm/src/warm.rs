@@ -44,7 +44,7 @@ impl Warm {
         Behind {
             ram: Ram::Copied,
             memory: Some(&self.template.ram),
-            disk: None,
+            ..Behind::NOTHING
         }
     }
 
