@@ -1,6 +1,7 @@
-//! `bailiwick cp`: files into a machine that runs, or out of it.
+//! `bailiwick cp`: files into a machine that runs, or out of it, or from the disk of one that has ended.
 
 use crate::Done;
+use crate::inside::Inside;
 use crate::keep::live;
 use bailiwick_event::Failure;
 use bailiwick_ledger::StateDir;
@@ -29,7 +30,7 @@ pub(crate) struct CpArguments {
 const BUFFER: usize = 256 * 1024;
 
 /// How the guest's binary ends where a path is not there.
-const NOT_THERE: u8 = 66;
+pub(crate) const NOT_THERE: u8 = 66;
 
 /// One side of a copy.
 enum Side<'a> {
@@ -170,7 +171,8 @@ fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
     let folder = std::path::absolute(&to).map_err(fault)?;
     Written::remember(&list, &[resolve_existing(&folder)]).map_err(Failure::fault)?;
     let mut unpacker = Unpacker::at(&to, None).map_err(fault)?;
-    let command = Command::new(session, vec![GUEST.into(), "pack".into(), from.into()])?;
+    let (mut inside, folder) = Inside::of(session)?;
+    let words = [GUEST.into(), "pack".into(), folder.join(from).into()];
     let (packed, out) = pipe()?;
     let unpacking = thread::spawn(move || {
         let mut refused = None;
@@ -183,7 +185,7 @@ fn out_of(session: &str, from: &Path, to: &Path) -> Result<(), Failure> {
         });
         done.map(|()| refused)
     });
-    let ran = command.run(null()?, out);
+    let ran = inside.run(&words, null()?, out);
     let unpacked = unpacking.join();
     ran?;
     let unpacked = unpacked.map_err(|_| Failure::fault("the copy was not made"))?;

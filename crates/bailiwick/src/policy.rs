@@ -3,10 +3,11 @@
 use crate::Done;
 use crate::cli::{ImportTool, PolicyArguments, PolicyCommand, PolicySource};
 use crate::output;
+use crate::question::agrees;
 use bailiwick_event::{Failure, Text};
 use bailiwick_policy::{Access, Explanation, Request, Tool};
 use std::ffi::OsStr;
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Checks, shows, starts, imports and trusts policies.
@@ -194,15 +195,13 @@ fn trust(source: PolicySource, yes: bool) -> Done {
     }
     output::print(&format!("{}\n", candidate.diff))?;
     if !yes {
-        if !std::io::stdin().is_terminal() {
-            return Err(Failure::usage(
+        let question = format!("Trust {subject}, exactly as shown?");
+        let nobody = || {
+            Failure::usage(
                 "nobody can be asked here; read the lines above and run it again with --yes",
-            ));
-        }
-        output::print(&format!("Trust {subject}, exactly as shown? [y/N] "))?;
-        let mut answer = String::new();
-        let _ = std::io::stdin().lock().read_line(&mut answer);
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+            )
+        };
+        if !agrees(&question, nobody)? {
             output::print("not trusted\n")?;
             return Ok(1);
         }

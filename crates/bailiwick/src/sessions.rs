@@ -1,8 +1,9 @@
 //! `bailiwick sessions`.
 
 use crate::Done;
+use crate::apply::applies;
 use crate::cli::{SessionsArguments, SessionsCommand};
-use crate::keep::{is_suspended, remove};
+use crate::keep::{is_suspended, machine_of, remove};
 use crate::output;
 use crate::selection::{find, sessions as all, time};
 use bailiwick_event::{Failure, json};
@@ -51,6 +52,15 @@ pub(crate) fn sessions(arguments: &SessionsArguments) -> Done {
                 info.directory.display(),
                 reader.verify()?
             );
+            if let Ok(machine) = machine_of(&info) {
+                let applied = applies(&machine)?;
+                let lines = applied.iter().map(|line| format!("  {line}\n"));
+                let lines: String = lines.collect();
+                match lines.is_empty() {
+                    true => text += "\nnothing of its disk was applied\n",
+                    false => text += &format!("\napplied to the workspace:\n{lines}"),
+                }
+            }
             let short = match lock.as_deref().map(Effective::from_lock) {
                 None => format!("  {NOT_KEPT}"),
                 Some(Ok(policy)) => policy.in_short(),

@@ -1,0 +1,182 @@
+//! `bailiwick apply`: what a session has changed on its disk, brought into the workspace, or taken back.
+
+mod bring;
+mod doubt;
+mod journal;
+mod report;
+mod repositories;
+mod undo;
+
+pub(crate) use journal::applies;
+
+use crate::Done;
+use crate::cp::{null, pipe};
+use crate::inside::Inside;
+use crate::keep::machine_of;
+use crate::output;
+use crate::question::agrees;
+use crate::selection::find;
+use crate::sessions::NOT_KEPT;
+use bailiwick_event::Failure;
+use bailiwick_ledger::{SessionInfo, SessionState, StateDir};
+use bailiwick_policy::Effective;
+use bailiwick_sandbox::private_folder;
+use bailiwick_transfer::{Change, Changes, Kind, Listing, compare};
+use bailiwick_vm::{BASE, DISK, DiskState, GUEST};
+use bring::{Asked, Ready};
+use clap::Args;
+use doubt::Forced;
+use repositories::keep_objects;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+#[derive(Args)]
+pub(crate) struct ApplyArguments {
+    /// The session's name, its id or the beginning of it, or `latest`
+    pub(crate) session: String,
+    /// Only list what would be changed
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+    /// Bring this file or folder although the session's disk was not closed and it could be a loss: a path as
+    /// `--dry-run` prints it; `.` is everything; may be given again
+    #[arg(long, value_name = "PATH", conflicts_with = "undo")]
+    pub(crate) force: Vec<PathBuf>,
+    /// Remove more than half of the workspace's files without a question
+    #[arg(long, short, conflicts_with = "undo")]
+    pub(crate) yes: bool,
+    /// Take the last apply of the session back, but for what was changed here since
+    #[arg(long)]
+    pub(crate) undo: bool,
+}
+
+/// What is wrong where a disk cannot be read.
+fn fault(error: io::Error) -> Failure {
+    Failure::fault(format!("the session's files: {error}"))
+}
+
+/// Applies the changes of a session, or undoes that.
+pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
+    let (info, reader) = find(&arguments.session)?;
+    let folder = machine_of(&info)?;
+    let lock = reader
+        .policy_lock()?
+        .ok_or_else(|| Failure::fault(NOT_KEPT))?;
+    let mut policy = Effective::from_lock(&lock)
+        .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))?;
+    let state = StateDir::from_environment()?;
+    let private = private_folder(&state, &policy);
+    // The links that are unpacked are a sandbox's.
+    policy.written = Some(state.written());
+    match arguments.undo {
+        true => undo::undo(&folder, &policy, &private, arguments.dry_run),
+        false => forward(arguments, &info, &folder, &policy, &private),
+    }
+}
+
+fn forward(
+    arguments: &ApplyArguments,
+    info: &SessionInfo,
+    folder: &Path,
+    policy: &Effective,
+    private: &Path,
+) -> Done {
+    let forced = Forced::of(&arguments.force, &policy.workspace)?;
+    let base = folder.join(BASE);
+    let before = File::open(&base).and_then(|file| Listing::read(BufReader::new(file)));
+    let before = before.map_err(fault)?;
+    // All begin while this process has one thread.
+    let ready = match arguments.dry_run {
+        true => None,
+        false => Some(Ready::begin(folder, policy, private)?),
+    };
+    let (mut inside, is_whole) = match info.state {
+        SessionState::Live => (Inside::Runs(arguments.session.clone()), true),
+        _ => (
+            Inside::of_ended(folder, &policy.workspace)?,
+            DiskState::of(folder) == DiskState::Closed,
+        ),
+    };
+    let after = list(&mut inside, &policy.workspace)?;
+    let mut changes = compare(&before, &after);
+    keep_objects(&mut changes, &before, &after);
+    let doubted = match is_whole {
+        true => Vec::new(),
+        false => doubt::take(&mut changes, &before, &after, &forced),
+    };
+    let Some(ready) = ready else {
+        output::print(&report::listed(&changes))?;
+        report::doubts(&doubted, info, DiskState::of(folder));
+        return Ok(0);
+    };
+    if changes.is_empty() && doubted.is_empty() {
+        ready.journal.forget();
+        output::print("nothing was changed\n")?;
+        return Ok(0);
+    }
+    if !arguments.yes && !may_remove(&before, &changes)? {
+        ready.journal.forget();
+        return Ok(1);
+    }
+    let most = fs::metadata(folder.join(DISK)).map_err(fault)?.len();
+    let asked = Asked {
+        before: &before,
+        after: &after,
+        changes: &changes,
+        most,
+    };
+    let applied = match changes.is_empty() {
+        true => {
+            ready.journal.forget();
+            Vec::new()
+        }
+        false => bring::bring(&mut inside, ready, &policy.workspace, &asked, &base)?,
+    };
+    let code = report::outcomes(&applied, &changes, policy)?;
+    report::doubts(&doubted, info, DiskState::of(folder));
+    Ok(code.max(u8::from(!doubted.is_empty())))
+}
+
+/// What the session's workspace has now.
+fn list(inside: &mut Inside, workspace: &Path) -> Result<Listing, Failure> {
+    // Read while it comes: what it may have is counted then.
+    let (listing, out) = pipe()?;
+    let reading = thread::spawn(move || Listing::read(BufReader::new(File::from(listing))));
+    let words = [GUEST.into(), "list".into(), workspace.into()];
+    let ran = inside.run(&words, null()?, out);
+    let listing = reading
+        .join()
+        .map_err(|_| Failure::fault("the session's files were not listed"))?;
+    match (ran, listing) {
+        // Whoever lists is ended by a reader that has had enough.
+        (_, Err(error)) if error.kind() != io::ErrorKind::UnexpectedEof => Err(fault(error)),
+        (ran, listing) => ran.and_then(|()| listing.map_err(fault)),
+    }
+}
+
+/// Whether so many files may be removed: more than half of a workspace is asked about.
+///
+/// # Errors
+/// There is nobody to ask.
+fn may_remove(before: &Listing, changes: &Changes) -> Result<bool, Failure> {
+    let is_file = |path: &Vec<u8>| {
+        let kind = before.0.get(path).map(|entry| &entry.kind);
+        matches!(kind, Some(Kind::File { .. } | Kind::Link { .. }))
+    };
+    let all = before.0.keys().filter(|path| is_file(path)).count();
+    let gone = changes
+        .iter()
+        .filter(|(_, change)| **change == Change::Gone);
+    let gone = gone.filter(|(path, _)| is_file(path)).count();
+    if gone * 2 <= all {
+        return Ok(true);
+    }
+    let what = format!("{gone} of the {all} files that the session was given");
+    agrees(&format!("Remove {what} from the workspace?"), || {
+        Failure::usage(format!(
+            "this would remove {what}, and there is no terminal to ask at\nhelp: `--dry-run` lists them; \
+             `--yes` removes them"
+        ))
+    })
+}
