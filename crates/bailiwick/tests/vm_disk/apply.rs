@@ -40,14 +40,19 @@ fn what_a_session_changed_gets_into_the_workspace_once_it_is_asked_for() {
 #[test]
 fn a_session_that_runs_is_applied_again_and_again() {
     let sandbox = sandbox().file("one", "1");
+    sandbox
+        .host("git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm 1");
     let _run = start(&sandbox, "box", "echo up; cat");
     for text in ["2", "3"] {
-        exec(&sandbox, "box", &format!("echo {text} > one")).code(0);
+        let commit =
+            format!("echo {text} > one; git -c user.name=a -c user.email=a@b commit -qam {text}");
+        exec(&sandbox, "box", &commit).code(0);
         sandbox
             .bailiwick(["apply", "box"])
             .code(0)
-            .stdout_is("M one\n");
+            .stdout_has("M one\n");
         assert_eq!(read(&sandbox, "one"), format!("{text}\n"));
+        assert_eq!(sandbox.host("git log -1 --format=%s").trim(), text);
     }
 }
 

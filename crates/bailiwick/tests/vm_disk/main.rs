@@ -20,6 +20,7 @@ mod support;
 
 mod apply;
 mod broken;
+mod closing;
 mod copies;
 mod files;
 mod saved;
