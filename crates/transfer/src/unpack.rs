@@ -270,6 +270,10 @@ impl Unpacker {
         };
         let written = write(entry, &file, from);
         let placed = match written {
+            // Its contents have taken a while: somebody may have written it meanwhile.
+            Ok(Ok(What::Done)) if self.before.is_some() && !is_still(entry, folder, name, now) => {
+                Ok(Ok(What::Conflict))
+            }
             Ok(Ok(What::Done)) => {
                 let put = self.put(folder, &beside, name, now);
                 if put.is_ok() {
@@ -396,6 +400,15 @@ fn write<R: Read>(
     let mode = Mode::from_raw_mode(entry.mode & PERMISSIONS);
     let done = fchmod(file.as_fd(), mode).and_then(|()| futimens(file.as_fd(), &times(entry)));
     Ok(done.map(|()| What::Done))
+}
+
+/// Whether what is at a name is what was there.
+fn is_still(entry: &Entry, folder: &OwnedFd, name: &OsString, was: Option<&Entry>) -> bool {
+    match (present(folder, name, &entry.path), was) {
+        (Ok(None), None) => true,
+        (Ok(Some(now)), Some(was)) => now.is_as(was),
+        _ => false,
+    }
 }
 
 /// Gives a file its permissions and time again, where whoever watched it being put into place has written one of his

@@ -24,18 +24,29 @@ fn names(folder: &Path) -> BTreeSet<String> {
     fs::read_dir(folder).unwrap().map(name).collect()
 }
 
-/// Everything that is to be sent so that a folder becomes as another is.
+/// Everything that is to be sent so that a folder becomes as another is: what is in the way of something is gone
+/// before it, and all else behind everything.
 fn to_send(from: &Path, changes: &Changes) -> Vec<u8> {
-    let gone = changes
-        .iter()
-        .rev()
-        .filter(|(_, change)| **change == Change::Gone);
-    let gone = gone.fold(sent(), |sent, (path, _)| sent.entry_as(&Entry::gone(path)));
+    let is_put = |path: &[u8]| changes.get(path).is_some_and(|c| *c != Change::Gone);
+    let in_the_way = |path: &[u8]| {
+        let mut slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+        slashes.any(|at| is_put(&path[..at]))
+    };
+    let gone = |first: bool| {
+        let all = changes.iter().rev();
+        let all = all.filter(|(path, c)| **c == Change::Gone && in_the_way(path) == first);
+        all.fold(sent(), |sent, (path, _)| sent.entry_as(&Entry::gone(path)))
+    };
     let wanted = changes
         .iter()
         .filter(|(_, change)| **change != Change::Gone);
     let wanted: BTreeSet<Vec<u8>> = wanted.map(|(path, _)| path.clone()).collect();
-    [gone.cut(), packed(from, Only::These(&wanted))].concat()
+    let mut put = packed(from, Only::These(&wanted));
+    // Without the end.
+    let mut end = Vec::new();
+    crate::Writer::new(&mut end).end().unwrap();
+    put.truncate(put.len() - end.len());
+    [gone(true).cut(), put, gone(false).end()].concat()
 }
 
 proptest! {
@@ -345,4 +356,46 @@ fn a_file_goes_where_a_path_says() {
     assert_eq!(fs::read(top.join("none")).unwrap(), b"new");
     assert!(Unpacker::new(&top.join("none/x"), None).is_err());
     assert!(Unpacker::new(Path::new("/"), None).is_err());
+}
+
+/// What a program does while the last bytes come.
+struct Meanwhile<'a, F> {
+    bytes: &'a [u8],
+    act: Option<F>,
+}
+
+impl<F: FnOnce()> io::Read for Meanwhile<'_, F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.bytes.len() < 64
+            && let Some(act) = self.act.take()
+        {
+            act();
+        }
+        let most = buffer.len().min(16);
+        io::Read::read(&mut self.bytes, &mut buffer[..most])
+    }
+}
+
+#[test]
+fn what_is_written_while_the_contents_come_stays() {
+    let (_folder, top) = planted();
+    let before = listing(&top);
+    let bytes = sent().file("file", &"new".repeat(100)).end();
+    let meanwhile = Meanwhile {
+        bytes: &bytes,
+        act: Some(|| fs::write(top.join("file"), "by the user").unwrap()),
+    };
+    let mut told = Vec::new();
+    let mut unpacker = Unpacker::new(&top, Some(before)).unwrap();
+    let ran = unpacker.run(&mut Reader::new(meanwhile), |outcome| {
+        told.push(outcome.what);
+        Ok(())
+    });
+    ran.unwrap();
+    assert_eq!(told, [What::Conflict]);
+    assert_eq!(fs::read_to_string(top.join("file")).unwrap(), "by the user");
+    assert_eq!(
+        names(&top),
+        ["file", "folder", "link"].map(str::to_owned).into()
+    );
 }
