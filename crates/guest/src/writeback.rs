@@ -2,7 +2,7 @@
 //! a minute: a machine that is ended without notice would lose all of that.
 
 use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
-use rustix::fs::syncfs;
+use rustix::fs::{Mode, OFlags, openat, syncfs};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::time::{ClockId, clock_gettime};
 use std::fs;
@@ -30,7 +30,9 @@ impl Writeback {
     pub(crate) fn begin(files: &OwnedFd) -> io::Result<Self> {
         let flags = PipeFlags::CLOEXEC | PipeFlags::NONBLOCK;
         let (done, tell) = pipe_with(flags)?;
-        let files = files.try_clone()?;
+        // What could not be written is told once to each open file description: the session's end has one of its own.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let files = openat(files, ".", flags, Mode::empty())?;
         std::thread::Builder::new()
             .name("writeback".to_owned())
             .stack_size(64 * 1024)
@@ -42,7 +44,7 @@ impl Writeback {
                         continue;
                     }
                     let began = milliseconds();
-                    // What failed is tried again, and told at the end of the session.
+                    // What could not be written is lost, and is told at the end of the session.
                     if syncfs(&files).is_ok() {
                         // Where the agent has not read the last ones there is no room for another: it hears of
                         // the next.

@@ -384,8 +384,13 @@ impl Session {
                 true => own.saved_terminal,
                 false => self.terminal.as_ref().map(|shape| shape.streams),
             };
+            if !again {
+                own.begins_anew()?;
+            }
             vm.savable = Some(own.deliver(&mut vm, start, of_terminal)?);
-            vm.synced(Duration::ZERO);
+            if !again {
+                vm.synced(Duration::ZERO);
+            }
             vm.listen()?;
         }
         vm.has_files = !self.setting.shown.is_empty();

@@ -41,8 +41,8 @@ pub(crate) struct Closing {
     is_told: bool,
     /// Whether the monitor's own words are heard.
     hears: bool,
-    /// Whether it was told that the disk fails.
-    fails: bool,
+    /// Why the host cannot write or read the disk, where that was said.
+    fails: Option<String>,
 }
 
 /// A timer that becomes readable once, after this time.
@@ -80,6 +80,11 @@ impl Vm {
         self.killed
     }
 
+    /// Whether its guest was told to close, and has time for that yet.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.timer.is_some()
+    }
+
     /// Ends the machine where its guest was told to close and has taken too long.
     pub(crate) fn end_where_late(&mut self) {
         let timer = self.closing.timer.as_ref();
@@ -91,10 +96,17 @@ impl Vm {
     /// The guest has written everything back, or could not.
     pub(crate) fn closed(&mut self, written: Result<(), i32>) {
         match written {
-            Ok(()) => self.disk_is(DiskState::Closed),
+            Ok(()) => self.all_is_written(),
             Err(errno) => self.unwritten = Some(errno),
         }
         let _ = self.monitor.signal(OWN, SIGKILL);
+    }
+
+    /// Its guest has written everything back; that counts where the disk has taken everything.
+    pub(crate) fn all_is_written(&self) {
+        if self.closing.fails.is_none() {
+            self.disk_is(DiskState::Closed);
+        }
     }
 
     /// Keeps what is known of the disk, where the machine has one of its own.
@@ -108,8 +120,9 @@ impl Vm {
     /// What programs had written so long ago is on the disk. A guest says so every few seconds; one that says it all
     /// the time makes this side write no more often than once a second.
     pub(crate) fn synced(&mut self, ago: Duration) {
+        let is_over = self.code.is_some() || self.killed;
         let kept = self.closing.kept;
-        if kept.is_some_and(|kept| kept.elapsed() < Duration::from_secs(1)) {
+        if is_over || kept.is_some_and(|kept| kept.elapsed() < Duration::from_secs(1)) {
             return;
         }
         self.closing.kept = Some(Instant::now());
@@ -163,7 +176,7 @@ impl Vm {
             self.closing.hears = false;
         }
         let why = heard.ok().flatten()?;
-        let is_first = !std::mem::replace(&mut self.closing.fails, true);
+        let is_first = self.closing.fails.replace(why.clone()).is_none();
         is_first.then(|| {
             News::Told(format!(
                 "the session's disk could not be written or read on this machine: {why}; programs inside got \
@@ -197,7 +210,23 @@ impl Vm {
         ))
     }
 
-    /// The same, with a failure.
+    /// A command ended whose files are not what it wrote. It was told of that only if it has asked (fsync), so its own
+    /// end must not look like success.
+    pub(crate) fn unwritten(&self, code: u8, errno: i32) -> News {
+        let (to, why) = match &self.closing.fails {
+            Some(why) => ("the session's disk", why.clone()),
+            None => (
+                "the host's files",
+                io::Error::from_raw_os_error(errno).to_string(),
+            ),
+        };
+        News::Failed(Box::new(Failure::fault(format!(
+            "not all that the command wrote arrived in {to}: {why}; the command ended with {code}\n  remedy: free some \
+             space there, and run it again"
+        ))))
+    }
+
+    /// A failure, with what the user should know of his files.
     pub(crate) fn failed(&mut self, what: String) -> News {
         let missing = self.missing().map(|line| format!("\n  note: {line}"));
         let what = what + &missing.unwrap_or_default();

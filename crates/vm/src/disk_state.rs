@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// The file, in the folder of a session's machine.
 const NAME: &str = "disk-state";
+/// A file beside it, where a machine has started on a disk that was not whole: what is missing is missing for good.
+const TORN: &str = "disk-torn";
 const CLOSED: &str = "closed";
 const OPEN: &str = "open";
 
@@ -30,6 +32,9 @@ impl DiskState {
     /// That of the disk in a session's folder.
     #[must_use]
     pub fn of(folder: &Path) -> Self {
+        if Self::is_torn(folder) {
+            return Self::Open { synced: None };
+        }
         let text = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
         let mut words = text.split_whitespace();
         if words.next() == Some(CLOSED) {
@@ -38,6 +43,17 @@ impl DiskState {
         let seconds = words.next().and_then(|word| word.parse().ok());
         let synced = seconds.and_then(|s| UNIX_EPOCH.checked_add(Duration::from_secs(s)));
         Self::Open { synced }
+    }
+
+    /// Whether a machine has started on the disk in a folder when that was not whole, and so without what was missing.
+    #[must_use]
+    pub fn is_torn(folder: &Path) -> bool {
+        folder.join(TORN).symlink_metadata().is_ok()
+    }
+
+    /// Keeps that a machine starts on a disk that is not whole.
+    pub(crate) fn tear(folder: &Path) -> io::Result<()> {
+        fs::write(folder.join(TORN), "")
     }
 
     /// Keeps it beside the disk; an interrupted call leaves the state that was there.
@@ -72,6 +88,10 @@ mod tests {
             state.keep(folder.path()).unwrap();
             assert_eq!(DiskState::of(folder.path()), state);
         }
+        DiskState::Closed.keep(folder.path()).unwrap();
+        DiskState::tear(folder.path()).unwrap();
+        assert_eq!(DiskState::of(folder.path()), unknown);
+        fs::remove_file(folder.path().join("disk-torn")).unwrap();
         for text in ["", "clos", "open now", "open 99999999999999999999", "?"] {
             fs::write(folder.path().join("disk-state"), text).unwrap();
             assert_eq!(DiskState::of(folder.path()), unknown, "{text:?}");

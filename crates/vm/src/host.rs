@@ -383,6 +383,10 @@ impl Handler for Host {
         let Open::Outward { to } = Mux::decode(open, Kind::Open)? else {
             return Ok(Opening::Refused);
         };
+        // A guest that is to end has no business outside.
+        if self.closing {
+            return Ok(Opening::Refused);
+        }
         let socket = self.inside.connect_to(SocketAddr::V4(to));
         let ends = socket.and_then(|socket| {
             let _ = rustix::net::sockopt::set_tcp_nodelay(&socket, true);

@@ -24,6 +24,8 @@ pub(crate) struct OwnDisk {
     packer: Option<Packer>,
     /// Which streams were the command's terminal when it was saved.
     pub(crate) saved_terminal: Option<[bool; 3]>,
+    /// Whether the disk that was there was not whole.
+    not_whole: bool,
     /// Hears a byte when the folder is complete; none where it is.
     complete: Option<Arc<OwnedFd>>,
 }
@@ -46,6 +48,7 @@ impl OwnDisk {
                     kept,
                     packer: Some(packer),
                     saved_terminal: None,
+                    not_whole: false,
                     complete: None,
                 })
             }
@@ -57,6 +60,7 @@ impl OwnDisk {
                 kept: Kept::open(folder.clone()),
                 packer: None,
                 saved_terminal: saved.terminal,
+                not_whole: false,
                 complete: complete.clone(),
             }),
         }
@@ -91,6 +95,7 @@ impl OwnDisk {
         }
         self.kept.lock()?;
         let folder = self.kept.folder();
+        self.not_whole = self.packer.is_none() && DiskState::of(folder) != DiskState::Closed;
         let state = DiskState::Open { synced: None }.keep(folder);
         state.map_err(|error| Failure::fault(format!("{}: {error}", folder.display())))
     }
@@ -104,6 +109,19 @@ impl OwnDisk {
             Some(template) => disk::copy_path(template, &self.kept.disk()),
             None => disk::format(&self.kept.disk(), bytes),
         }
+    }
+
+    /// A machine starts on the disk without the memory that goes with it.
+    ///
+    /// # Errors
+    /// It cannot be kept that what was missing on the disk is missing for good.
+    pub(crate) fn begins_anew(&self) -> Result<(), Failure> {
+        let folder = self.kept.folder();
+        let torn = match self.not_whole {
+            true => DiskState::tear(folder),
+            false => Ok(()),
+        };
+        torn.map_err(|error| Failure::fault(format!("{}: {error}", folder.display())))
     }
 
     /// Puts the workspace on it, unless it is there; what the session can be saved with.

@@ -3,7 +3,6 @@
 
 use crate::closing::{Closing, GRACE};
 use crate::control::Control;
-use crate::disk_state::DiskState;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
@@ -244,7 +243,7 @@ impl Vm {
         let news = match news {
             Some(News::Exited(code)) => Some(match self.code {
                 Some(code) => match self.unwritten {
-                    Some(errno) => unwritten(code, errno),
+                    Some(errno) => self.unwritten(code, errno),
                     None => News::Exited(code),
                 },
                 None if self.killed => News::Exited(code),
@@ -288,7 +287,7 @@ impl Vm {
                 // Nothing of it is left when its end is told.
                 self.killed = true;
                 if self.unwritten.is_none() {
-                    self.disk_is(DiskState::Closed);
+                    self.all_is_written();
                 }
                 let _ = self.monitor.signal(OWN, SIGKILL);
                 News::Quiet
@@ -333,16 +332,6 @@ impl Vm {
             }
         }
     }
-}
-
-/// A command ended whose files are not what it wrote. It was told of that only if it has asked (fsync),
-/// so its own end must not look like success.
-fn unwritten(code: u8, errno: i32) -> News {
-    let error = io::Error::from_raw_os_error(errno);
-    News::Failed(Box::new(Failure::fault(format!(
-        "not all that the command wrote arrived in the host's files: {error}; the command ended with \
-         {code}\n  remedy: free some space there, and run it again"
-    ))))
 }
 
 /// What the guest says of a program, as a row.
@@ -488,7 +477,8 @@ impl Running for Vm {
     }
 
     fn kill(&mut self) {
-        if !self.close() {
+        // What is being closed has its time.
+        if !self.is_closing() && !self.close() {
             self.end_now();
         }
     }
