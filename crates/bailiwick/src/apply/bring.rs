@@ -83,9 +83,18 @@ pub(super) fn bring(
     ];
     let ran = inside.run(&words, named(changes)?.into(), out);
     let sent = sending.join();
-    ran?;
-    let sent = sent.map_err(|_| Failure::fault("the files were not sent"))?;
-    let sent = sent.map_err(fault)?;
+    let (sent, whole) = sent.map_err(|_| Failure::fault("the files were not sent"))?;
+    if ran.is_err() || whole.is_err() {
+        let (why, _) = (
+            ran.err().or_else(|| whole.err().map(fault)),
+            unpacking.outcomes(),
+        );
+        journal.sent(changes, after, &sent)?;
+        let why = why.map(|why| why.to_string()).unwrap_or_default();
+        return Err(Failure::fault(format!(
+            "{why}\n  remedy: not all was applied: apply again, or take back what was with `--undo`"
+        )));
+    }
     let outcomes = unpacking.outcomes()?;
     let done = outcomes.iter().filter(|outcome| outcome.what == What::Done);
     let put = done
@@ -132,21 +141,34 @@ pub(super) fn update<'a>(
     write_listing(base, &before)
 }
 
-/// Sends what is wanted to whoever unpacks it.
+/// Sends what is wanted to whoever unpacks it; what was sent, and whether that is all.
 pub(super) fn send(
+    before: &Listing,
+    wanted: Changes,
+    most: u64,
+    packed: File,
+    to: File,
+) -> (BTreeMap<Vec<u8>, Entry>, io::Result<()>) {
+    let mut sent = BTreeMap::new();
+    let whole = send_to(&mut sent, before, wanted, most, packed, to);
+    (sent, whole)
+}
+
+fn send_to(
+    sent: &mut BTreeMap<Vec<u8>, Entry>,
     before: &Listing,
     mut wanted: Changes,
     mut most: u64,
     packed: File,
     to: File,
-) -> io::Result<BTreeMap<Vec<u8>, Entry>> {
+) -> io::Result<()> {
     let mut writer = Writer::new(BufWriter::with_capacity(256 * 1024, to));
     before
         .0
         .values()
         .try_for_each(|entry| writer.entry(entry))?;
     writer.end()?;
-    let (mut sent, mut room) = (BTreeMap::new(), Room::default());
+    let mut room = Room::default();
     // What is in the way of something is removed before it, and all else behind everything: an apply that does not
     // come to its end has removed little.
     let gone = wanted.iter().filter(|(_, change)| **change == Change::Gone);
@@ -157,8 +179,8 @@ pub(super) fn send(
             .is_some_and(|change| *change != Change::Gone)
     };
     let (first, last): (Vec<Vec<u8>>, Vec<Vec<u8>>) =
-        gone.partition(|path| above(path).any(is_put));
-    remove(first, &mut writer, &mut sent)?;
+        gone.partition(|path| above(path).skip(1).any(is_put));
+    remove(first, &mut writer, sent)?;
     let mut reader = Reader::new(BufReader::with_capacity(256 * 1024, packed));
     while let Some(mut entry) = reader.entry()? {
         let is_told = !matches!(entry.kind, Kind::Gone | Kind::End);
@@ -174,9 +196,8 @@ pub(super) fn send(
         }
         sent.insert(entry.path.clone(), entry);
     }
-    remove(last, &mut writer, &mut sent)?;
-    writer.end()?;
-    Ok(sent)
+    remove(last, &mut writer, sent)?;
+    writer.end()
 }
 
 /// Sends that these are gone.

@@ -85,11 +85,6 @@ impl Journal {
     pub(super) fn begin(machine: &Path) -> Result<Self, Failure> {
         let all = machine.join(ALL);
         let lock = Self::lock(&all)?;
-        let mut old = names(&all)?;
-        old.retain(|name| all.join(name).is_dir());
-        for name in old.iter().rev().skip(KEPT - 1) {
-            fs::remove_dir_all(all.join(name)).map_err(fault(&all))?;
-        }
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         let folder = all.join(format!("{:020}", now.as_nanos()));
         let mut builder = DirBuilder::new();
@@ -143,11 +138,31 @@ impl Journal {
         self.had()?.sync_all().map_err(fault(&self.folder))?;
         let base = changes.keys().filter_map(|path| before.0.get(path));
         write(&self.folder.join(BASE), base)?;
-        let put = changes.keys().map(|path| {
-            let entry = after.0.get(path).cloned();
-            (path.clone(), entry.unwrap_or_else(|| Entry::gone(path)))
-        });
-        self.put(&put.collect())
+        self.sent(changes, after, &BTreeMap::new())?;
+        self.prune()
+    }
+
+    /// What was put there by an apply that has not come to its end: what was sent, and else what was to be.
+    pub(super) fn sent(
+        &self,
+        changes: &Changes,
+        after: &Listing,
+        sent: &BTreeMap<Vec<u8>, Entry>,
+    ) -> Result<(), Failure> {
+        let entry = |path: &Vec<u8>| {
+            let known = sent.get(path).or_else(|| after.0.get(path)).cloned();
+            (path.clone(), known.unwrap_or_else(|| Entry::gone(path)))
+        };
+        self.put(&changes.keys().map(entry).collect())
+    }
+
+    /// Removes those that are too old.
+    fn prune(&self) -> Result<(), Failure> {
+        let all = self.folder.parent().unwrap_or(&self.folder);
+        for name in names(all)?.iter().rev().skip(KEPT) {
+            fs::remove_dir_all(all.join(name)).map_err(fault(all))?;
+        }
+        Ok(())
     }
 
     /// What was put there.
@@ -165,6 +180,9 @@ impl Journal {
         let mut reader = Reader::new(BufReader::new(had));
         let (mut changes, mut unread) = (Changes::new(), BTreeSet::new());
         while let Some(entry) = reader.entry().map_err(&fault)? {
+            if !put.0.contains_key(&entry.path) {
+                continue;
+            }
             // What the policy keeps from being read it keeps from being written.
             if matches!(entry.kind, Kind::Skipped { .. }) {
                 unread.insert(entry.path);
@@ -196,10 +214,14 @@ impl Journal {
         name.push(UNDONE);
         fs::rename(&self.folder, name).map_err(fault(&self.folder))
     }
+}
 
-    /// Nothing was changed: it is as if it had not been.
-    pub(super) fn forget(self) {
-        let _ = fs::remove_dir_all(&self.folder);
+impl Drop for Journal {
+    /// An apply that has changed nothing is as if it had not been.
+    fn drop(&mut self) {
+        if !self.folder.join(PUT).is_file() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
     }
 }
 

@@ -26,7 +26,8 @@ use bailiwick_vm::{BASE, DISK, DiskState, GUEST};
 use bring::{Asked, Ready};
 use clap::Args;
 use doubt::Forced;
-use repositories::keep_objects;
+use report::Direction;
+use repositories::{above, keep_objects, repositories};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -92,7 +93,10 @@ fn forward(
         false => Some(Ready::begin(folder, policy, private)?),
     };
     let (mut inside, is_whole) = match info.state {
-        SessionState::Live => (Inside::Runs(arguments.session.clone()), true),
+        SessionState::Live => (
+            Inside::Runs(arguments.session.clone()),
+            !DiskState::is_torn(folder),
+        ),
         _ => (
             Inside::of_ended(folder, &policy.workspace)?,
             DiskState::of(folder) == DiskState::Closed,
@@ -107,16 +111,15 @@ fn forward(
     };
     let Some(ready) = ready else {
         output::print(&report::listed(&changes))?;
-        report::doubts(&doubted, info, DiskState::of(folder));
+        report::doubts(&doubted, info, is_whole, DiskState::of(folder));
         return Ok(0);
     };
     if changes.is_empty() && doubted.is_empty() {
-        ready.journal.forget();
         output::print("nothing was changed\n")?;
+        report::doubts(&doubted, info, is_whole, DiskState::of(folder));
         return Ok(0);
     }
-    if !arguments.yes && !may_remove(&before, &changes)? {
-        ready.journal.forget();
+    if !arguments.yes && !may_remove(&before, &after, &changes)? {
         return Ok(1);
     }
     let most = fs::metadata(folder.join(DISK)).map_err(fault)?.len();
@@ -127,14 +130,11 @@ fn forward(
         most,
     };
     let applied = match changes.is_empty() {
-        true => {
-            ready.journal.forget();
-            Vec::new()
-        }
+        true => Vec::new(),
         false => bring::bring(&mut inside, ready, &policy.workspace, &asked, &base)?,
     };
-    let code = report::outcomes(&applied, &changes, policy)?;
-    report::doubts(&doubted, info, DiskState::of(folder));
+    let code = report::outcomes(&applied, &changes, policy, Direction::Forward)?;
+    report::doubts(&doubted, info, is_whole, DiskState::of(folder));
     Ok(code.max(u8::from(!doubted.is_empty())))
 }
 
@@ -159,10 +159,12 @@ fn list(inside: &mut Inside, workspace: &Path) -> Result<Listing, Failure> {
 ///
 /// # Errors
 /// There is nobody to ask.
-fn may_remove(before: &Listing, changes: &Changes) -> Result<bool, Failure> {
+fn may_remove(before: &Listing, after: &Listing, changes: &Changes) -> Result<bool, Failure> {
+    let git = repositories(before, after);
+    let in_git = |path: &[u8]| above(path).any(|path| git.contains(path));
     let is_file = |path: &Vec<u8>| {
         let kind = before.0.get(path).map(|entry| &entry.kind);
-        matches!(kind, Some(Kind::File { .. } | Kind::Link { .. }))
+        matches!(kind, Some(Kind::File { .. } | Kind::Link { .. })) && !in_git(path)
     };
     let all = before.0.keys().filter(|path| is_file(path)).count();
     let gone = changes

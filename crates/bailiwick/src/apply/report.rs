@@ -14,6 +14,15 @@ use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::time::UNIX_EPOCH;
 
+/// Which way files went.
+#[derive(Clone, Copy)]
+pub(super) enum Direction {
+    /// From a session's disk to the workspace.
+    Forward,
+    /// From what an apply has kept.
+    Back,
+}
+
 fn letter(change: Change) -> char {
     match change {
         Change::Added => 'A',
@@ -37,7 +46,12 @@ pub(super) fn listed(changes: &Changes) -> String {
 }
 
 /// Says what became of each change.
-pub(super) fn outcomes(outcomes: &[Outcome], changes: &Changes, policy: &Effective) -> Done {
+pub(super) fn outcomes(
+    outcomes: &[Outcome],
+    changes: &Changes,
+    policy: &Effective,
+    direction: Direction,
+) -> Done {
     let mut text = String::new();
     let (mut conflicts, mut refused) = (0, 0);
     let mut sorted: Vec<&Outcome> = outcomes.iter().collect();
@@ -51,7 +65,11 @@ pub(super) fn outcomes(outcomes: &[Outcome], changes: &Changes, policy: &Effecti
             What::Conflict => {
                 conflicts += 1;
                 output::note(&format!(
-                    "{letter} {path}: left as it is: it was changed here since the session began"
+                    "{letter} {path}: left as it is: it was changed here since {}",
+                    match direction {
+                        Direction::Forward => "the session began",
+                        Direction::Back => "that was applied",
+                    }
                 ));
             }
             What::Unread(errno) => {
@@ -76,9 +94,14 @@ pub(super) fn outcomes(outcomes: &[Outcome], changes: &Changes, policy: &Effecti
     }
     output::print(&text)?;
     if refused > 0 {
-        output::note(
-            "what is not written is still on the session's disk: `bailiwick cp` brings single files",
-        );
+        output::note(match direction {
+            Direction::Forward => {
+                "what is not written is still on the session's disk: `bailiwick cp` brings single files"
+            }
+            Direction::Back => {
+                "what is not written is still kept: `bailiwick apply --undo` tries it again"
+            }
+        });
     }
     Ok(match (refused, conflicts) {
         (0, 0) => 0,
@@ -88,10 +111,15 @@ pub(super) fn outcomes(outcomes: &[Outcome], changes: &Changes, policy: &Effecti
 }
 
 /// Says what was left because it could be a loss, and how to get at it.
-pub(super) fn doubts(doubted: &[(Vec<u8>, Change, Doubt)], info: &SessionInfo, state: DiskState) {
-    let Some((first, ..)) = doubted.first() else {
+pub(super) fn doubts(
+    doubted: &[(Vec<u8>, Change, Doubt)],
+    info: &SessionInfo,
+    is_whole: bool,
+    state: DiskState,
+) {
+    if is_whole {
         return;
-    };
+    }
     for (path, change, doubt) in doubted {
         let (letter, path) = (letter(*change), shown(path));
         output::note(&format!("{letter} {path}: left as it is: {}", doubt.text()));
@@ -105,9 +133,21 @@ pub(super) fn doubts(doubted: &[(Vec<u8>, Change, Doubt)], info: &SessionInfo, s
         _ => "what was written last may be missing".to_owned(),
     };
     let id = &info.id;
-    output::note(&format!(
-        "the session's machine was ended before everything was on its disk: {since}\nhelp: `bailiwick cp {id}:{} \
-         .` copies one from the disk, to be looked at; `bailiwick apply --force=PATH {id}` brings it all the same",
-        shown(first)
-    ));
+    let why = format!("the session's machine was ended before everything was on its disk: {since}");
+    let there = doubted
+        .iter()
+        .find(|(_, change, _)| *change != Change::Gone);
+    let look = there.map(|(path, ..)| {
+        format!(
+            "`bailiwick cp {id}:{} /tmp` copies one from the disk, to be looked at; ",
+            shown(path)
+        )
+    });
+    match doubted {
+        [] => output::note(&why),
+        _ => output::note(&format!(
+            "{why}\nhelp: {}`bailiwick apply --force=PATH {id}` brings one all the same",
+            look.unwrap_or_default()
+        )),
+    }
 }

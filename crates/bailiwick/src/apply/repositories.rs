@@ -3,31 +3,36 @@
 use bailiwick_transfer::{Change, Changes, Listing};
 use std::collections::BTreeSet;
 
-/// A path and the folders that it lies in, without the first one.
+/// A path and the folders that it lies in, with the first one, whose path is empty.
 pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let folders = slashes.map(|(at, _)| path.get(..at).unwrap_or_default());
-    folders.chain([path])
+    [b"".as_slice()].into_iter().chain(folders).chain([path])
+}
+
+/// A name in a folder.
+fn within(folder: &[u8], name: &[u8]) -> Vec<u8> {
+    match folder {
+        b"" => name.to_vec(),
+        folder => [folder, b"/", name].concat(),
+    }
 }
 
 /// What git keeps repositories in, before or now: what is called `.git`, and folders that look like one.
 pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> BTreeSet<&'a [u8]> {
-    let is = |listing: &Listing, path: &[u8], name: &str| {
-        listing.0.contains_key(&[path, name.as_bytes()].concat())
-    };
     let of = |listing: &'a Listing| {
         let paths = listing.0.keys().map(Vec::as_slice);
         paths.filter_map(move |path| {
             let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-                Some(at) => path.split_at(at),
+                Some(at) => (path.get(..at)?, path.get(at + 1..)?),
                 None => (b"".as_slice(), path),
             };
-            if matches!(name, b".git" | b"/.git") {
-                return Some(path);
+            let has = |name: &[u8]| listing.0.contains_key(&within(folder, name));
+            match name {
+                b".git" => Some(path),
+                b"HEAD" => (has(b"objects") || has(b"refs")).then_some(folder),
+                _ => None,
             }
-            let looks = name == b"/HEAD"
-                && (is(listing, folder, "/objects") || is(listing, folder, "/refs"));
-            looks.then_some(folder)
         })
     };
     of(before).chain(of(after)).collect()
@@ -36,13 +41,10 @@ pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> BTree
 /// Leaves out that git's objects are removed, where their repository stays: one on the other side may still need
 /// those that this side has packed anew, or never had. `git gc` removes what nobody needs.
 pub(super) fn keep_objects(changes: &mut Changes, before: &Listing, after: &Listing) {
-    let folders: Vec<Vec<u8>> = repositories(before, after)
-        .into_iter()
-        .filter(|git| changes.get(&[git, b"/HEAD".as_slice()].concat()) != Some(&Change::Gone))
-        .map(|git| [git, b"/objects".as_slice()].concat())
-        .collect();
-    let is_object =
-        |path: &Vec<u8>| above(path).any(|above| folders.iter().any(|one| one == above));
+    let all = repositories(before, after).into_iter();
+    let stay = all.filter(|git| changes.get(&within(git, b"HEAD")) != Some(&Change::Gone));
+    let objects: BTreeSet<Vec<u8>> = stay.map(|git| within(git, b"objects")).collect();
+    let is_object = |path: &[u8]| above(path).any(|above| objects.contains(above));
     changes.retain(|path, change| *change != Change::Gone || !is_object(path));
 }
 
@@ -87,5 +89,7 @@ mod tests {
         assert_eq!(left(&gone, &there), ["a/.git/refs/heads/x", "objects/1"]);
         let all = ["a/.git", "a/.git/HEAD", "a/.git/objects/12/3"];
         assert_eq!(left(&all, &there), all);
+        let bare = ["HEAD", "objects/12/3", "refs"];
+        assert_eq!(left(&["objects/12/3", "refs"], &bare), ["refs"]);
     }
 }

@@ -2,12 +2,13 @@
 
 use super::bring::{send, update};
 use super::journal::Journal;
+use super::report::Direction;
 use super::repositories::keep_objects;
 use super::{fault, report};
 use crate::Done;
 use crate::output;
 use bailiwick_policy::Effective;
-use bailiwick_transfer::{Listing, What};
+use bailiwick_transfer::{Listing, Outcome, What};
 use bailiwick_vm::{Applier, BASE};
 use std::fs::File;
 use std::io::BufReader;
@@ -29,15 +30,17 @@ pub(super) fn undo(folder: &Path, policy: &Effective, private: &Path, dry_run: b
     let had = journal.had()?;
     // As much as was there.
     let most = had.metadata().map_err(fault)?.len();
-    send(&now, changes.clone(), most, had, entries).map_err(fault)?;
+    let (_, whole) = send(&now, changes.clone(), most, had, entries);
+    whole.map_err(fault)?;
     let outcomes = unpacking.outcomes()?;
     let then = journal.base()?;
     let done = outcomes.iter().filter(|outcome| outcome.what == What::Done);
     let done = done.map(|outcome| (&outcome.path, then.0.get(&outcome.path)));
     update(before, &base, done)?;
-    let code = report::outcomes(&outcomes, &changes, policy)?;
-    // What was changed here since stays, and can be tried again once that is away.
-    if outcomes.iter().any(|outcome| outcome.what == What::Done) {
+    let code = report::outcomes(&outcomes, &changes, policy, Direction::Back)?;
+    // What was changed here since stays; what could not be written can be tried again.
+    let is_left = |outcome: &Outcome| matches!(outcome.what, What::Refused(_) | What::Unread(_));
+    if !outcomes.iter().any(is_left) {
         journal.undone()?;
     }
     Ok(code)

@@ -58,3 +58,36 @@ bw log verify box 2>&1"#,
     assert_eq!(text.matches("exit 125\n").count(), 2, "{text}");
     assert!(text.contains("intact"), "{text}");
 }
+
+#[test]
+fn a_disk_of_the_host_that_is_full_is_an_error_inside_and_a_line_and_the_disk_counts_as_not_closed()
+{
+    let sandbox = sandbox();
+    let text = sandbox
+        .elsewhere(
+            r#"
+mnt tmpfs size=80m "$STATE"
+head -c 30M /dev/zero > "$STATE/filler"
+mkfifo in; exec 8<>in
+"$BAILIWICK" run --backend vm --disk --memory=512MiB --name box -c 'dd if=/dev/zero of=big bs=1M count=90 conv=fsync 2>/dev/null; echo "written $?"; cat' < in > out 2>&1 8>&- &
+until grep -q written out; do sleep 0.1; done
+cat out
+rm "$STATE/filler"
+exec 8>&-
+wait $!
+cat out
+bw apply --dry-run box 2>&1"#,
+        )
+        .stdout();
+    assert!(text.contains("written 1\n"), "{text}");
+    assert!(
+        text.contains(
+            "arrived in the session's disk: No space left on device; the command ended with 0"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("was ended before everything was on its disk"),
+        "{text}"
+    );
+}

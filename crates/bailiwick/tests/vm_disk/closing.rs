@@ -136,6 +136,10 @@ fn more_than_half_of_a_workspace_is_removed_only_after_a_question() {
         .code(2)
         .stderr_has("2 of the 3 files")
         .stderr_has("--yes");
+    sandbox
+        .bailiwick(["sessions", "show", &id])
+        .code(0)
+        .stdout_has("nothing of its disk was applied");
     assert_eq!(read(&sandbox, "one"), "1");
     sandbox
         .bailiwick(["apply", "--yes", &id])
