@@ -3,9 +3,8 @@
 use crate::cp::{NOT_THERE, run_in};
 use crate::keep::{is_suspended, live, machine_of};
 use crate::selection::find;
-use crate::sessions::NOT_KEPT;
+use crate::sessions::policy_of;
 use bailiwick_event::Failure;
-use bailiwick_policy::Effective;
 use bailiwick_vm::DiskMachine;
 use rustix::fd::OwnedFd;
 use std::ffi::OsString;
@@ -36,11 +35,7 @@ impl Inside {
         let Ok(folder) = machine_of(&info) else {
             return Err(why);
         };
-        let lock = reader.policy_lock()?;
-        let lock = lock.ok_or_else(|| Failure::fault(NOT_KEPT))?;
-        let policy = Effective::from_lock(&lock)
-            .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))?;
-        let workspace = policy.workspace;
+        let workspace = policy_of(&reader)?.workspace;
         let mut inside = Self::of_ended(&folder, &workspace)?;
         if let Self::Ended(_, help) = &mut inside
             && is_suspended(&info)

@@ -7,12 +7,23 @@ use crate::keep::{is_suspended, machine_of, remove};
 use crate::output;
 use crate::selection::{find, sessions as all, time};
 use bailiwick_event::{Failure, json};
-use bailiwick_ledger::SessionInfo;
+use bailiwick_ledger::{SessionInfo, SessionReader};
 use bailiwick_policy::Effective;
 
 /// What is said of a policy that is not there.
-pub(crate) const NOT_KEPT: &str =
+const NOT_KEPT: &str =
     "its text was not kept: the run was killed in its first moment; the record has its hash";
+
+/// The policy that was in force in a session.
+///
+/// # Errors
+/// Its text was not kept, or another version wrote it.
+pub(crate) fn policy_of(reader: &SessionReader) -> Result<Effective, Failure> {
+    let lock = reader.policy_lock()?;
+    let lock = lock.ok_or_else(|| Failure::fault(NOT_KEPT))?;
+    Effective::from_lock(&lock)
+        .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))
+}
 
 /// What a session is now, as people say it.
 fn state_of(info: &SessionInfo) -> &'static str {

@@ -119,8 +119,8 @@ pub fn compare(before: &Listing, after: &Listing) -> Changes {
     changes
 }
 
-/// A path and those of the folders that it lies in.
-fn with_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+/// A path and those of the folders that it lies in, of which the first is the empty path.
+pub fn with_above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
     let above = slashes.map(|(at, _)| path.get(..at).unwrap_or_default());
     [b"".as_slice(), path].into_iter().chain(above)

@@ -11,7 +11,7 @@ mod pack;
 mod stream;
 mod unpack;
 
-pub use compare::{Change, Changes, Listing, Room, compare};
+pub use compare::{Change, Changes, Listing, Room, compare, with_above};
 pub use entry::{BadPath, Entry, Kind, Modified};
 pub use pack::{Only, pack};
 pub use stream::{Part, Reader, Writer};

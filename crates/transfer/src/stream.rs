@@ -5,6 +5,7 @@
 use crate::entry::{BadPath, Entry, Kind, checked};
 use crate::unpack::Outcome;
 use serde::Deserialize;
+use std::borrow::Borrow;
 use std::io::{self, Read, Write};
 
 /// The longest entry, in bytes: two paths and little else.
@@ -75,6 +76,20 @@ impl<W: Write> Writer<W> {
     pub fn outcome(&mut self, outcome: &Outcome) -> io::Result<()> {
         let bytes = postcard::to_allocvec(outcome).map_err(io::Error::other)?;
         self.piece(&bytes)
+    }
+
+    /// Writes a listing: these entries, and that nothing more comes.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn listing<E: Borrow<Entry>>(
+        &mut self,
+        entries: impl IntoIterator<Item = E>,
+    ) -> io::Result<()> {
+        for entry in entries {
+            self.entry(entry.borrow())?;
+        }
+        self.end()
     }
 
     /// Says that nothing more comes.

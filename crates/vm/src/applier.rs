@@ -112,10 +112,8 @@ impl Keeper {
     pub fn keep<'a>(self, paths: impl Iterator<Item = &'a Vec<u8>>) -> Result<(), Failure> {
         let mut running = self.boxed.ready()?;
         let mut writer = Writer::new(BufWriter::new(File::from(self.wanted)));
-        for path in paths {
-            writer.entry(&Entry::gone(path)).map_err(fault)?;
-        }
-        writer.end().map_err(fault)?;
+        let named = paths.map(|path| Entry::gone(path));
+        writer.listing(named).map_err(fault)?;
         drop(writer);
         match wait(&mut *running)? {
             0 => Ok(()),

@@ -3,13 +3,12 @@
 
 use super::fault;
 use super::journal::{Journal, write_listing};
-use super::repositories::above;
 use crate::cp::pipe;
 use crate::inside::Inside;
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
 use bailiwick_transfer::{
-    Change, Changes, Entry, Kind, Listing, Outcome, Part, Reader, Room, What, Writer,
+    Change, Changes, Entry, Kind, Listing, Outcome, Part, Reader, Room, What, Writer, with_above,
 };
 use bailiwick_vm::{Applier, GUEST, Keeper};
 use std::collections::BTreeMap;
@@ -114,13 +113,11 @@ pub(super) fn bring(
 fn named(changes: &Changes) -> Result<File, Failure> {
     let mut named = tempfile::tempfile().map_err(fault)?;
     let mut writer = Writer::new(BufWriter::new(&named));
-    for (path, _) in changes
+    let wanted = changes
         .iter()
-        .filter(|(_, change)| **change != Change::Gone)
-    {
-        writer.entry(&Entry::gone(path)).map_err(fault)?;
-    }
-    writer.end().map_err(fault)?;
+        .filter(|(_, change)| **change != Change::Gone);
+    let wanted = wanted.map(|(path, _)| Entry::gone(path));
+    writer.listing(wanted).map_err(fault)?;
     drop(writer);
     named.rewind().map_err(fault)?;
     Ok(named)
@@ -163,11 +160,7 @@ fn send_to(
     to: File,
 ) -> io::Result<()> {
     let mut writer = Writer::new(BufWriter::with_capacity(256 * 1024, to));
-    before
-        .0
-        .values()
-        .try_for_each(|entry| writer.entry(entry))?;
-    writer.end()?;
+    writer.listing(before.0.values())?;
     let mut room = Room::default();
     // What is in the way of something is removed before it, and all else behind everything: an apply that does not
     // come to its end has removed little.
@@ -179,7 +172,7 @@ fn send_to(
             .is_some_and(|change| *change != Change::Gone)
     };
     let (first, last): (Vec<Vec<u8>>, Vec<Vec<u8>>) =
-        gone.partition(|path| above(path).skip(1).any(is_put));
+        gone.partition(|path| with_above(path).skip(1).any(is_put));
     remove(first, &mut writer, sent)?;
     let mut reader = Reader::new(BufReader::with_capacity(256 * 1024, packed));
     while let Some(mut entry) = reader.entry()? {

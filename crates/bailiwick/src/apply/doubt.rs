@@ -1,9 +1,9 @@
 //! What of a disk's changes may be none: a machine that was ended before it had written everything leaves
 //! files empty, short or without a name, and its file system takes that for what its programs wanted.
 
-use super::repositories::{above, repositories};
+use super::repositories::Repositories;
 use bailiwick_event::Failure;
-use bailiwick_transfer::{Change, Changes, Entry, Kind, Listing};
+use bailiwick_transfer::{Change, Changes, Entry, Kind, Listing, with_above};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -45,17 +45,17 @@ pub(super) fn take(
     changes: &mut Changes,
     before: &Listing,
     after: &Listing,
+    git: &Repositories<'_>,
     forced: &Forced,
 ) -> Vec<(Vec<u8>, Change, Doubt)> {
-    let git = repositories(before, after);
     let mut taken: Vec<(Vec<u8>, Change, Doubt)> = Vec::new();
     for (path, change) in changes.iter().filter(|(path, _)| !forced.has(path)) {
         let doubt = of(*change, before.0.get(path), after.0.get(path));
-        let in_git = || above(path).any(|path| git.contains(path));
+        let in_git = || with_above(path).any(|path| git.contains(path));
         // A folder that cannot become a file keeps what lies in it.
         let below = || {
             let other = |(left, _, doubt): &(Vec<u8>, _, Doubt)| {
-                *doubt == Doubt::Other && above(path).any(|above| above == left)
+                *doubt == Doubt::Other && with_above(path).any(|above| above == left)
             };
             taken.iter().any(other)
         };
@@ -70,8 +70,8 @@ pub(super) fn take(
     taken
 }
 
-fn of(change: Change, before: Option<&Entry>, after: Option<&Entry>) -> Option<Doubt> {
-    let kind = |entry: Option<&Entry>| entry.map(|entry| entry.kind.clone());
+fn of<'a>(change: Change, before: Option<&'a Entry>, after: Option<&'a Entry>) -> Option<Doubt> {
+    let kind = |entry: Option<&'a Entry>| entry.map(|entry| &entry.kind);
     match (change, kind(before), kind(after)) {
         (Change::Gone, ..) => Some(Doubt::Gone),
         (_, None | Some(Kind::File { size: 1.. }), Some(Kind::File { size: 0 })) => {

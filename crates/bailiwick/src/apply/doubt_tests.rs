@@ -1,3 +1,4 @@
+use super::super::repositories::repositories;
 use super::*;
 use std::path::PathBuf;
 
@@ -39,7 +40,8 @@ fn taken(
         changes.insert(path.clone(), Change::Changed);
     }
     let text = |path: &[u8]| String::from_utf8(path.to_vec()).unwrap();
-    let taken = take(&mut changes, &before, &after, &forced);
+    let git = repositories(&before, &after);
+    let taken = take(&mut changes, &before, &after, &git, &forced);
     let taken = taken.iter().map(|(path, _, doubt)| (text(path), *doubt));
     (
         taken.collect(),

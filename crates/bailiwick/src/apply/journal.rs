@@ -45,10 +45,7 @@ fn write<'a>(path: &Path, entries: impl Iterator<Item = &'a Entry>) -> Result<()
     let new = path.with_extension("new");
     let written = File::create(&new).and_then(|file| {
         let mut writer = Writer::new(BufWriter::new(&file));
-        for entry in entries {
-            writer.entry(entry)?;
-        }
-        writer.end()?;
+        writer.listing(entries)?;
         drop(writer);
         file.sync_all()
     });
@@ -62,9 +59,13 @@ pub(super) fn write_listing(path: &Path, listing: &Listing) -> Result<(), Failur
     write(path, listing.0.values())
 }
 
+/// Reads a listing.
+pub(super) fn read_listing(path: &Path) -> io::Result<Listing> {
+    Listing::read(BufReader::new(File::open(path)?))
+}
+
 fn read(path: &Path) -> Result<Listing, Failure> {
-    let file = File::open(path).and_then(|file| Listing::read(BufReader::new(file)));
-    file.map_err(fault(path))
+    read_listing(path).map_err(fault(path))
 }
 
 impl Journal {

@@ -16,18 +16,19 @@ use crate::keep::machine_of;
 use crate::output;
 use crate::question::agrees;
 use crate::selection::find;
-use crate::sessions::NOT_KEPT;
+use crate::sessions::policy_of;
 use bailiwick_event::Failure;
 use bailiwick_ledger::{SessionInfo, SessionState, StateDir};
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::private_folder;
-use bailiwick_transfer::{Change, Changes, Kind, Listing, compare};
+use bailiwick_transfer::{Change, Changes, Kind, Listing, compare, with_above};
 use bailiwick_vm::{BASE, DISK, DiskState, GUEST};
 use bring::{Asked, Ready};
 use clap::Args;
 use doubt::Forced;
+use journal::read_listing;
 use report::Direction;
-use repositories::{above, keep_objects, repositories};
+use repositories::{Repositories, keep_objects, repositories};
 use std::fs::{self, File};
 use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
@@ -61,11 +62,7 @@ fn fault(error: io::Error) -> Failure {
 pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     let (info, reader) = find(&arguments.session)?;
     let folder = machine_of(&info)?;
-    let lock = reader
-        .policy_lock()?
-        .ok_or_else(|| Failure::fault(NOT_KEPT))?;
-    let mut policy = Effective::from_lock(&lock)
-        .map_err(|why| Failure::fault(format!("the session's policy cannot be read: {why}")))?;
+    let mut policy = policy_of(&reader)?;
     let state = StateDir::from_environment()?;
     let private = private_folder(&state, &policy);
     // The links that are unpacked are a sandbox's.
@@ -85,41 +82,45 @@ fn forward(
 ) -> Done {
     let forced = Forced::of(&arguments.force, &policy.workspace)?;
     let base = folder.join(BASE);
-    let before = File::open(&base).and_then(|file| Listing::read(BufReader::new(file)));
-    let before = before.map_err(fault)?;
+    let before = read_listing(&base).map_err(fault)?;
     // All begin while this process has one thread.
     let ready = match arguments.dry_run {
         true => None,
         false => Some(Ready::begin(folder, policy, private)?),
     };
-    let (mut inside, is_whole) = match info.state {
+    let (mut inside, state) = match info.state {
+        // All that it wrote is there to be read, but what it began without.
+        SessionState::Live if !DiskState::is_torn(folder) => {
+            (Inside::Runs(arguments.session.clone()), DiskState::Closed)
+        }
         SessionState::Live => (
             Inside::Runs(arguments.session.clone()),
-            !DiskState::is_torn(folder),
+            DiskState::of(folder),
         ),
         _ => (
             Inside::of_ended(folder, &policy.workspace)?,
-            DiskState::of(folder) == DiskState::Closed,
+            DiskState::of(folder),
         ),
     };
     let after = list(&mut inside, &policy.workspace)?;
     let mut changes = compare(&before, &after);
-    keep_objects(&mut changes, &before, &after);
-    let doubted = match is_whole {
-        true => Vec::new(),
-        false => doubt::take(&mut changes, &before, &after, &forced),
+    let git = repositories(&before, &after);
+    keep_objects(&mut changes, &git);
+    let doubted = match state {
+        DiskState::Closed => Vec::new(),
+        DiskState::Open { .. } => doubt::take(&mut changes, &before, &after, &git, &forced),
     };
     let Some(ready) = ready else {
         output::print(&report::listed(&changes))?;
-        report::doubts(&doubted, info, is_whole, DiskState::of(folder));
+        report::doubts(&doubted, info, state);
         return Ok(0);
     };
     if changes.is_empty() && doubted.is_empty() {
         output::print("nothing was changed\n")?;
-        report::doubts(&doubted, info, is_whole, DiskState::of(folder));
+        report::doubts(&doubted, info, state);
         return Ok(0);
     }
-    if !arguments.yes && !may_remove(&before, &after, &changes)? {
+    if !arguments.yes && !may_remove(&before, &changes, &git)? {
         return Ok(1);
     }
     let most = fs::metadata(folder.join(DISK)).map_err(fault)?.len();
@@ -134,7 +135,7 @@ fn forward(
         false => bring::bring(&mut inside, ready, &policy.workspace, &asked, &base)?,
     };
     let code = report::outcomes(&applied, &changes, policy, Direction::Forward)?;
-    report::doubts(&doubted, info, is_whole, DiskState::of(folder));
+    report::doubts(&doubted, info, state);
     Ok(code.max(u8::from(!doubted.is_empty())))
 }
 
@@ -159,9 +160,12 @@ fn list(inside: &mut Inside, workspace: &Path) -> Result<Listing, Failure> {
 ///
 /// # Errors
 /// There is nobody to ask.
-fn may_remove(before: &Listing, after: &Listing, changes: &Changes) -> Result<bool, Failure> {
-    let git = repositories(before, after);
-    let in_git = |path: &[u8]| above(path).any(|path| git.contains(path));
+fn may_remove(
+    before: &Listing,
+    changes: &Changes,
+    git: &Repositories<'_>,
+) -> Result<bool, Failure> {
+    let in_git = |path: &[u8]| with_above(path).any(|path| git.contains(path));
     let is_file = |path: &Vec<u8>| {
         let kind = before.0.get(path).map(|entry| &entry.kind);
         matches!(kind, Some(Kind::File { .. } | Kind::Link { .. })) && !in_git(path)

@@ -111,26 +111,21 @@ pub(super) fn outcomes(
 }
 
 /// Says what was left because it could be a loss, and how to get at it.
-pub(super) fn doubts(
-    doubted: &[(Vec<u8>, Change, Doubt)],
-    info: &SessionInfo,
-    is_whole: bool,
-    state: DiskState,
-) {
-    if is_whole {
+pub(super) fn doubts(doubted: &[(Vec<u8>, Change, Doubt)], info: &SessionInfo, state: DiskState) {
+    let DiskState::Open { synced } = state else {
         return;
-    }
+    };
     for (path, change, doubt) in doubted {
         let (letter, path) = (letter(*change), shown(path));
         output::note(&format!("{letter} {path}: left as it is: {}", doubt.text()));
     }
-    let since = match state {
-        DiskState::Open { synced: Some(at) } => {
+    let since = match synced {
+        Some(at) => {
             let at = at.duration_since(UNIX_EPOCH).unwrap_or_default();
             let at = u64::try_from(at.as_nanos()).unwrap_or(u64::MAX);
             format!("what was written after {} may be missing", time(at))
         }
-        _ => "what was written last may be missing".to_owned(),
+        None => "what was written last may be missing".to_owned(),
     };
     let id = &info.id;
     let why = format!("the session's machine was ended before everything was on its disk: {since}");

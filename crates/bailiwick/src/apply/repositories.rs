@@ -1,14 +1,10 @@
 //! Repositories of git's among the files of an apply.
 
-use bailiwick_transfer::{Change, Changes, Listing};
+use bailiwick_transfer::{Change, Changes, Listing, with_above};
 use std::collections::BTreeSet;
 
-/// A path and the folders that it lies in, with the first one, whose path is empty.
-pub(super) fn above(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let slashes = path.iter().enumerate().filter(|(_, byte)| **byte == b'/');
-    let folders = slashes.map(|(at, _)| path.get(..at).unwrap_or_default());
-    [b"".as_slice()].into_iter().chain(folders).chain([path])
-}
+/// The folders of repositories, by their paths.
+pub(super) type Repositories<'a> = BTreeSet<&'a [u8]>;
 
 /// A name in a folder.
 fn within(folder: &[u8], name: &[u8]) -> Vec<u8> {
@@ -19,7 +15,7 @@ fn within(folder: &[u8], name: &[u8]) -> Vec<u8> {
 }
 
 /// What git keeps repositories in, before or now: what is called `.git`, and folders that look like one.
-pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> BTreeSet<&'a [u8]> {
+pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> Repositories<'a> {
     let of = |listing: &'a Listing| {
         let paths = listing.0.keys().map(Vec::as_slice);
         paths.filter_map(move |path| {
@@ -40,11 +36,12 @@ pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> BTree
 
 /// Leaves out that git's objects are removed, where their repository stays: one on the other side may still need
 /// those that this side has packed anew, or never had. `git gc` removes what nobody needs.
-pub(super) fn keep_objects(changes: &mut Changes, before: &Listing, after: &Listing) {
-    let all = repositories(before, after).into_iter();
-    let stay = all.filter(|git| changes.get(&within(git, b"HEAD")) != Some(&Change::Gone));
+pub(super) fn keep_objects(changes: &mut Changes, git: &Repositories<'_>) {
+    let stay = git
+        .iter()
+        .filter(|git| changes.get(&within(git, b"HEAD")) != Some(&Change::Gone));
     let objects: BTreeSet<Vec<u8>> = stay.map(|git| within(git, b"objects")).collect();
-    let is_object = |path: &[u8]| above(path).any(|above| objects.contains(above));
+    let is_object = |path: &[u8]| with_above(path).any(|above| objects.contains(above));
     changes.retain(|path, change| *change != Change::Gone || !is_object(path));
 }
 
@@ -63,7 +60,8 @@ mod tests {
             .iter()
             .map(|path| (path.as_bytes().to_vec(), Change::Gone));
         let mut changes: Changes = gone.collect();
-        keep_objects(&mut changes, &listing(before), &listing(&[]));
+        let (before, after) = (listing(before), listing(&[]));
+        keep_objects(&mut changes, &repositories(&before, &after));
         let left = changes
             .into_keys()
             .map(|path| String::from_utf8(path).unwrap());

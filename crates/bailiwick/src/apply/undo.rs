@@ -1,17 +1,15 @@
 //! `bailiwick apply --undo`: the workspace gets back what the last apply of a session changed.
 
 use super::bring::{send, update};
-use super::journal::Journal;
+use super::journal::{Journal, read_listing};
 use super::report::Direction;
-use super::repositories::keep_objects;
+use super::repositories::{keep_objects, repositories};
 use super::{fault, report};
 use crate::Done;
 use crate::output;
 use bailiwick_policy::Effective;
-use bailiwick_transfer::{Listing, Outcome, What};
+use bailiwick_transfer::{Outcome, What};
 use bailiwick_vm::{Applier, BASE};
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 /// Undoes the last apply of the session in this folder.
@@ -19,9 +17,8 @@ pub(super) fn undo(folder: &Path, policy: &Effective, private: &Path, dry_run: b
     let journal = Journal::last(folder)?;
     let (now, mut changes) = journal.back()?;
     let base = folder.join(BASE);
-    let before = File::open(&base).and_then(|file| Listing::read(BufReader::new(file)));
-    let before = before.map_err(fault)?;
-    keep_objects(&mut changes, &before, &now);
+    let before = read_listing(&base).map_err(fault)?;
+    keep_objects(&mut changes, &repositories(&before, &now));
     if dry_run {
         output::print(&report::listed(&changes))?;
         return Ok(0);

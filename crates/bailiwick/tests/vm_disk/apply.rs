@@ -1,12 +1,8 @@
 //! `bailiwick apply`.
 
-use crate::{Sandbox, exec, sandbox, start};
+use crate::{Sandbox, exec, read, sandbox, start};
 use std::fs;
 use std::path::Path;
-
-fn read(sandbox: &Sandbox, path: &str) -> String {
-    fs::read_to_string(sandbox.workspace().join(path)).unwrap_or_else(|_| "not there".to_owned())
-}
 
 #[test]
 fn what_a_session_changed_gets_into_the_workspace_once_it_is_asked_for() {

@@ -1,12 +1,7 @@
 //! Ends that nobody planned: the disk is in order, and nothing runs on.
 
-use crate::{Backend, Sandbox, counting, host_command, is_in_order, machines, sandbox, wait};
-
-/// How many monitors use a session's disk.
-fn monitors(marker: &str) -> usize {
-    let found = host_command("pgrep").args(["-f", marker]).output().unwrap();
-    found.stdout.iter().filter(|byte| **byte == b'\n').count()
-}
+use crate::support::processes::with_words;
+use crate::{Backend, Sandbox, counting, is_in_order, machines, sandbox, wait};
 
 #[test]
 fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
@@ -22,10 +17,10 @@ fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
             "until test -s log; do sleep 0.1; done; sync",
         ])
         .code(0);
-    assert!(monitors("size=496M") >= 1);
+    assert!(!with_words("size=496M").is_empty());
     run.kill();
     run.ends();
-    wait::until("its machine is gone", || monitors("size=496M") == 0);
+    wait::until("its machine is gone", || with_words("size=496M").is_empty());
     // The file system's own recovery, by the machine that reads the disk.
     let applied = sandbox.bailiwick(["apply", "box"]);
     applied.code(0).stdout_has("A log\n");

@@ -1,7 +1,7 @@
 //! Whatever ends a machine, what it says is kept is kept, and nothing of the user's is lost.
 
 use crate::support::processes;
-use crate::{Backend, Background, Outcome, Sandbox, sandbox, start};
+use crate::{Backend, Background, Outcome, Sandbox, read, sandbox, start};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::thread::sleep;
@@ -21,10 +21,6 @@ fn repository(sandbox: Sandbox) -> Sandbox {
         "git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm before",
     );
     sandbox
-}
-
-fn read(sandbox: &Sandbox, path: &str) -> String {
-    fs::read_to_string(sandbox.workspace().join(path)).unwrap_or_else(|_| "not there".to_owned())
 }
 
 /// Sees that all of [`CHANGES`] gets into the workspace.

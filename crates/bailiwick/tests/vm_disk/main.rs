@@ -107,6 +107,12 @@ fn asked(sandbox: &Sandbox, name: &str, script: &str) -> String {
     outcome.stdout().trim().to_owned()
 }
 
+/// What a file of the workspace says.
+fn read(sandbox: &Sandbox, path: &str) -> String {
+    let text = std::fs::read_to_string(sandbox.workspace().join(path));
+    text.unwrap_or_else(|_| "not there".to_owned())
+}
+
 /// The folders of machines, those of the newest sessions last.
 fn machines(sandbox: &Sandbox) -> Vec<PathBuf> {
     let sessions = sandbox.scratch().state().join("bailiwick/sessions");
