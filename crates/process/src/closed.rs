@@ -5,10 +5,16 @@
 use crate::paths::is_absent;
 use crate::setup::raw;
 use bailiwick_event::{Text, shell_word};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, openat, statat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs::{self, ReadDir};
 use std::io;
+use std::mem::MaybeUninit;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +54,52 @@ pub(crate) fn open(folder: &Path) -> io::Result<Option<ReadDir>> {
     match opened {
         Err(error) if is_absent(&error) => Ok(None),
         opened => opened.map(Some),
+    }
+}
+
+/// Space for what the kernel says of folders, which one walk uses for all of them.
+pub(crate) struct Listing(Box<[MaybeUninit<u8>; 32 << 10]>);
+
+impl Listing {
+    pub(crate) fn new() -> Self {
+        Self(Box::new([MaybeUninit::uninit(); 32 << 10]))
+    }
+
+    /// Gives each entry of such a folder with its type, until it is told to end; none where it is gone. A walk of many small folders costs about
+    /// half of what it costs with [`open`]: five system calls for a folder, and none that maps memory.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be listed, or what is in it cannot be reached, or the type of an entry cannot be read.
+    pub(crate) fn each(
+        &mut self,
+        folder: &Path,
+        entry: &mut dyn FnMut(&OsStr, FileType) -> ControlFlow<()>,
+    ) -> io::Result<()> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = openat(CWD, folder, flags, Mode::empty());
+        let opened = opened.and_then(|fd| statat(&fd, c".", AtFlags::empty()).map(|_| fd));
+        let fd = match opened.map_err(io::Error::from) {
+            Err(error) if is_absent(&error) => return Ok(()),
+            opened => opened?,
+        };
+        let mut entries = RawDir::new(&fd, &mut self.0[..]);
+        while let Some(found) = entries.next() {
+            let found = found?;
+            let name = found.file_name();
+            let kind = match found.file_type() {
+                _ if matches!(name.to_bytes(), b"." | b"..") => continue,
+                FileType::Unknown => match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Err(Errno::NOENT) => continue,
+                    stat => FileType::from_raw_mode(stat?.st_mode),
+                },
+                kind => kind,
+            };
+            if entry(OsStr::from_bytes(name.to_bytes()), kind).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

@@ -5,14 +5,15 @@ use super::configurations::Configurations;
 use super::followed::{Followed, followed_at, git_folders};
 use super::leads::plain;
 use super::ways::led_from;
-use crate::closed::{self, Closed, Why};
+use crate::closed::{self, Closed, Listing, Why};
 use crate::paths::is_absent;
 use crate::setup::{raw, raw_list};
+use rustix::fs::FileType;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::ffi::OsStr;
-use std::fs::{self, File, FileType};
-use std::io;
+use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// So many folders are looked through.
@@ -60,7 +61,7 @@ pub(crate) fn nested(
     closed: &mut closed::All,
     mut left: usize,
 ) -> Walked {
-    let mut found = Walked::default();
+    let (mut found, mut listing) = (Walked::default(), Listing::new());
     let mut open: VecDeque<PathBuf> = folders.iter().cloned().collect();
     while let Some(folder) = open.pop_front() {
         if left == 0 {
@@ -69,7 +70,7 @@ pub(crate) fn nested(
             continue;
         }
         left -= 1;
-        if looks_like_one(&folder, &mut open, visit, closed) {
+        if looks_like_one(&folder, &mut open, visit, closed, &mut listing) {
             let git_folders = git_folders(&folder);
             unread(&folder, &git_folders, closed);
             let mut tree = Some(&folder).filter(|folder| !git_folders.contains(folder));
@@ -125,32 +126,25 @@ pub(crate) fn nested_at(
     })
 }
 
-/// Visits the entries of a folder.
-fn entries(folder: &Path, closed: &mut closed::All, visit: &mut dyn FnMut(&OsStr, FileType)) {
-    let mut each = || -> io::Result<()> {
-        for entry in closed::open(folder)?.into_iter().flatten() {
-            let entry = entry?;
-            match entry.file_type() {
-                Err(error) if is_absent(&error) => {}
-                kind => visit(&entry.file_name(), kind?),
-            }
-        }
-        Ok(())
-    };
-    if let Err(error) = each() {
-        closed.add(Closed::of(folder, &error));
-    }
-}
-
 /// Whether a folder is a repository, or a working tree. Adds the folders in it to those that are looked through.
 fn looks_like_one(
     folder: &Path,
     open: &mut VecDeque<PathBuf>,
     visit: Visit<'_>,
     closed: &mut closed::All,
+    listing: &mut Listing,
 ) -> bool {
+    let mut entries = |folder: &Path, entry: &mut dyn FnMut(&OsStr, FileType)| {
+        let entry = &mut |name: &OsStr, kind| {
+            entry(name, kind);
+            ControlFlow::Continue(())
+        };
+        if let Err(error) = listing.each(folder, entry) {
+            closed.add(Closed::of(folder, &error));
+        }
+    };
     let (mut git, mut parts) = (Vec::new(), 0);
-    entries(folder, closed, &mut |name, kind| {
+    entries(folder, &mut |name, kind| {
         visit(folder, name, kind);
         if name.eq_ignore_ascii_case(".git") {
             return git.push(folder.join(name));
@@ -163,7 +157,7 @@ fn looks_like_one(
     });
     for git in &git {
         for inner in [git.clone(), git.join("info"), git.join("hooks")] {
-            entries(&inner, closed, &mut |name, kind| visit(&inner, name, kind));
+            entries(&inner, &mut |name, kind| visit(&inner, name, kind));
         }
     }
     !git.is_empty() || parts == 3

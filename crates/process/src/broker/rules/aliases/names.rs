@@ -6,12 +6,14 @@ mod way;
 use super::{Alias, Leads, MOST};
 use crate::broker::rules::parts_of_names::Parts;
 use crate::broker::rules::{Rules, Verdict};
-use crate::closed::{self, Closed, Why};
+use crate::closed::{self, Closed, Listing, Why};
 use crate::git;
 use crate::paths::below;
+use rustix::fs::FileType;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, FileType};
+use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -43,6 +45,7 @@ pub(super) struct Names<'a> {
     led: HashSet<(Kind, PathBuf)>,
     /// Folders with files of commands that programs of the host run.
     pub(super) commands: BTreeSet<PathBuf>,
+    listing: Listing,
 }
 
 /// What another name is of. A run can make those of the last two kinds, and takes no place from the first.
@@ -67,6 +70,7 @@ impl<'a> Names<'a> {
             far: FAR,
             led: HashSet::new(),
             commands: BTreeSet::new(),
+            listing: Listing::new(),
         }
     }
 
@@ -247,17 +251,15 @@ impl<'a> Names<'a> {
             let (path, why) = (folder.to_path_buf(), Why::TooMuch);
             return self.unknown.add(Closed { path, why });
         }
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-            let (path, kind) = (entry.path(), entry.file_type());
-            match kind {
-                Ok(kind) if kind.is_dir() => {
-                    if self.led.insert((of.1, path.clone())) {
-                        self.below(of, &path, depth - 1);
-                    }
-                }
-                Ok(kind) => self.named(of, path, kind),
-                Err(_) => {}
+        // What cannot be listed cannot be reached by the link either.
+        let _ = Listing::new().each(folder, &mut |name, kind| {
+            let path = folder.join(name);
+            if !kind.is_dir() {
+                self.named(of, path, kind);
+            } else if self.led.insert((of.1, path.clone())) {
+                self.below(of, &path, depth - 1);
             }
-        }
+            ControlFlow::Continue(())
+        });
     }
 }

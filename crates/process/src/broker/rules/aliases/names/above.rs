@@ -5,9 +5,13 @@
 use super::{Kind, Names};
 use crate::broker::rules::host::AT_HOME;
 use crate::broker::rules::links::CACHES;
+use crate::closed::Listing;
 use crate::paths::below;
+use rustix::fs::{FileType, lstat};
 use std::collections::BTreeSet;
-use std::fs::{self, DirEntry};
+use std::ffi::{OsStr, OsString};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -86,13 +90,11 @@ impl Names<'_> {
 
     /// Notes the links of a folder of the home directory, and gives its folders to `folder`.
     fn links_in(&mut self, at: &Path, left: &mut usize, folder: &mut dyn FnMut(PathBuf)) {
-        for entry in entries(at, left) {
-            match entry.file_type() {
-                Ok(kind) if kind.is_symlink() => {
-                    self.led_to((AT_HOME, Kind::Reported), entry.path(), Path::new(""));
-                }
-                Ok(kind) if kind.is_dir() => folder(entry.path()),
-                _ => {}
+        let wanted = |_: &OsStr, kind: FileType| kind.is_symlink() || kind.is_dir();
+        for (name, kind) in entries(&mut self.listing, at, left, wanted) {
+            match kind.is_symlink() {
+                true => self.led_to((AT_HOME, Kind::Reported), at.join(name), Path::new("")),
+                false => folder(at.join(name)),
             }
         }
     }
@@ -114,18 +116,18 @@ impl Names<'_> {
         let deepest = if is_home { 1 } else { DEPTH };
         let mut open = vec![(PathBuf::new(), 1)];
         while let Some((folder, depth)) = open.pop() {
-            for entry in entries(&top.join(&folder), left) {
-                let Ok(kind) = entry.file_type() else {
-                    continue;
-                };
-                let name = folder.join(entry.file_name());
-                let (above, path) = (top.join(&folder), entry.path());
-                if !self.may_be_one(&above, &entry) || !is_own(&path) {
+            let above = top.join(&folder);
+            let all = self.folders.contains_key(&above);
+            // Whether it can be a part of a name that is protected or reported.
+            let may_be_one = |name: &OsStr, _| all || self.parts.may_be_named(name.as_bytes());
+            for (own, kind) in entries(&mut self.listing, &above, left, may_be_one) {
+                let (name, path) = (folder.join(&own), above.join(&own));
+                if !is_own(&path) {
                     continue;
                 }
                 self.entry_as(&inside.join(&name), &above, path, kind);
                 // Other folders there are projects of their own.
-                let dotted = entry.file_name().as_encoded_bytes().starts_with(b".");
+                let dotted = own.as_bytes().starts_with(b".");
                 if kind.is_dir() && depth < deepest && (dotted || depth > 1) {
                     open.push((name, depth + 1));
                 }
@@ -140,28 +142,36 @@ impl Names<'_> {
         let names: BTreeSet<PathBuf> = ways.map(Path::to_path_buf).collect();
         for name in names.into_iter().filter(|name| *name != Path::new("")) {
             let path = top.join(&name);
-            let kind = path.symlink_metadata().map(|meta| meta.file_type());
-            if let (Ok(kind), Some(above)) = (kind, path.parent())
+            if let (Ok(stat), Some(above)) = (lstat(&path), path.parent())
                 && is_own(&path)
             {
+                let kind = FileType::from_raw_mode(stat.st_mode);
                 self.entry_as(&inside.join(&name), above, path.clone(), kind);
             }
         }
     }
-
-    /// Whether an entry of a folder can be a part of a name that is protected or reported.
-    fn may_be_one(&self, folder: &Path, entry: &DirEntry) -> bool {
-        let name = entry.file_name();
-        self.folders.contains_key(folder) || self.parts.may_be_named(name.as_encoded_bytes())
-    }
 }
 
-/// The entries of a folder, as many as are left.
-fn entries(folder: &Path, left: &mut usize) -> Vec<DirEntry> {
-    let listed = fs::read_dir(folder).into_iter().flatten();
-    let listed: Vec<DirEntry> = listed.flatten().take(*left).collect();
-    *left -= listed.len();
-    listed
+/// Those of a folder's entries that are wanted, among as many as are left to be looked at.
+fn entries(
+    listing: &mut Listing,
+    folder: &Path,
+    left: &mut usize,
+    wanted: impl Fn(&OsStr, FileType) -> bool,
+) -> Vec<(OsString, FileType)> {
+    let mut found = Vec::new();
+    // What cannot be listed has nothing that the user's programs would find there.
+    let _ = listing.each(folder, &mut |name, kind| {
+        if *left == 0 {
+            return ControlFlow::Break(());
+        }
+        *left -= 1;
+        if wanted(name, kind) {
+            found.push((name.to_owned(), kind));
+        }
+        ControlFlow::Continue(())
+    });
+    found
 }
 
 /// Whether the caller has made something, or the system: other users' links are not followed for what is his.
