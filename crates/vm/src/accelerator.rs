@@ -2,17 +2,23 @@
 //!
 //! Decision: that `/dev/kvm` can be opened says nothing. There are machines where it can and no kernel
 //! runs on it, and then QEMU neither ends nor says so. So a guest is started on it once, for some
-//! seconds, and what came of that is remembered for this kernel, processor, monitor and image.
+//! seconds, and what came of that is remembered for this kernel, processor, monitor and image. That none
+//! came may have been a busy moment: it is tried again, the first time after ten minutes, then each time
+//! after twice as long, up to a week.
 
 use crate::again;
 use crate::image::Image;
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 use rustix::fs::{Access, access};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+/// How long it is not tried again after the first failure, and at the most.
+const FIRST_WAIT: Duration = Duration::from_secs(600);
+const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The device of the processor's own virtualisation.
 pub(crate) const DEVICE: &str = "/dev/kvm";
@@ -62,21 +68,103 @@ pub(crate) fn find(cache: &Path, image: &Image, qemu: &Path) -> Result<Found, Fa
         ));
     }
     let remembered = Remembered::of(cache, image, qemu);
-    let runs = match remembered.read() {
-        Some(runs) => runs,
-        None => {
-            let runs = try_it(&image.name)?;
-            remembered.write(runs);
-            runs
+    let before = remembered.read();
+    let found = match &before {
+        Some(before) if before.holds(SystemTime::now()) => before.clone(),
+        _ => {
+            let found = match try_it(&image.name)? {
+                None => Outcome::Runs,
+                Some(why) => Outcome::failed(SystemTime::now(), before.as_ref(), &why),
+            };
+            remembered.write(&found);
+            found
         }
     };
-    Ok(match runs {
-        true => Found {
+    Ok(match &found {
+        Outcome::Runs => Found {
             accelerator: Accelerator::Kvm,
             why: "a guest runs on /dev/kvm".to_owned(),
         },
-        false => tcg("/dev/kvm is there, and no guest runs on it"),
+        Outcome::Failed { tries, why, .. } => tcg(&format!(
+            "/dev/kvm is there, and no guest ran on it: {why} (failures in a row: {tries}; the next try is {} \
+             minutes after the last; remove {} to try it now)",
+            wait_after(*tries).as_secs() / 60,
+            remembered.0.display()
+        )),
     })
+}
+
+/// What came of trying.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Runs,
+    /// No guest came, so many times in a row.
+    Failed {
+        tries: u32,
+        /// When that was last, in seconds since 1970.
+        when: u64,
+        /// One line.
+        why: String,
+    },
+}
+
+/// How long it is not tried again after so many failures.
+fn wait_after(tries: u32) -> Duration {
+    let doubled = tries.saturating_sub(1).min(16);
+    (FIRST_WAIT * (1 << doubled)).min(LONGEST_WAIT)
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}
+
+impl Outcome {
+    fn failed(now: SystemTime, before: Option<&Self>, why: &str) -> Self {
+        let tries = match before {
+            Some(Self::Failed { tries, .. }) => tries.saturating_add(1),
+            _ => 1,
+        };
+        Self::Failed {
+            tries,
+            when: seconds(now),
+            why: why.lines().next().unwrap_or_default().to_owned(),
+        }
+    }
+
+    /// Whether it is not tried again yet. A time that has not come is that of another clock.
+    fn holds(&self, now: SystemTime) -> bool {
+        match self {
+            Self::Runs => true,
+            Self::Failed { tries, when, .. } => {
+                let since = seconds(now).checked_sub(*when);
+                since.is_some_and(|since| since < wait_after(*tries).as_secs())
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Runs => "kvm\n".to_owned(),
+            Self::Failed { tries, when, why } => format!("tcg\n{tries}\n{when}\n{why}\n"),
+        }
+    }
+
+    /// What such a text says; none where it is damaged, or of an earlier version.
+    fn parse(text: &str) -> Option<Self> {
+        if text == "kvm\n" {
+            return Some(Self::Runs);
+        }
+        let mut lines = text
+            .strip_prefix("tcg\n")?
+            .strip_suffix('\n')?
+            .splitn(3, '\n');
+        Some(Self::Failed {
+            tries: lines.next()?.parse().ok()?,
+            when: lines.next()?.parse().ok()?,
+            why: lines.next()?.to_owned(),
+        })
+    }
 }
 
 /// What was found before.
@@ -101,19 +189,15 @@ impl Remembered {
         Self(cache.join("accelerator").join(&name[..32]))
     }
 
-    fn read(&self) -> Option<bool> {
-        match fs::read_to_string(&self.0).ok()?.as_str() {
-            "kvm\n" => Some(true),
-            "tcg\n" => Some(false),
-            _ => None,
-        }
+    fn read(&self) -> Option<Outcome> {
+        Outcome::parse(&fs::read_to_string(&self.0).ok()?)
     }
 
     /// What cannot be remembered is tried again.
-    fn write(&self, runs: bool) {
+    fn write(&self, found: &Outcome) {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         let _ = fs::create_dir_all(folder);
-        let _ = fs::write(&self.0, if runs { "kvm\n" } else { "tcg\n" });
+        let _ = fs::write(&self.0, found.text());
     }
 }
 
@@ -130,13 +214,19 @@ pub(crate) fn processor() -> Vec<u8> {
     lines.concat().into_bytes()
 }
 
-/// Starts a guest on the processor, in another process of this program, and waits for it.
-fn try_it(image: &str) -> Result<bool, Failure> {
-    let status = again::image(&["probe", image])?
-        .stderr(Stdio::null())
-        .status()
+/// Starts a guest on the processor, in another process of this program, and waits for it. Why none came; nothing
+/// where one did.
+fn try_it(image: &str) -> Result<Option<String>, Failure> {
+    let output = again::image(&["probe", image])?
+        .output()
         .map_err(|error| Failure::fault(format!("bailiwick image probe: {error}")))?;
-    Ok(status.success())
+    let said = || {
+        let text = String::from_utf8_lossy(&output.stderr);
+        let line = text.lines().find(|line| !line.trim().is_empty());
+        let line = line.map_or("it said nothing", str::trim);
+        Text::from(line.strip_prefix("bailiwick: ").unwrap_or(line)).to_string()
+    };
+    Ok((!output.status.success()).then(said))
 }
 
 #[cfg(test)]

@@ -283,7 +283,7 @@ impl Begun for Pending {
         let is_anew = came.is_err();
         let there = match came {
             Err(failure) if !matches!(source, Source::Nothing) => {
-                source.discard();
+                let lost = source.failed(&failure);
                 let disk = own.as_ref().map(|own| own.kept.disk());
                 let behind = Behind {
                     disk: disk.as_deref(),
@@ -292,14 +292,18 @@ impl Begun for Pending {
                 let (mut again, cold) = start.begin(sandbox()?, behind)?;
                 let _ = again.go();
                 let mut started = again.ready()?;
-                started.notices.push(source.lost(&failure));
+                started.notices.push(lost);
                 if session.setting.again {
                     session.setting.again = false;
                     session.setting.share = Share::Disk;
                 }
                 session.come(started, cold, &start)?
             }
-            came => came?,
+            came => {
+                let there = came?;
+                source.served();
+                there
+            }
         };
         // Not before it is there: whoever is interrupted until then finds it as it was.
         if let (Source::Saved(_), Some(own)) = (&source, &own) {

@@ -11,7 +11,7 @@ use crate::machine::SHARE;
 use crate::orders::{Order, Told};
 use crate::running::{Vm, exec};
 use bailiwick_channel::Ends;
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::{
     Begun, Invocation, Launch, Monitor, News, Own, OwnAccess, Running, Started,
@@ -29,6 +29,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 /// The binary, inside of the sandbox.
@@ -169,11 +170,30 @@ fn pipe() -> Result<(OwnedFd, OwnedFd), Failure> {
     pipe_with(PipeFlags::CLOEXEC).map_err(|e| Failure::fault(format!("a pipe: {e}")))
 }
 
-/// What is in a pipe that nobody writes any more.
-fn rest(pipe: OwnedFd) -> String {
-    let mut text = Vec::new();
-    let _ = File::from(pipe).take(4096).read_to_end(&mut text);
-    bailiwick_event::Text::from(String::from_utf8_lossy(&text).trim()).to_string()
+/// What a program says into a pipe, which is read from the beginning: one that says much does not wait.
+struct Heard(JoinHandle<Vec<u8>>);
+
+impl Heard {
+    /// So many bytes are kept.
+    const MOST: u64 = 4096;
+
+    fn listen(pipe: OwnedFd) -> Result<Self, Failure> {
+        let read = move || {
+            let (mut pipe, mut text) = (File::from(pipe), Vec::new());
+            let _ = (&mut pipe).take(Self::MOST).read_to_end(&mut text);
+            let _ = io::copy(&mut pipe, &mut io::sink());
+            text
+        };
+        let thread = thread::Builder::new().name("heard".to_owned()).spawn(read);
+        let fault = |error| Failure::fault(format!("a thread: {error}"));
+        thread.map(Self).map_err(fault)
+    }
+
+    /// All of it, when nobody writes any more.
+    fn text(self) -> String {
+        let text = self.0.join().unwrap_or_default();
+        Text::from(String::from_utf8_lossy(&text).trim()).to_string()
+    }
 }
 
 impl Packer {
@@ -207,7 +227,9 @@ impl Packer {
     /// Has a machine that is complete unpack it.
     pub(crate) fn deliver(self, vm: &mut Vm) -> Result<(), Failure> {
         let mut packing = self.boxed.ready()?;
+        let said = Heard::listen(self.said)?;
         let (heard, error) = pipe()?;
+        let heard = Heard::listen(heard)?;
         let command = Invocation {
             argv: &[GUEST.into(), "unpack".into(), self.workspace.clone().into()],
             cwd: Path::new("/"),
@@ -237,14 +259,14 @@ impl Packer {
             return Err(Failure::fault(format!(
                 "the workspace does not get on the machine's disk: {}\n  remedy: where there is no \
                  room, give it a larger one: --disk=SIZE",
-                rest(heard)
+                heard.text()
             )));
         }
         match wait(&mut *packing)? {
             0 => Ok(()),
             _ => Err(Failure::fault(format!(
                 "the workspace {workspace} cannot be read: {}",
-                rest(self.said)
+                said.text()
             ))),
         }
     }

@@ -124,19 +124,26 @@ impl Source {
         }
     }
 
-    /// Takes a template away that does not serve.
-    pub(crate) fn discard(&self) {
+    /// Remembers that a machine could become it.
+    pub(crate) fn served(&self) {
         if let Self::Template(warm) = self {
-            warm.discard();
+            warm.judge(true);
         }
     }
 
-    /// What is said where that failed.
-    pub(crate) fn lost(&self, why: &Failure) -> String {
+    /// Remembers that none could; what is said of that.
+    pub(crate) fn failed(&self, why: &Failure) -> String {
         match self {
-            Self::Nothing | Self::Template(_) => format!(
-                "the template of this machine could not be used, so it was started anew: {why}"
-            ),
+            Self::Nothing => why.to_string(),
+            Self::Template(warm) => {
+                let next = match warm.judge(false) {
+                    true => "it had failed before, and the next run makes another",
+                    false => "the next run tries it again",
+                };
+                format!(
+                    "the template of this machine could not be used, so it was started from its kernel ({next}): {why}"
+                )
+            }
             Self::Saved(_) => {
                 format!("the machine cannot go on as it was saved ({why}), so {STARTED_ANEW}")
             }

@@ -74,6 +74,7 @@ impl Place {
             .all(|part| part.is_file());
         is_there.then_some(template)
     }
+
     /// Remembers that it was used now.
     pub(crate) fn touch(&self) {
         // One that seems unused is made again when it is missed.
@@ -82,9 +83,32 @@ impl Place {
         }
     }
 
-    /// Takes a template away that does not serve.
-    pub(crate) fn discard(&self) {
-        let _ = fs::remove_dir_all(&self.folder);
+    /// Remembers that a machine could become a copy of it.
+    pub(crate) fn served(&self) {
+        // It is not there, most often.
+        let _ = fs::remove_file(self.doubt());
+    }
+
+    /// Whether the last machine that was to become a copy of it could not.
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubt().exists()
+    }
+
+    /// Remembers that a machine could not. That may have been the machine's fault (a host without memory, a
+    /// monitor that was ended), and others use the template: it is taken away where it was doubted when the
+    /// machine began. Whether it was.
+    pub(crate) fn failed(&self, doubted: bool) -> bool {
+        match doubted {
+            true => fs::remove_dir_all(&self.folder).is_ok(),
+            false => {
+                let _ = File::create(self.doubt());
+                false
+            }
+        }
+    }
+
+    fn doubt(&self) -> PathBuf {
+        self.folder.join("failed-once")
     }
 
     /// Makes it by `make`, which is given its files and that of the state; one process at a time, and

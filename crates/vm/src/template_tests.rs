@@ -64,3 +64,21 @@ fn those_that_were_used_last_stay() {
     assert!(places[2].find().is_some());
     assert!(places[0].find().is_none() && places[1].find().is_none());
 }
+
+#[test]
+fn one_failure_takes_no_template_away_and_two_in_a_row_do() {
+    let cache = TempDir::new().unwrap();
+    let place = place(&cache, "one");
+    filled(&place);
+    let fails = || place.failed(place.is_doubted());
+    assert!(!fails());
+    place.served();
+    assert!(!fails());
+    // One that began before the other failed.
+    assert!(!place.failed(false));
+    assert!(place.find().is_some());
+    assert!(fails());
+    assert!(place.find().is_none());
+    filled(&place);
+    assert!(!fails());
+}

@@ -16,6 +16,8 @@ use std::path::Path;
 pub(crate) struct Warm {
     place: Place,
     template: Template,
+    /// Whether the last machine could not become a copy of it.
+    doubted: bool,
 }
 
 impl Warm {
@@ -36,7 +38,12 @@ impl Warm {
         if template.is_some() {
             place.touch();
         }
-        Ok(template.map(|template| Self { place, template }))
+        let doubted = place.is_doubted();
+        Ok(template.map(|template| Self {
+            place,
+            template,
+            doubted,
+        }))
     }
 
     /// The file of its memory.
@@ -53,9 +60,15 @@ impl Warm {
         self.template.disk.as_deref()
     }
 
-    /// Takes it away.
-    pub(crate) fn discard(&self) {
-        self.place.discard();
+    /// Remembers whether a machine could become a copy of it; whether it was taken away because none could.
+    pub(crate) fn judge(&self, served: bool) -> bool {
+        match served {
+            true => {
+                self.place.served();
+                false
+            }
+            false => self.place.failed(self.doubted),
+        }
     }
 
     /// Has the monitor become a copy of it, and lets that run.
