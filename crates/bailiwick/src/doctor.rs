@@ -1,5 +1,6 @@
 //! `bailiwick doctor`.
 
+mod capos;
 mod known;
 mod machines;
 mod report;
@@ -36,6 +37,9 @@ pub(crate) fn doctor(arguments: &DoctorArguments) -> Done {
         return Err(Failure::usage(format!(
             "{flag} is of the checks of virtual machines\nhelp: add --backend vm"
         )));
+    }
+    if arguments.machine.backend == Kind::Capos {
+        return capos::doctor(&arguments.machine);
     }
     let mut missing = 0;
     let mut isolated = true;

@@ -5,6 +5,7 @@
 //! machines does; what it runs is ours from the first byte to the last.
 
 use crate::backend::{kernel, part};
+use crate::elf::{self, Part};
 use crate::machine::{CaposShape, append, board};
 use crate::program;
 use bailiwick_capos_core::interfaces::KernelSource;
@@ -85,29 +86,21 @@ pub const WORD: &[u8] = b"bailiwick: hello\n";
 #[must_use]
 pub fn least_kernel() -> Vec<u8> {
     const BASE: u32 = 0x10_0000;
-    const NOTE: u32 = 64 + 2 * 56;
+    const NOTE: u32 = elf::headers(2);
     const CODE: u32 = NOTE + 24;
     const CODE_SIZE: u32 = 21;
-    let length = u64::from(CODE + CODE_SIZE) + WORD.len() as u64;
-    let mut file = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    let size = u64::from(CODE + CODE_SIZE) + WORD.len() as u64;
+    let parts = [
+        Part::loaded(size),
+        Part {
+            kind: elf::NOTE,
+            offset: NOTE,
+            size: 24,
+            ..Part::loaded(0)
+        },
+    ];
+    let mut file = elf::begin(BASE, CODE, &parts);
     let mut put = |bytes: &[u8]| file.extend_from_slice(bytes);
-    // ET_EXEC for x86-64, version 1; the entry; the program headers behind this one; no sections.
-    put(&[2, 0, 62, 0, 1, 0, 0, 0]);
-    put(&u64::from(BASE + CODE).to_le_bytes());
-    put(&64_u64.to_le_bytes());
-    put(&[0; 12]);
-    for half in [64_u16, 56, 2, 64, 0, 0] {
-        put(&half.to_le_bytes());
-    }
-    // What is loaded (PT_LOAD, readable and executable), and the note (PT_NOTE).
-    for (kind, rights, offset, size) in [(1_u32, 5_u32, 0, length), (4, 4, NOTE, 24)] {
-        let address = u64::from(BASE + offset);
-        put(&kind.to_le_bytes());
-        put(&rights.to_le_bytes());
-        for long in [u64::from(offset), address, address, size, size, 4] {
-            put(&long.to_le_bytes());
-        }
-    }
     for word in [4_u32, 8, 18] {
         put(&word.to_le_bytes());
     }

@@ -7,6 +7,7 @@
 
 mod backend;
 mod bare;
+mod elf;
 mod machine;
 mod program;
 mod running;
@@ -14,5 +15,6 @@ mod words;
 
 pub use backend::CaposBackend;
 pub use bare::{BareCapos, WORD, least_kernel};
+pub use elf::{ending_program, faulting_program};
 pub use machine::CaposShape;
 pub use program::capabilities;

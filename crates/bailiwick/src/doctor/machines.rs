@@ -4,7 +4,7 @@
 use crate::doctor::report::Checked;
 use crate::machine::MachineArguments;
 use bailiwick_event::{Failure, Text};
-use bailiwick_vm::Accelerator;
+use bailiwick_vm::Found;
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, unlockpt};
@@ -38,7 +38,7 @@ const PLANTED: [(&str, &str); 9] = [
 pub(super) struct Machines {
     folder: PathBuf,
     shape: Vec<String>,
-    accelerator: Accelerator,
+    found: Found,
 }
 
 fn fault(what: &str) -> impl Fn(std::io::Error) -> Failure + '_ {
@@ -68,13 +68,13 @@ impl Machines {
         Ok(Self {
             folder: folder.into(),
             shape,
-            accelerator: asked.shape(cold).found()?.accelerator,
+            found: asked.shape(cold).found()?,
         })
     }
 
-    /// What the machines run on.
-    pub(super) fn accelerator(&self) -> Accelerator {
-        self.accelerator
+    /// What the machines run on, and why.
+    pub(super) fn found(&self) -> &Found {
+        &self.found
     }
 
     /// The workspace of all of them.

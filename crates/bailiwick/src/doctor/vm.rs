@@ -15,6 +15,7 @@ use crate::Done;
 use crate::cli::DoctorArguments;
 use crate::output;
 use bailiwick_event::Failure;
+use bailiwick_vm::Found;
 use std::fs::File;
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
@@ -138,7 +139,12 @@ pub(super) fn doctor(arguments: &DoctorArguments) -> Done {
     let folder = folder.map_err(|e| Failure::fault(format!("no temporary folder: {e}")))?;
     let machines = Machines::new(folder.path(), &arguments.machine, arguments.cold);
     let wanted = Wanted(&arguments.only);
-    let examined = machines.and_then(|machines| examine(&machines, folder.path(), &wanted));
+    let mut on = String::new();
+    let examined = machines.and_then(|machines| {
+        let Found { accelerator, why } = machines.found();
+        on = format!("machines run on {accelerator}: {why}\n");
+        examine(&machines, folder.path(), &wanted)
+    });
     if let (Some(report), Err(failure)) = (&mut report, &examined) {
         report.write(&[not_examined(failure)])?;
     }
@@ -149,7 +155,7 @@ pub(super) fn doctor(arguments: &DoctorArguments) -> Done {
     }
     output::print(&match arguments.json {
         true => report::lines(&all),
-        false => report::table(&all),
+        false => on + &report::table(&all),
     })?;
     Ok(u8::from(all.iter().any(|checked| !checked.passed)))
 }
@@ -262,7 +268,7 @@ impl Host {
         vec![
             format!(
                 "cmdline={}",
-                bailiwick_vm::kernel_words(machines.accelerator())
+                bailiwick_vm::kernel_words(machines.found().accelerator)
             ),
             format!("listener={}", self.listener),
             format!("datagrams={}", self.datagrams),

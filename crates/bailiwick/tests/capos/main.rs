@@ -183,3 +183,13 @@ fn what_is_no_program_of_this_kernel_is_told_as_that() {
         other.stderr()
     );
 }
+
+#[test]
+fn the_doctor_starts_the_kernel_and_fails_where_that_is_not_there() {
+    let doctor = ["doctor", "--backend", "capos"];
+    let all = "all 2 checks of the machine passed\n";
+    capos().bailiwick(doctor).code(0).stdout_has(all);
+    let missing = Sandbox::new().host_env("BAILIWICK_CAPOS_KERNEL", "/nonexistent/kernel");
+    let found = missing.bailiwick(doctor);
+    found.code(1).stdout_has("/nonexistent/kernel");
+}
