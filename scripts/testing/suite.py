@@ -96,6 +96,7 @@ class Suite:
                      name=f"formatting {manifest}", share=0.25)
         self.job("subjects of commits", ["python3", "-B", "scripts/testing/subjects.py"], share=0.25)
         self.job("promises name proofs", ["python3", "-B", "scripts/testing/promises.py", "--static"], share=0.25)
+        self.job("modules of who.tsv", ["python3", "-B", "scripts/testing/who.py"], share=0.25)
         self.job("the runner's own tests", ["python3", "-B", "-m", "unittest", "discover", "--start-directory",
                                             "scripts/testing", "--pattern", "*_test.py"], share=0.25)
 

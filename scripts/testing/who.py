@@ -4,11 +4,16 @@ Decision: whoever starts the suite runs every test. Root then runs those again a
 on who runs them; the table has the reason for each, the longest prefix holds, and a test of a target of the
 table that no row is about is an error.
 """
+import sys
+from pathlib import Path
+
 import table
 
 # The words of the table's third column; its head says what they mean.
 SAID = ("both", "once", "unshipped", "shipped", "elsewhere")
 PATH = "crates/bailiwick/tests/who.tsv"
+# Sources of a target that are no module of tests.
+NO_MODULES = ("main", "mod", "support")
 
 
 class Who:
@@ -41,3 +46,21 @@ class Who:
         return [f"{self.path}:{number}: no test of {target} begins with {prefix}"
                 for target, prefixes in self.known.items() for prefix, (_, number) in prefixes.items()
                 if (target, prefix) not in self.used]
+
+    def unnamed(self):
+        """The modules of targets of the table that no row is about, by the names of their files: told before
+        anything is compiled."""
+        folder = Path(self.path).parent
+        for target, prefixes in self.known.items():
+            files = [path for path in folder.glob(f"{target}/**/*.rs") if "#[test]" in path.read_text(encoding="utf-8")]
+            modules = {path.relative_to(folder / target).parts[0].removesuffix(".rs") for path in files}
+            for module in sorted(modules - set(NO_MODULES)):
+                name = f"{module}::"
+                if not any(prefix.startswith(name) or name.startswith(prefix) for prefix in prefixes):
+                    yield f"{self.path}: no row is about {name} of {target}"
+
+
+if __name__ == "__main__":
+    found = list(Who().unnamed())
+    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    sys.exit(1 if found else 0)

@@ -1,7 +1,9 @@
 //! Ends that nobody planned: the disk is in order, and nothing runs on.
 
-use crate::support::processes::with_words;
-use crate::{Backend, Sandbox, counting, is_in_order, machines, sandbox, wait};
+use crate::closing::monitors_get;
+use crate::support::processes::{state, with_words};
+use crate::{Backend, Sandbox, counting, is_in_order, machines, sandbox, start, wait};
+use rustix::process::Signal;
 
 #[test]
 fn a_killed_supervisor_takes_the_machine_along_and_leaves_a_disk_in_order() {
@@ -85,4 +87,26 @@ bw apply --dry-run box 2>&1"#,
         text.contains("was ended before everything was on its disk"),
         "{text}"
     );
+}
+
+#[test]
+fn a_machine_that_is_frozen_is_ended_by_a_second_signal_and_by_stop() {
+    let sandbox = Sandbox::on(Backend::Vm)
+        .option("--disk")
+        .option("--memory=456MiB");
+    let frozen = || {
+        let run = start(&sandbox, "box", "echo up; sleep 600");
+        monitors_get(Signal::STOP, "size=456M");
+        run
+    };
+    let mut run = frozen();
+    wait::until("signals end it", || {
+        run.terminate();
+        matches!(state(run.pid()), None | Some('Z'))
+    });
+    assert_eq!(run.ends(), Some(143));
+    let mut run = frozen();
+    sandbox.bailiwick(["stop", "--time=0", "box"]).code(0);
+    run.ends();
+    assert!(with_words("size=456M").is_empty());
 }

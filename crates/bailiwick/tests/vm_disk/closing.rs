@@ -73,7 +73,7 @@ fn what_a_disk_that_was_not_closed_would_remove_stays_until_it_is_forced() {
         &format!("{CHANGES}; sync; echo on the disk; sleep 60"),
     );
     crate::exec(&sandbox, "box", "sync").code(0);
-    end_monitors("size=472M");
+    monitors_get(Signal::KILL, "size=472M");
     run.ends();
     let applied = sandbox.bailiwick(["apply", "box"]);
     applied
@@ -143,13 +143,13 @@ fn more_than_half_of_a_workspace_is_removed_only_after_a_question() {
         .stdout_is("D one\nD two\n");
 }
 
-/// Ends the monitors of the machines that have so much memory.
-fn end_monitors(marker: &str) {
+/// Sends a signal to the monitors of the machines that have so much memory.
+pub(crate) fn monitors_get(signal: Signal, marker: &str) {
     let pids = processes::with_words(marker);
     assert!(!pids.is_empty(), "no monitor has {marker}");
     for pid in pids {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).unwrap();
-        let _ = kill_process(pid, Signal::KILL);
+        let _ = kill_process(pid, signal);
     }
 }
 
@@ -200,7 +200,7 @@ fn killed(memory: u32, mut kill: impl FnMut(&str, &mut Background)) {
 
 #[test]
 fn a_monitor_that_is_killed_at_any_time_costs_no_file() {
-    killed(488, |marker, _| end_monitors(marker));
+    killed(488, |marker, _| monitors_get(Signal::KILL, marker));
 }
 
 #[test]
