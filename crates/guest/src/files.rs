@@ -77,9 +77,27 @@ fn pack_all(path: &Path, listed: bool) -> io::Result<()> {
     }
     // SAFETY: as above, of descriptor 0.
     let file = ManuallyDrop::new(unsafe { File::from_raw_fd(0) });
-    let mut listing = BufWriter::with_capacity(BUFFER, &*file);
+    let mut listing = BufWriter::with_capacity(BUFFER, Listed(&file));
     with_stdout(|out| pack(path, Only::All, out, Some(&mut listing)))?;
     listing.flush()
+}
+
+/// The file of a listing, which lies elsewhere than what is packed: its errors say so.
+struct Listed<'a>(&'a File);
+
+fn of_listing(error: io::Error) -> io::Error {
+    let what = format!("the listing of it beside the session's disk cannot be written: {error}");
+    io::Error::new(error.kind(), what)
+}
+
+impl io::Write for Listed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes).map_err(of_listing)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush().map_err(of_listing)
+    }
 }
 
 fn pack_only(path: &Path) -> io::Result<()> {

@@ -16,7 +16,7 @@ use bailiwick_policy::Effective;
 use bailiwick_sandbox::{
     Begun, Invocation, Launch, Monitor, News, Own, OwnAccess, Running, Started,
 };
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::pipe::{PipeFlags, pipe_with};
 use signal_hook::SigId;
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The binary, inside of the sandbox.
 const BINARY: &str = "/vm/guest";
@@ -40,6 +40,8 @@ pub const GUEST: &str = "/run/bailiwick/guest";
 const JOB: u32 = u32::MAX;
 /// How long a workspace may take: some gigabytes on a machine that is translated and busy.
 const PATIENCE: Duration = Duration::from_secs(900);
+/// How long it may take until whoever packs it has seen that nobody takes it any more.
+const PACKER: Duration = Duration::from_secs(5);
 
 /// The binary in a sandbox with a policy, over the policy's files.
 pub(crate) struct Boxed {
@@ -110,15 +112,26 @@ impl Boxed {
 
 /// Waits for the end of such a program; its exit code.
 pub(crate) fn wait(running: &mut dyn Running) -> Result<u8, Failure> {
+    let code = wait_for(running, None)?;
+    Ok(code.unwrap_or(u8::MAX))
+}
+
+/// The same, so long at the most; none where it has not ended by then.
+fn wait_for(running: &mut dyn Running, patience: Option<Duration>) -> Result<Option<u8>, Failure> {
     let lost = |error: io::Error| Failure::fault(format!("the sandbox of the files: {error}"));
+    let until = patience.map(|patience| Instant::now() + patience);
     loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         let fd = running.news_fd();
-        match poll(&mut [PollFd::from_borrowed_fd(fd, PollFlags::IN)], None) {
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(0) => return Ok(None),
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(lost(error.into())),
         }
         match running.news().map_err(lost)? {
-            Some(News::Exited(code)) => return Ok(code),
+            Some(News::Exited(code)) => return Ok(Some(code)),
             Some(News::Failed(failure)) => return Err(*failure),
             Some(_) => {}
             None => return Err(lost(io::ErrorKind::UnexpectedEof.into())),
@@ -254,20 +267,28 @@ impl Packer {
                 Told::Ended { job: JOB, .. } | Told::ExecFailed { job: JOB, .. }
             )
         })?;
-        let workspace = self.workspace.display();
-        if !matches!(told, Told::Ended { code: 0, .. }) {
-            return Err(Failure::fault(format!(
-                "the workspace does not get on the machine's disk: {}\n  remedy: where there is no \
-                 room, give it a larger one: --disk=SIZE",
-                heard.text()
-            )));
-        }
-        match wait(&mut *packing)? {
-            0 => Ok(()),
-            _ => Err(Failure::fault(format!(
-                "the workspace {workspace} cannot be read: {}",
-                said.text()
-            ))),
+        let failed = |what: &str, why: String, remedy: &str| {
+            let workspace = self.workspace.display();
+            Err(Failure::fault(format!(
+                "the workspace {workspace} {what}: {why}{remedy}"
+            )))
+        };
+        let unpacked = matches!(told, Told::Ended { code: 0, .. });
+        // Where the machine has not unpacked it, that may be because it was not packed: whoever packs ends then.
+        let patience = (!unpacked).then_some(PACKER);
+        let packed = wait_for(&mut *packing, patience)?;
+        let said = match packed {
+            Some(0) | None => String::new(),
+            Some(_) => said.text(),
+        };
+        match (packed, unpacked) {
+            (Some(0), true) => Ok(()),
+            (_, false) if said.is_empty() => {
+                let remedy =
+                    "\n  remedy: where there is no room, give it a larger one: --disk=SIZE";
+                failed("does not get on the machine's disk", heard.text(), remedy)
+            }
+            _ => failed("cannot be packed", said, ""),
         }
     }
 }

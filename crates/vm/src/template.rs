@@ -10,7 +10,7 @@ use crate::disk;
 use crate::image::Image;
 use crate::machine::Machine;
 use bailiwick_event::Failure;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, statvfs};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -132,8 +132,18 @@ impl Place {
             .fill(&unfinished, memory, make)
             .and_then(|()| fs::rename(&unfinished, &self.folder).map_err(fault(&self.folder)));
         if let Err(failure) = made {
+            // A monitor whose memory's file cannot grow is ended by a signal, which says nothing of the reason.
+            let room = room(above);
             let _ = fs::remove_dir_all(&unfinished);
-            return Err(failure);
+            return Err(match room {
+                Some(left) if left < memory => Failure::fault(format!(
+                    "{failure}\n  note: {} has {} MiB left, and a template of this machine may need {}",
+                    above.display(),
+                    left >> 20,
+                    memory >> 20
+                )),
+                _ => failure,
+            });
         }
         let _ = collect(above, MOST);
         self.find()
@@ -167,6 +177,12 @@ impl Place {
         }
         Ok(())
     }
+}
+
+/// Bytes that are free for the caller where this folder is.
+fn room(folder: &Path) -> Option<u64> {
+    let of = statvfs(folder).ok()?;
+    Some(of.f_bavail.saturating_mul(of.f_frsize))
 }
 
 /// What tells machines apart whose memory and devices would not fit each other.
