@@ -175,7 +175,7 @@ impl LimitRecord {
             .passed()
             .then(|| median(&self.samples))
             .flatten();
-        self.met = self.value.map(|v| v.value <= self.limit);
+        self.met = self.value.and_then(|v| v.meets(self.limit));
         self
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::outcome::limit_line;
 
 fn record(verdict: Verdict, samples: &[f64]) -> LimitRecord {
     LimitRecord {
@@ -18,7 +19,17 @@ fn record(verdict: Verdict, samples: &[f64]) -> LimitRecord {
 #[test]
 fn a_figure_is_compared_with_its_limit() {
     assert_eq!(record(Verdict::Pass, &[4.0, 5.0, 6.0]).met, Some(true));
-    assert_eq!(record(Verdict::Pass, &[5.1]).met, Some(false));
+    assert_eq!(record(Verdict::Pass, &[5.1, 5.1]).met, Some(false));
+}
+
+#[test]
+fn one_sample_neither_meets_a_limit_nor_exceeds_it() {
+    for sample in [4.0, 6.0] {
+        let limit = record(Verdict::Pass, &[sample]);
+        assert_eq!(limit.met, None);
+        assert!(matches!(limit.outcome(), Verdict::Absent(_)));
+        assert!(limit_line(&limit).ends_with("ms: not decided by one sample"));
+    }
 }
 
 #[test]

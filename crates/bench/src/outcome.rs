@@ -85,6 +85,9 @@ impl LimitRecord {
     pub(crate) fn outcome(&self) -> Verdict {
         match (&self.verdict, self.met) {
             (Verdict::Pass, Some(false)) => Verdict::Fail("the limit is exceeded".to_owned()),
+            (Verdict::Pass, None) if self.value.is_some() => {
+                Verdict::Absent("one sample decides no limit".to_owned())
+            }
             (verdict, _) => verdict.clone(),
         }
     }
@@ -192,6 +195,12 @@ pub(crate) fn estimate(e: &Estimate) -> String {
     format!("{:.2} [{:.2}, {:.2}]", e.value, e.low, e.high)
 }
 
+/// A number with three decimals at the most.
+fn rounded(number: f64) -> String {
+    let text = format!("{number:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
 /// A limit with its figure, or the word in its place.
 pub(crate) fn limit_line(limit: &LimitRecord) -> String {
     let LimitRecord {
@@ -200,9 +209,14 @@ pub(crate) fn limit_line(limit: &LimitRecord) -> String {
         unit,
         ..
     } = limit;
+    let bound = rounded(*bound);
     match (limit.value, limit.met) {
-        (Some(value), Some(met)) => {
-            let word = if met { "met" } else { "EXCEEDED" };
+        (Some(value), met) => {
+            let word = match met {
+                Some(true) => "met",
+                Some(false) => "EXCEEDED",
+                None => "not decided by one sample",
+            };
             format!(
                 "{name}: {} {unit}, limit {bound} {unit}: {word}",
                 estimate(&value)

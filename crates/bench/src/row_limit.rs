@@ -93,7 +93,7 @@ impl RowLimit {
             samples: Vec::new(),
             verdict,
             value,
-            met: value.map(|v| v.value <= self.limit),
+            met: value.and_then(|v| v.meets(self.limit)),
         }
     }
 

@@ -16,6 +16,16 @@ pub struct Estimate {
     pub low: f64,
     /// The upper end of the interval.
     pub high: f64,
+    /// How many samples it is of, in the smallest set; 0 for what is no statistic: a count, a peak.
+    #[serde(default)]
+    pub samples: usize,
+}
+
+impl Estimate {
+    /// Whether it is within a limit; none of a single sample, which is too few to say so.
+    pub(crate) fn meets(&self, limit: f64) -> Option<bool> {
+        (self.samples != 1).then_some(self.value <= limit)
+    }
 }
 
 /// The median with a rank-based interval. None of nothing.
@@ -33,6 +43,7 @@ pub(crate) fn median(samples: &[f64]) -> Option<Estimate> {
         value,
         low: sorted[low],
         high: sorted[high],
+        samples: n,
     })
 }
 
@@ -71,6 +82,7 @@ pub(crate) fn bootstrap(sets: &[&[f64]], function: impl Fn(&[f64]) -> f64) -> Op
         value,
         low: values[RESAMPLES / 40].min(value),
         high: values[RESAMPLES - 1 - RESAMPLES / 40].max(value),
+        samples: sets.iter().map(|set| set.len()).min().unwrap_or_default(),
     })
 }
 

@@ -45,7 +45,10 @@ fn named(evidence: &Value) {
     let class = match machine["accelerator"].as_str().unwrap() {
         "tcg" => {
             assert!(machine["translation_buffer_bytes"].as_u64().unwrap() > 0);
-            "local-tcg"
+            match environment["virtualisation"] == "none" {
+                true => "local-tcg",
+                false => "nested-tcg",
+            }
         }
         "kvm" if environment["virtualisation"] == "none" => "local-kvm",
         "kvm" => "nested",

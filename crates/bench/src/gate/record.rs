@@ -149,16 +149,17 @@ pub(crate) fn limit(
             None => Verdict::Inconclusive("there are too few samples".to_owned()),
         },
         value,
-        met: value.map(|v| v.value <= limit),
+        met: value.and_then(|v| v.meets(limit)),
     }
 }
 
-/// A value that was seen once.
+/// A value that is no statistic: a peak, a count.
 pub(crate) fn once(value: f64) -> Estimate {
     Estimate {
         value,
         low: value,
         high: value,
+        samples: 0,
     }
 }
 

@@ -88,10 +88,11 @@ impl MachineRecord {
 }
 
 /// The class of results that are taken on such a machine: what runs the guest's instructions decides,
-/// and where that is a processor, whether it is one.
+/// and whether the machine below is hardware.
 pub(crate) fn class(accelerator: Accelerator, virtualisation: &str) -> &'static str {
     match (accelerator, virtualisation) {
-        (Accelerator::Tcg, _) => "local-tcg",
+        (Accelerator::Tcg, "none") => "local-tcg",
+        (Accelerator::Tcg, _) => "nested-tcg",
         (Accelerator::Kvm, "none") => "local-kvm",
         (Accelerator::Kvm, _) => "nested",
     }
