@@ -22,7 +22,8 @@ pub(crate) fn find(units: &[Unit], network: &NetworkPolicy, needed: bool) -> Vec
         let span = entry.span.clone();
         Some(match missing && !needed {
             true => {
-                let help = "no run that looks into TLS starts without it";
+                let help =
+                    "no run that looks into TLS starts without it; in others no program trusts it";
                 Diagnostic::warning(source, span, message, help)
             }
             false => {

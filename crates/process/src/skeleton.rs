@@ -41,7 +41,7 @@ pub(crate) struct Skeleton {
     pub(crate) files: Vec<Content>,
     /// Files that cover one of the host.
     pub(crate) covered: Vec<Content>,
-    /// What programs trust, where the gate looks into TLS.
+    /// What programs trust, where that is more than the machine's files say.
     pub(crate) trust: Option<TrustFiles>,
     /// The home directory.
     #[serde(with = "raw")]

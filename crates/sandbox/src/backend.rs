@@ -39,7 +39,7 @@ pub struct Launch<'a> {
     pub private: &'a Path,
     /// Whether layers that the machine does not have are done without.
     pub best_effort: bool,
-    /// What its programs trust for TLS that is looked into; none where nothing is.
+    /// What its programs trust; none where that is what its files say.
     pub trust: Option<&'a TrustFiles>,
     /// What stdin, stdout and stderr are inside, where they are not the caller's own: whatever can
     /// be read and written, sockets as well.
@@ -140,6 +140,11 @@ pub trait Backend {
     /// What tells its sandboxes apart, beside their policy, from those of another of this name.
     fn kind(&self) -> String {
         self.name().to_owned()
+    }
+
+    /// Whether its sandboxes have files of their own in the place of the machine's.
+    fn has_own_files(&self) -> bool {
+        false
     }
 
     /// Begins with what does not depend on the policy and returns while that goes on, so that

@@ -3,7 +3,7 @@
 
 use crate::backend::{Entry, Invocation, News, OWN, Running};
 use crate::continuation;
-use crate::environment;
+use crate::environment::{self, Given};
 use crate::packet::{receive, send_now, step_aside, tell_now, unpack_command};
 use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, answer};
@@ -47,8 +47,7 @@ pub(crate) struct OwnCommand {
 /// What the next command gets.
 struct Next {
     number: u32,
-    /// Variables of what stands for secrets.
-    secrets: Vec<(OsString, OsString)>,
+    given: Given,
 }
 
 /// A client.
@@ -71,19 +70,15 @@ struct Visit {
 }
 
 impl Door {
-    /// A door at which `listener` hears; `secrets` are variables that every command gets.
-    pub(crate) fn new(
-        listener: Option<OwnedFd>,
-        secrets: Vec<(OsString, OsString)>,
-        own: OwnCommand,
-    ) -> Self {
+    /// A door at which `listener` hears.
+    pub(crate) fn new(listener: Option<OwnedFd>, given: Given, own: OwnCommand) -> Self {
         Self {
             listener,
             own,
             guests: Vec::new(),
             next: Next {
                 number: OWN + 1,
-                secrets,
+                given,
             },
         }
     }
@@ -246,7 +241,7 @@ impl Guest {
             Ok(Some((Ask::Save, descriptors))) => {
                 let say = |say: &Say| _ = self.say(say);
                 let saved =
-                    continuation::serve(descriptors, own, &next.secrets, running, guard, say);
+                    continuation::serve(descriptors, own, &next.given.secrets, running, guard, say);
                 self.say(&Say::Saved(saved));
             }
             Ok(Some((Ask::Enter, descriptors))) if self.visit.is_none() => {
@@ -284,7 +279,7 @@ fn enter(
     let policy = guard.policy();
     let cwd = start_folder(policy, &wanted.cwd);
     let caller = wanted.caller.iter().cloned().collect();
-    let environment = environment::build(policy, &caller, &next.secrets, &wanted.added, &cwd);
+    let environment = environment::build(policy, &caller, &next.given, &wanted.added, &cwd);
     let refusals = guard.ledger().counts().refusals;
     let act = Act::Enter {
         job,

@@ -3,7 +3,6 @@
 
 use crate::trust;
 use bailiwick_policy::Effective;
-use bailiwick_policy::inspection::may_inspect;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -38,12 +37,20 @@ pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
     }
 }
 
+/// Variables that every command of a sandbox gets.
+pub(crate) struct Given {
+    /// Whether the sandbox has a bundle of authorities, which variables name.
+    pub(crate) has_bundle: bool,
+    /// What stands for secrets.
+    pub(crate) secrets: Vec<(OsString, OsString)>,
+}
+
 /// The whole environment of the command: the base, what the policy passes, the proxy, the authorities, what the
 /// policy sets, what stands for secrets, what the caller adds; later ones win.
 pub(crate) fn build(
     policy: &Effective,
     caller: &BTreeMap<OsString, OsString>,
-    secrets: &[(OsString, OsString)],
+    given: &Given,
     added: &[(OsString, OsString)],
     cwd: &Path,
 ) -> Vec<(OsString, OsString)> {
@@ -67,7 +74,7 @@ pub(crate) fn build(
     variables.insert("HOME".into(), policy.home.clone().into());
     variables.insert("PWD".into(), cwd.into());
     variables.extend(proxy());
-    if may_inspect(policy) {
+    if given.has_bundle {
         let of = trust::variables(Path::new(trust::BUNDLE));
         variables.extend(of.map(|(name, file)| (name.into(), file.into())));
     }
@@ -75,7 +82,7 @@ pub(crate) fn build(
     for (name, entry) in &policy.environment.set {
         variables.insert(name.into(), entry.value.clone().into());
     }
-    variables.extend(secrets.iter().cloned());
+    variables.extend(given.secrets.iter().cloned());
     variables.extend(added.iter().cloned());
     variables.into_iter().collect()
 }

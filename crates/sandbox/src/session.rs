@@ -6,7 +6,7 @@ use crate::backend::{Backend, Invocation, Launch};
 use crate::continuation::Continuation;
 use crate::door::{Door, OwnCommand};
 use crate::early::Early;
-use crate::environment;
+use crate::environment::{self, Given};
 use crate::front::Front;
 use crate::output::Output;
 use crate::record::{Beginning, Record};
@@ -108,7 +108,11 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         }
         None
     });
-    let given = secrets::variables(&secrets);
+    let trust = Trust::of(&state, &policy, backend.has_own_files())?;
+    let given = Given {
+        has_bundle: trust.is_some(),
+        secrets: secrets::variables(&secrets),
+    };
     let variables = environment::build(&policy, caller, &given, &request.environment, &cwd);
     let signals = Signals::new().map_err(|e| Failure::fault(format!("signals: {e}")))?;
     let private = private_folder(&state, &policy);
@@ -119,7 +123,6 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         Ok(made) => made.map_or((None, [const { None }; 3]), |(o, ends)| (Some(o), ends)),
         Err(e) => return Err(Failure::fault(format!("the output cannot be limited: {e}"))),
     };
-    let trust = Trust::of(&state, &policy)?;
     let launch = Launch {
         policy: &policy,
         command: Some(Invocation {
@@ -199,7 +202,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
         _ => None,
     };
     let settings = Settings {
-        inspection: trust.map(|trust| trust.inspection),
+        inspection: trust.and_then(|trust| trust.inspection),
         secrets,
         outer_proxy,
     };

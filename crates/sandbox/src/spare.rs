@@ -5,7 +5,7 @@
 
 use crate::backend::{Backend, Entry, Invocation, Launch, News, OWN, Running, Started};
 use crate::door::{Door, OwnCommand, give_terminal};
-use crate::environment;
+use crate::environment::{self, Given};
 use crate::packet::{receive, tell, tell_now, unpack_command};
 use crate::place::{Place, pass};
 use crate::protocol::{Ask, Say, Wanted, WantedRun, answer};
@@ -49,7 +49,7 @@ pub fn spare(backend: &dyn Backend, request: &ServeRequest) -> Result<u8, Failur
     let state = StateDir::from_environment()?;
     let policy = read(&request.policy)?.effective;
     let private = private_folder(&state, &policy);
-    let trust = Trust::of(&state, &policy)?;
+    let trust = Trust::of(&state, &policy, backend.has_own_files())?;
     let begun = prepared?.begin(&launch(
         &policy,
         trust.as_ref(),
@@ -228,7 +228,8 @@ impl Waiting<'_> {
         }
         let private = private_folder(&self.state, &effective);
         // Another authority than it was made with makes it another sandbox.
-        self.trust = Trust::of(&self.state, &effective).ok()?;
+        let own_files = self.backend.has_own_files();
+        self.trust = Trust::of(&self.state, &effective, own_files).ok()?;
         let launch = launch(&effective, self.trust.as_ref(), &private, run.best_effort);
         if !self.started.running.fits(&launch).ok()? {
             return None;
@@ -300,7 +301,10 @@ impl Waiting<'_> {
                 return Ok(0);
             }
         };
-        let given = secrets::variables(&secrets);
+        let given = Given {
+            has_bundle: self.trust.is_some(),
+            secrets: secrets::variables(&secrets),
+        };
         let environment = environment::build(policy, &caller, &given, &wanted.added, &cwd);
         let entry = Entry {
             job: OWN,
@@ -339,7 +343,7 @@ impl Waiting<'_> {
             ..self.started
         };
         let settings = Settings {
-            inspection: self.trust.map(|trust| trust.inspection),
+            inspection: self.trust.and_then(|trust| trust.inspection),
             secrets,
             outer_proxy: OuterProxy::of(&caller).unwrap_or_default(),
         };

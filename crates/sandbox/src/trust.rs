@@ -1,9 +1,10 @@
-//! What the programs of a sandbox trust, where the policy can have the gate look into their TLS.
+//! What the programs of a sandbox trust.
 //!
-//! Decision: the machine's own bundle with the authority of the installation added takes the place of
-//! the bundle in the sandbox, and the variables by which programs find one of their own name it too:
-//! what trusts the machine's authorities outside trusts them inside as well, and one more. Nothing on
-//! the host is changed, and in a sandbox whose policy looks into nothing there is nothing of this.
+//! Decision: what trusts the machine's authorities outside trusts them inside as well, and those that the policy
+//! names (`[network] roots`); where the gate can look into TLS, the authority of the installation too. Their bundle
+//! takes the place of the one in the sandbox, and the variables by which programs find one of their own name it. A
+//! sandbox that has the machine's files, and whose policy adds nothing to what these trust, needs none of this.
+//! Nothing on the host is changed.
 
 mod java;
 
@@ -11,8 +12,8 @@ use bailiwick_event::{Failure, Text};
 use bailiwick_gate::Inspection;
 use bailiwick_gate::ca::Authority;
 use bailiwick_ledger::StateDir;
-use bailiwick_policy::Effective;
 use bailiwick_policy::inspection::may_inspect;
+use bailiwick_policy::{Effective, Sourced};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
@@ -55,16 +56,16 @@ const BUNDLES: [&str; 6] = [
 
 /// What a sandbox is given, and what its gate needs.
 pub struct Trust {
-    /// For the gate.
-    pub inspection: Inspection,
+    /// For the gate; none where the policy looks into nothing.
+    pub inspection: Option<Inspection>,
     /// For the sandbox.
     pub files: TrustFiles,
 }
 
-/// The files of a sandbox whose programs trust the authority.
+/// The files of a sandbox whose programs trust more than what is in its files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustFiles {
-    /// The machine's bundle and the authority, in PEM.
+    /// The machine's bundle, the policy's roots and the authority, in PEM.
     pub bundle: Vec<u8>,
     /// Files of the machine that it covers.
     pub over: Vec<PathBuf>,
@@ -75,59 +76,88 @@ pub struct TrustFiles {
 }
 
 impl Trust {
-    /// What the policy needs; none where it looks into nothing.
+    /// What the policy needs, in a sandbox that has files of its own in the place of the machine's or not; none where
+    /// its programs trust all that they need to.
     ///
     /// # Errors
     /// A [`Failure`] where the authority cannot be had, or a file of `[network] roots` not read.
-    pub fn of(state: &StateDir, policy: &Effective) -> Result<Option<Self>, Failure> {
-        if !may_inspect(policy) {
+    pub fn of(
+        state: &StateDir,
+        policy: &Effective,
+        own_files: bool,
+    ) -> Result<Option<Self>, Failure> {
+        let inspects = may_inspect(policy);
+        let roots = &policy.network.roots;
+        if !inspects && (!reaches_machines(policy) || roots.is_empty() && !own_files) {
             return Ok(None);
         }
-        let authority = Authority::open(state.path()).map_err(|error| {
-            Failure::fault(format!("not started: the policy looks into TLS: {error}"))
-        })?;
-        for root in &policy.network.roots {
-            fs::File::open(&root.value).map_err(|error| {
-                let path = Text::from(root.value.as_os_str());
-                Failure::usage(format!(
-                    "{}: {path} cannot be read: {error}; correct [network] roots",
-                    root.origin
-                ))
-            })?;
+        let authority = inspects.then(|| {
+            Authority::open(state.path()).map_err(|error| {
+                Failure::fault(format!("not started: the policy looks into TLS: {error}"))
+            })
+        });
+        let authority = authority.transpose()?;
+        let files = TrustFiles::new(roots, authority.as_ref())?;
+        if files.bundle.is_empty() {
+            // The machine trusts nobody that it could say.
+            return Ok(None);
         }
-        let roots = policy.network.roots.iter();
-        Ok(Some(Self {
-            files: TrustFiles::new(&authority),
-            inspection: Inspection {
-                authority: Arc::new(authority),
-                roots: roots.map(|root| root.value.clone()).collect(),
-            },
-        }))
+        let inspection = authority.map(|authority| Inspection {
+            authority: Arc::new(authority),
+            roots: roots.iter().map(|root| root.value.clone()).collect(),
+        });
+        Ok(Some(Self { inspection, files }))
     }
 }
 
+/// Whether programs may reach another machine, now or by an answer or a rule that comes later.
+fn reaches_machines(policy: &Effective) -> bool {
+    let network = &policy.network;
+    !(network.allow.is_empty()
+        && network.hosts.is_empty()
+        && policy.rules.is_empty()
+        && policy.ask.is_empty())
+}
+
 impl TrustFiles {
-    fn new(authority: &Authority) -> Self {
+    fn new(roots: &[Sourced<PathBuf>], authority: Option<&Authority>) -> Result<Self, Failure> {
         let over = real(BUNDLES.iter().map(PathBuf::from));
-        let mut bundle = over
-            .first()
-            .and_then(|path| fs::read(path).ok())
-            .unwrap_or_default();
-        if !bundle.is_empty() && !bundle.ends_with(b"\n") {
-            bundle.push(b'\n');
+        let machines = over.first().and_then(|path| fs::read(path).ok());
+        let mut bundle = machines.unwrap_or_default();
+        let mut add = |pem: &[u8]| {
+            if !bundle.is_empty() && !bundle.ends_with(b"\n") {
+                bundle.push(b'\n');
+            }
+            bundle.extend_from_slice(pem);
+        };
+        for root in roots {
+            match fs::read(&root.value) {
+                Ok(pem) => add(&pem),
+                // It may lie on another machine only, as `policy check` warns.
+                Err(_) if authority.is_none() => {}
+                Err(error) => {
+                    let path = Text::from(root.value.as_os_str());
+                    return Err(Failure::usage(format!(
+                        "{}: {path} cannot be read: {error}; correct [network] roots",
+                        root.origin
+                    )));
+                }
+            }
         }
-        bundle.extend_from_slice(authority.pem().as_bytes());
+        if let Some(authority) = authority {
+            add(authority.pem().as_bytes());
+        }
         let over_java = real(java::stores());
         let java = match over_java.is_empty() {
             true => Vec::new(),
             false => java::store(&bundle),
         };
-        Self {
+        Ok(Self {
             bundle,
             over,
             java,
             over_java,
-        }
+        })
     }
 }
 
@@ -139,7 +169,7 @@ fn real(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.filter_map(file).filter(once).collect()
 }
 
-/// The variables of a sandbox whose bundle lies there.
+/// The variables of a sandbox whose bundle lies there; none of one that has no bundle.
 pub fn variables(bundle: &Path) -> impl Iterator<Item = (&'static str, &Path)> {
     VARIABLES.into_iter().map(move |name| (name, bundle))
 }

@@ -88,6 +88,10 @@ impl Backend for VmBackend {
         format!("{}, {}", self.name(), self.shape.kind())
     }
 
+    fn has_own_files(&self) -> bool {
+        true
+    }
+
     fn prepare(&self, terminal: Option<TerminalShape>) -> Result<Box<dyn Prepared>, Failure> {
         Ok(Box::new(Waiting {
             monitor: sandbox()?,

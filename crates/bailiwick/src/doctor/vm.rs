@@ -27,6 +27,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// The name that is granted, over TLS.
 const GRANTED: &str = "doctor.bailiwick.test";
+/// The name that is granted, over TLS that the gate leaves alone.
+const DIRECT: &str = "direct.bailiwick.test";
 /// The name of the server that says the time, without TLS.
 const TIME: &str = "time.bailiwick.test";
 /// A name that is not granted.
@@ -230,24 +232,26 @@ impl Host {
         let fault = |e: std::io::Error| Failure::fault(format!("{}: {e}", folder.display()));
         std::fs::create_dir(machines.workspace()).map_err(fault)?;
         let page = format!("bailiwick-doctor-{}-{}", std::process::id(), nanoseconds());
-        let served = page.clone();
-        let (https, authority) = Server::tls(
-            folder,
-            GRANTED,
-            Box::new(move |path| content(&served, path)),
-        )?;
+        let serve = |name: &str| {
+            let served = page.clone();
+            Server::tls(folder, name, Box::new(move |path| content(&served, path)))
+        };
+        let (https, authority) = serve(GRANTED)?;
+        let (direct, other) = serve(DIRECT)?;
         let time = Server::plain(Box::new(|path| {
             (path == "/now").then(|| ("text/plain", nanoseconds().to_string().into_bytes()))
         }))?;
         let policy = format!(
-            "extends = [\"default\"]\n[network]\ninspect = \"always\"\nroots = [{:?}]\n\
-             [network.hosts]\n\"{GRANTED}\" = \"127.0.0.1:{}\"\n\"{TIME}\" = \"127.0.0.1:{}\"\n\
+            "extends = [\"default\"]\n[network]\ninspect = {{ \"*\" = \"always\", \"{DIRECT}\" = \"never\" }}\n\
+             roots = [{:?}]\n[network.hosts]\n\"{GRANTED}\" = \"127.0.0.1:{}\"\n\
+             \"{DIRECT}\" = \"127.0.0.1:{}\"\n\"{TIME}\" = \"127.0.0.1:{}\"\n\
              [limits]\nwall = \"15m\"\n",
             folder.join("roots.pem").display().to_string(),
             https.port,
+            direct.port,
             time.port,
         );
-        std::fs::write(folder.join("roots.pem"), authority)
+        std::fs::write(folder.join("roots.pem"), [authority, other].concat())
             .and_then(|()| std::fs::write(folder.join("policy.toml"), policy))
             .and_then(|()| std::fs::write(machines.workspace().join("kept-before"), &page))
             .map_err(fault)?;
@@ -276,6 +280,7 @@ impl Host {
             format!("denied={DENIED}"),
             format!("time=http://{TIME}/now"),
             format!("https=https://{GRANTED}"),
+            format!("direct=https://{DIRECT}"),
             format!("page={}", self.page),
             format!("large={LARGE}"),
             format!("large-at={workspace}/large"),

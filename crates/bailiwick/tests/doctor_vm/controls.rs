@@ -209,6 +209,10 @@ pub(crate) fn all() -> Vec<Control> {
         control("https.python", By(real::no_interception), "exit code"),
         control("https.node", By(real::no_interception), "exit code"),
         control("https.git", By(real::no_interception), "exit code"),
+        control("direct.curl", By(real::no_authority), "exit code"),
+        control("direct.python", By(real::no_authority), "exit code"),
+        control("direct.node", By(real::no_authority), "exit code"),
+        control("direct.git", By(real::no_authority), "exit code"),
         control("packages.pip", By(real::no_interception), "exit code"),
         control(
             "bulk.workspace",

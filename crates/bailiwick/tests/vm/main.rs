@@ -21,6 +21,7 @@ mod support;
 
 #[path = "../clients/apt.rs"]
 mod apt;
+mod authorities;
 #[path = "../clients/client.rs"]
 mod client;
 #[path = "../clients/git.rs"]
@@ -79,7 +80,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 27] = [
+const ALL: [(&str, &[Shared]); 28] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
@@ -91,6 +92,7 @@ const ALL: [(&str, &[Shared]); 27] = [
     ("git", git::SHARED),
     ("spares", spares::SHARED),
     ("installing", installing::SHARED),
+    ("authorities", authorities::SHARED),
     ("bodies", bodies::SHARED),
     ("coherent", coherent::SHARED),
     ("command", command::SHARED),

@@ -1,8 +1,10 @@
-//! Programs that people use: whether they reach a granted host over TLS that the gate looks into, and
-//! can install something through it.
+//! Programs that people use: whether they reach a granted host over TLS, looked into by the gate or not, and can
+//! install something through it.
 //!
-//! Decision: the host's server has a certificate of an authority that no machine trusts, only the gate
-//! does. Whoever gets the page has got it through the gate, and trusts whom the gate has issued for.
+//! Decision: the host's servers have certificates of authorities that the image does not trust. Of the first one the
+//! gate trusts the authority: whoever gets its page has got it through the gate, and trusts whom the gate has issued
+//! for. The second one's TLS is left alone, and its authority is one that the policy names: as a company's is that
+//! looks into TLS on the way.
 
 use super::check::{Check, Outcome, said};
 use super::world::{World, told};
@@ -10,44 +12,63 @@ use super::world::{World, told};
 const TRUST: &str = "the program does not use the machine's authorities: `bailiwick doctor --tls`, \
                      docs/network.md";
 
+/// Lines of shell that get a page.
+const CURL: &str = "curl -sS -m 60 URL";
+const PYTHON: &str = "python3 -c 'import sys,urllib.request as r;\
+                      print(r.urlopen(sys.argv[1],timeout=60).read().decode())' URL";
+// Node gives up an address after a quarter of a second, which a busy machine may take.
+const NODE: &str = "node -e 'require(\"net\").setDefaultAutoSelectFamilyAttemptTimeout?.(60000);\
+                    fetch(process.argv[1]).then(r=>r.text()).then(t=>console.log(t))\
+                    .catch(e=>{console.error(String(e.cause||e));process.exit(1)})' URL";
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         name: "https.curl",
         expected: "curl gets a page over TLS that the gate looks into",
         remedy: TRUST,
-        probe: |world| page(world, "curl -sS -m 60 URL"),
+        probe: |world| page(world, "https", CURL),
     },
     Check {
         name: "https.python",
         expected: "python gets a page over TLS that the gate looks into",
         remedy: TRUST,
-        probe: |world| {
-            page(
-                world,
-                "python3 -c 'import sys,urllib.request as r;print(r.urlopen(sys.argv[1],timeout=60)\
-                 .read().decode())' URL",
-            )
-        },
+        probe: |world| page(world, "https", PYTHON),
     },
     Check {
         name: "https.node",
         expected: "node gets a page over TLS that the gate looks into",
         remedy: TRUST,
-        // Node gives up an address after a quarter of a second, which a busy machine may take.
-        probe: |world| {
-            page(
-                world,
-                "node -e 'require(\"net\").setDefaultAutoSelectFamilyAttemptTimeout?.(60000);\
-                 fetch(process.argv[1]).then(r=>r.text()).then(t=>console.log(t))\
-                 .catch(e=>{console.error(String(e.cause||e));process.exit(1)})' URL",
-            )
-        },
+        probe: |world| page(world, "https", NODE),
     },
     Check {
         name: "https.git",
         expected: "git lists a repository over TLS that the gate looks into",
         remedy: TRUST,
-        probe: git,
+        probe: |world| git(world, "https"),
+    },
+    Check {
+        name: "direct.curl",
+        expected: "curl gets a page over TLS by an authority that the policy names",
+        remedy: TRUST,
+        probe: |world| page(world, "direct", CURL),
+    },
+    Check {
+        name: "direct.python",
+        expected: "python gets a page over TLS by an authority that the policy names",
+        remedy: TRUST,
+        probe: |world| page(world, "direct", PYTHON),
+    },
+    Check {
+        name: "direct.node",
+        expected: "node gets a page over TLS by an authority that the policy names",
+        remedy: TRUST,
+        probe: |world| page(world, "direct", NODE),
+    },
+    Check {
+        name: "direct.git",
+        expected: "git lists a repository over TLS by an authority that the policy names",
+        remedy: TRUST,
+        probe: |world| git(world, "direct"),
     },
     Check {
         name: "packages.pip",
@@ -57,8 +78,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn page(world: &dyn World, script: &str) -> Outcome {
-    let (url, page) = (told(world, "https")?, told(world, "page")?);
+fn page(world: &dyn World, server: &str, script: &str) -> Outcome {
+    let (url, page) = (told(world, server)?, told(world, "page")?);
     let ran = world
         .shell(&script.replace("URL", &format!("{url}/page")))
         .map_err(|e| format!("sh: {}", said(&e)))?;
@@ -68,8 +89,8 @@ fn page(world: &dyn World, script: &str) -> Outcome {
     }
 }
 
-fn git(world: &dyn World) -> Outcome {
-    let url = told(world, "https")?;
+fn git(world: &dyn World, server: &str) -> Outcome {
+    let url = told(world, server)?;
     let script = format!("GIT_TERMINAL_PROMPT=0 git ls-remote {url}/repository.git");
     let ran = world
         .shell(&script)
