@@ -70,7 +70,8 @@ impl Listing {
     ///
     /// # Errors
     ///
-    /// The folder cannot be listed, or what is in it cannot be reached, or the type of an entry cannot be read.
+    /// The folder cannot be listed, or what is in it cannot be reached, or the type of an entry cannot be read, behind
+    /// all others.
     pub(crate) fn each(
         &mut self,
         folder: &Path,
@@ -84,14 +85,23 @@ impl Listing {
             opened => opened?,
         };
         let mut entries = RawDir::new(&fd, &mut self.0[..]);
+        let mut unread = Ok(());
         while let Some(found) = entries.next() {
-            let found = found?;
+            let found = match found {
+                // It was removed meanwhile.
+                Err(Errno::NOENT) => break,
+                found => found?,
+            };
             let name = found.file_name();
             let kind = match found.file_type() {
                 _ if matches!(name.to_bytes(), b"." | b"..") => continue,
                 FileType::Unknown => match statat(&fd, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Err(Errno::NOENT) => continue,
-                    stat => FileType::from_raw_mode(stat?.st_mode),
+                    Err(error) => {
+                        unread = Err(error.into());
+                        continue;
+                    }
+                    Ok(stat) => FileType::from_raw_mode(stat.st_mode),
                 },
                 kind => kind,
             };
@@ -99,7 +109,7 @@ impl Listing {
                 break;
             }
         }
-        Ok(())
+        unread
     }
 }
 

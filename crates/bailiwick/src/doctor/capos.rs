@@ -40,11 +40,13 @@ pub(super) fn doctor(asked: &MachineArguments) -> Done {
             "fault",
         ),
     ];
+    let workspace = folder.path().join("workspace");
+    let fault = |e: std::io::Error| Failure::fault(format!("{}: {e}", workspace.display()));
+    std::fs::create_dir(&workspace).map_err(fault)?;
     let mut all = Vec::new();
     for (name, expected, program, code, said) in checks {
-        let path = folder.path().join(name);
-        std::fs::write(&path, program)
-            .map_err(|e| Failure::fault(format!("{}: {e}", path.display())))?;
+        let path = workspace.join(name);
+        std::fs::write(&path, program).map_err(fault)?;
         let began = Instant::now();
         let outcome = ends(asked, folder.path(), &path, code, said);
         let remedy = "docs/capos.md says what it needs: QEMU (qemu-system-x86), and the kernel beside \
@@ -66,9 +68,7 @@ fn ends(
 ) -> Result<String, String> {
     let began = Instant::now();
     let mut command = Command::new("/proc/self/exe");
-    command
-        .args(["run", "--backend", "capos", "--workspace"])
-        .arg(folder);
+    command.args(["run", "--backend", "capos", "--workspace", "."]);
     if let Some(memory) = asked.memory {
         command.arg(format!("--memory={memory}B"));
     }
@@ -78,7 +78,7 @@ fn ends(
     let output = command
         .arg("--")
         .arg(program)
-        .current_dir(folder)
+        .current_dir(folder.join("workspace"))
         .env("XDG_STATE_HOME", folder.join("state"))
         .env("XDG_CONFIG_HOME", folder.join("config"))
         .stdin(Stdio::null())
