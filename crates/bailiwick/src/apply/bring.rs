@@ -83,18 +83,16 @@ pub(super) fn bring(
     let ran = inside.run(&words, named(changes)?.into(), out);
     let sent = sending.join();
     let (sent, whole) = sent.map_err(|_| Failure::fault("the files were not sent"))?;
-    if ran.is_err() || whole.is_err() {
-        let (why, _) = (
-            ran.err().or_else(|| whole.err().map(fault)),
-            unpacking.outcomes(),
-        );
-        journal.sent(changes, after, &sent)?;
-        let why = why.map(|why| why.to_string()).unwrap_or_default();
-        return Err(Failure::fault(format!(
-            "{why}\n  remedy: not all was applied: apply again, or take back what was with `--undo`"
-        )));
-    }
-    let outcomes = unpacking.outcomes()?;
+    let unpacked = unpacking.outcomes();
+    let outcomes = match ran.and(whole.map_err(fault)).and(unpacked) {
+        Ok(outcomes) => outcomes,
+        Err(why) => {
+            journal.sent(changes, after, &sent)?;
+            return Err(Failure::fault(format!(
+                "{why}\n  remedy: not all was applied: apply again, or take back what was with `--undo`"
+            )));
+        }
+    };
     let done = outcomes.iter().filter(|outcome| outcome.what == What::Done);
     let put = done
         .clone()

@@ -87,7 +87,10 @@ impl Journal {
         let all = machine.join(ALL);
         let lock = Self::lock(&all)?;
         let now = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
-        let folder = all.join(format!("{:020}", now.as_nanos()));
+        // A clock that was set back makes none that is older than the last.
+        let last = names(&all)?.pop().and_then(|name| made(&name));
+        let number = now.as_nanos().max(last.unwrap_or_default() + 1);
+        let folder = all.join(format!("{number:020}"));
         let mut builder = DirBuilder::new();
         builder
             .mode(0o700)
@@ -157,11 +160,15 @@ impl Journal {
         self.put(&changes.keys().map(entry).collect())
     }
 
-    /// Removes those that are too old.
+    /// Removes those that were given up before they changed anything, and those that are too old.
     fn prune(&self) -> Result<(), Failure> {
         let all = self.folder.parent().unwrap_or(&self.folder);
-        for name in names(all)?.iter().rev().skip(KEPT) {
-            fs::remove_dir_all(all.join(name)).map_err(fault(all))?;
+        let others = names(all)?.into_iter().rev().map(|name| all.join(name));
+        let others = others.filter(|folder| *folder != self.folder);
+        let (whole, given_up): (Vec<_>, Vec<_>) =
+            others.partition(|folder| folder.join(PUT).is_file());
+        for folder in given_up.iter().chain(whole.iter().skip(KEPT - 1)) {
+            fs::remove_dir_all(folder).map_err(fault(folder))?;
         }
         Ok(())
     }
@@ -224,6 +231,11 @@ impl Drop for Journal {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
+}
+
+/// When an apply with this name was made, in nanoseconds since 1970.
+fn made(name: &str) -> Option<u128> {
+    name.trim_end_matches(UNDONE).parse().ok()
 }
 
 /// The names of the applies in a folder, the oldest first.

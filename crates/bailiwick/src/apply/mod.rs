@@ -17,7 +17,7 @@ use crate::output;
 use crate::question::agrees;
 use crate::selection::find;
 use crate::sessions::policy_of;
-use bailiwick_event::Failure;
+use bailiwick_event::{Failure, Text};
 use bailiwick_ledger::{SessionInfo, SessionState, StateDir};
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::private_folder;
@@ -28,9 +28,11 @@ use clap::Args;
 use doubt::Forced;
 use journal::read_listing;
 use report::Direction;
-use repositories::{Repositories, keep_objects, repositories};
+use repositories::{keep_objects, of_git_alone, removed, repositories, repositories_of};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -120,7 +122,7 @@ fn forward(
         report::doubts(&doubted, info, state);
         return Ok(0);
     }
-    if !arguments.yes && !may_remove(&before, &changes, &git)? {
+    if !arguments.yes && !may_remove(&before, &changes)? {
         return Ok(1);
     }
     let most = fs::metadata(folder.join(DISK)).map_err(fault)?.len();
@@ -156,16 +158,15 @@ fn list(inside: &mut Inside, workspace: &Path) -> Result<Listing, Failure> {
     }
 }
 
-/// Whether so many files may be removed: more than half of a workspace is asked about.
+/// Whether so many files may be removed: more than half of a workspace, or a repository, is asked about. What counts is
+/// what there was before: what a session makes exempts nothing.
 ///
 /// # Errors
 /// There is nobody to ask.
-fn may_remove(
-    before: &Listing,
-    changes: &Changes,
-    git: &Repositories<'_>,
-) -> Result<bool, Failure> {
-    let in_git = |path: &[u8]| with_above(path).any(|path| git.contains(path));
+fn may_remove(before: &Listing, changes: &Changes) -> Result<bool, Failure> {
+    let git = repositories_of(before);
+    let (alone, removed) = (of_git_alone(&git), removed(changes, &git));
+    let in_git = |path: &[u8]| with_above(path).any(|path| alone.contains(path));
     let is_file = |path: &Vec<u8>| {
         let kind = before.0.get(path).map(|entry| &entry.kind);
         matches!(kind, Some(Kind::File { .. } | Kind::Link { .. })) && !in_git(path)
@@ -175,10 +176,23 @@ fn may_remove(
         .iter()
         .filter(|(_, change)| **change == Change::Gone);
     let gone = gone.filter(|(path, _)| is_file(path)).count();
-    if gone * 2 <= all {
+    let mut what = Vec::new();
+    if gone * 2 > all {
+        what.push(format!(
+            "{gone} of the {all} files that the session was given"
+        ));
+    }
+    if let Some(first) = removed.first() {
+        let first = Text::from(OsStr::from_bytes(first));
+        what.push(match removed.len() - 1 {
+            0 => format!("the git repository {first}"),
+            more => format!("the git repository {first} and {more} more"),
+        });
+    }
+    if what.is_empty() {
         return Ok(true);
     }
-    let what = format!("{gone} of the {all} files that the session was given");
+    let what = what.join(", and ");
     agrees(&format!("Remove {what} from the workspace?"), || {
         Failure::usage(format!(
             "this would remove {what}, and there is no terminal to ask at\nhelp: `--dry-run` lists them; \

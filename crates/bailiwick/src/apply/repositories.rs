@@ -14,32 +14,57 @@ fn within(folder: &[u8], name: &[u8]) -> Vec<u8> {
     }
 }
 
-/// What git keeps repositories in, before or now: what is called `.git`, and folders that look like one.
-pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> Repositories<'a> {
-    let of = |listing: &'a Listing| {
-        let paths = listing.0.keys().map(Vec::as_slice);
-        paths.filter_map(move |path| {
-            let (folder, name) = match path.iter().rposition(|byte| *byte == b'/') {
-                Some(at) => (path.get(..at)?, path.get(at + 1..)?),
-                None => (b"".as_slice(), path),
-            };
-            let has = |name: &[u8]| listing.0.contains_key(&within(folder, name));
-            match name {
-                b".git" => Some(path),
-                b"HEAD" => (has(b"objects") || has(b"refs")).then_some(folder),
-                _ => None,
-            }
-        })
+/// What git keeps repositories in: what is called `.git`, and folders that look like one.
+pub(super) fn repositories_of(listing: &Listing) -> Repositories<'_> {
+    let paths = listing.0.keys().map(Vec::as_slice);
+    let repository = |path| {
+        let (folder, name) = apart(path);
+        let has = |name: &[u8]| listing.0.contains_key(&within(folder, name));
+        match name {
+            b".git" => Some(path),
+            b"HEAD" => (has(b"objects") || has(b"refs")).then_some(folder),
+            _ => None,
+        }
     };
-    of(before).chain(of(after)).collect()
+    paths.filter_map(repository).collect()
+}
+
+/// A path's folder, and its name there.
+fn apart(path: &[u8]) -> (&[u8], &[u8]) {
+    match path.iter().rposition(|byte| *byte == b'/') {
+        Some(at) => (&path[..at], &path[at + 1..]),
+        None => (b"", path),
+    }
+}
+
+/// Those that were there before, or are now.
+pub(super) fn repositories<'a>(before: &'a Listing, after: &'a Listing) -> Repositories<'a> {
+    let (mut before, after) = (repositories_of(before), repositories_of(after));
+    before.extend(after);
+    before
+}
+
+/// What of some repositories is git's alone, which removes much of it by itself: all of a `.git`, and the objects of a
+/// folder that looks like a repository, in which other files may lie as well.
+pub(super) fn of_git_alone(git: &Repositories<'_>) -> BTreeSet<Vec<u8>> {
+    let of = |git: &&[u8]| match apart(git).1 {
+        b".git" => git.to_vec(),
+        _ => within(git, b"objects"),
+    };
+    git.iter().map(of).collect()
+}
+
+/// The repositories that are removed as a whole.
+pub(super) fn removed<'a>(changes: &Changes, git: &Repositories<'a>) -> Vec<&'a [u8]> {
+    let is_gone = |git: &&&[u8]| changes.get(&within(git, b"HEAD")) == Some(&Change::Gone);
+    git.iter().filter(is_gone).copied().collect()
 }
 
 /// Leaves out that git's objects are removed, where their repository stays: one on the other side may still need
 /// those that this side has packed anew, or never had. `git gc` removes what nobody needs.
 pub(super) fn keep_objects(changes: &mut Changes, git: &Repositories<'_>) {
-    let stay = git
-        .iter()
-        .filter(|git| changes.get(&within(git, b"HEAD")) != Some(&Change::Gone));
+    let removed = removed(changes, git);
+    let stay = git.iter().filter(|git| !removed.contains(git));
     let objects: BTreeSet<Vec<u8>> = stay.map(|git| within(git, b"objects")).collect();
     let is_object = |path: &[u8]| with_above(path).any(|above| objects.contains(above));
     changes.retain(|path, change| *change != Change::Gone || !is_object(path));
@@ -66,6 +91,17 @@ mod tests {
             .into_keys()
             .map(|path| String::from_utf8(path).unwrap());
         left.collect()
+    }
+
+    #[test]
+    fn what_is_gits_alone_is_no_file_of_a_folder_that_looks_like_a_repository() {
+        let listing = listing(&["HEAD", "refs", "file", "a/.git", "a/.git/HEAD", "a/file"]);
+        let git = repositories_of(&listing);
+        let alone = of_git_alone(&git);
+        assert_eq!(alone, [b"a/.git".to_vec(), b"objects".to_vec()].into());
+        let gone = ["file", "a/.git/HEAD"];
+        let gone = gone.map(|path| (path.as_bytes().to_vec(), Change::Gone));
+        assert_eq!(removed(&gone.into(), &git), [b"a/.git"]);
     }
 
     #[test]

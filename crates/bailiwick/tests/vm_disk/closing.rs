@@ -125,7 +125,8 @@ fn more_than_half_of_a_workspace_is_removed_only_after_a_question() {
         .file("one", "1")
         .file("two", "2")
         .file("three", "3");
-    let ran = sandbox.run("rm one two");
+    // What a session makes is no repository that its removals would belong to.
+    let ran = sandbox.run("rm one two; touch HEAD refs");
     let id = ran.code(0).session().unwrap().to_owned();
     let applied = sandbox.bailiwick(["apply", &id]);
     applied
@@ -140,7 +141,17 @@ fn more_than_half_of_a_workspace_is_removed_only_after_a_question() {
     sandbox
         .bailiwick(["apply", "--yes", &id])
         .code(0)
-        .stdout_is("D one\nD two\n");
+        .stdout_is("A HEAD\nD one\nA refs\nD two\n");
+}
+
+#[test]
+fn a_repository_is_removed_only_after_a_question() {
+    let sandbox = repository(sandbox());
+    let ran = sandbox.run("rm -rf .git");
+    let id = ran.code(0).session().unwrap().to_owned();
+    let applied = sandbox.bailiwick(["apply", &id]);
+    applied.code(2).stderr_has("the git repository .git");
+    assert_eq!(sandbox.host("git log -1 --format=%s").trim(), "before");
 }
 
 /// Sends a signal to the monitors of the machines that have so much memory.
