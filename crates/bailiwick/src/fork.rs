@@ -7,7 +7,7 @@ use crate::machine::machines;
 use crate::output;
 use bailiwick_event::Failure;
 use bailiwick_sandbox::{SaveRequest, save};
-use bailiwick_vm::{BASE, DISK, RAM, SESSION, STATE, copy_disk};
+use bailiwick_vm::{BASE, DISK, DiskState, RAM, SESSION, STATE, copy_disk};
 use clap::Args;
 use rustix::fd::AsFd as _;
 use std::fs::{self, DirBuilder, File};
@@ -72,6 +72,7 @@ pub(crate) fn fork(arguments: &ForkArguments) -> Done {
     let files = Files::make(&path)?;
     let disk = create(&path.join(DISK))?;
     share(&parent, &path, RAM)?;
+    DiskState::carry(&parent, &path).map_err(fault(&path))?;
     let base = fs::copy(parent.join(BASE), path.join(BASE));
     base.map_err(fault(&parent.join(BASE)))?;
     // A monitor asks for its disk's size when it starts.
@@ -116,6 +117,7 @@ fn another(first: &Path) -> Result<Folder, Failure> {
     for name in [SESSION, STATE, RAM] {
         share(first, &folder.0, name)?;
     }
+    DiskState::carry(first, &folder.0).map_err(fault(&folder.0))?;
     let base = folder.0.join(BASE);
     fs::copy(first.join(BASE), &base).map_err(fault(&base))?;
     copy_disk(&first.join(DISK), &folder.0.join(DISK))?;

@@ -324,7 +324,10 @@ pub enum ToHost {
     /// It stands still.
     Quiet,
     /// It says nothing more.
-    Held,
+    Held {
+        /// Why not everything is on the disk that was to be written there, as errno(3); 0 where it is.
+        errno: i32,
+    },
     /// Memory ran out: the kernel ended so many processes.
     OutOfMemory(u64),
     /// The commands have as many processes and threads as they may have, and wanted more.

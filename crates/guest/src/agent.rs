@@ -185,13 +185,14 @@ impl Handler for Agent {
             ToGuest::Hold { sync } => {
                 // Nobody runs on: neither with another machine's name, nor in a moment that is on no record.
                 self.jobs.stop();
-                if sync {
-                    rustix::fs::sync();
-                }
+                let errno = match sync {
+                    true => self.jobs.write_back().err().map_or(0, Errno::raw_os_error),
+                    false => 0,
+                };
                 self.jobs.collect(line);
                 self.jobs.tell(line);
                 self.tell_of_executions(line);
-                line.send(&ToHost::Held);
+                line.send(&ToHost::Held { errno });
                 line.hold();
             }
             ToGuest::GoOn { now } => {

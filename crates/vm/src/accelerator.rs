@@ -9,9 +9,10 @@
 use crate::again;
 use crate::image::Image;
 use bailiwick_event::{Failure, Text};
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, FlockOperation, access, flock};
+use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -24,12 +25,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(7 * 24 * 3600);
 pub(crate) const DEVICE: &str = "/dev/kvm";
 
 /// How a machine runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Accelerator {
     /// The processor's own virtualisation.
     Kvm,
     /// QEMU translates every instruction.
     Tcg,
+}
+
+impl Accelerator {
+    /// Whether a machine could run on it here.
+    pub(crate) fn is_there(self) -> bool {
+        let may_be_used = || access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_ok();
+        self == Self::Tcg || may_be_used()
+    }
 }
 
 impl fmt::Display for Accelerator {
@@ -62,7 +72,7 @@ pub(crate) fn find(cache: &Path, image: &Image, qemu: &Path) -> Result<Found, Fa
     if !Path::new(DEVICE).exists() {
         return Ok(tcg("there is no /dev/kvm"));
     }
-    if access(DEVICE, Access::READ_OK | Access::WRITE_OK).is_err() {
+    if !Accelerator::Kvm.is_there() {
         return Ok(tcg(
             "/dev/kvm may not be used; to change that, join the group that owns it",
         ));
@@ -71,14 +81,7 @@ pub(crate) fn find(cache: &Path, image: &Image, qemu: &Path) -> Result<Found, Fa
     let before = remembered.read();
     let found = match &before {
         Some(before) if before.holds(SystemTime::now()) => before.clone(),
-        _ => {
-            let found = match try_it(&image.name)? {
-                None => Outcome::Runs,
-                Some(why) => Outcome::failed(SystemTime::now(), before.as_ref(), &why),
-            };
-            remembered.write(&found);
-            found
-        }
+        _ => remembered.find_out(before.as_ref(), || try_it(&image.name))?,
     };
     Ok(match &found {
         Outcome::Runs => Found {
@@ -193,10 +196,37 @@ impl Remembered {
         Outcome::parse(&fs::read_to_string(&self.0).ok()?)
     }
 
+    /// Tries it and remembers what came of that; one process at a time: many guests at once are the busy moment in
+    /// which none comes in time. Meanwhile others go by what was found before.
+    fn find_out(
+        &self,
+        before: Option<&Outcome>,
+        try_it: impl FnOnce() -> Result<Option<String>, Failure>,
+    ) -> Result<Outcome, Failure> {
+        let _ = fs::create_dir_all(self.0.parent().unwrap_or(Path::new("/")));
+        let lock = File::create(self.0.with_extension("lock")).ok();
+        if let Some(lock) = &lock {
+            let free = flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+            match before {
+                Some(before) if !free => return Ok(before.clone()),
+                _ if !free => drop(flock(lock, FlockOperation::LockExclusive)),
+                _ => {}
+            }
+        }
+        // Whoever had the lock may have found it out.
+        if let Some(found) = self.read().filter(|found| found.holds(SystemTime::now())) {
+            return Ok(found);
+        }
+        let found = match try_it()? {
+            None => Outcome::Runs,
+            Some(why) => Outcome::failed(SystemTime::now(), before, &why),
+        };
+        self.write(&found);
+        Ok(found)
+    }
+
     /// What cannot be remembered is tried again.
     fn write(&self, found: &Outcome) {
-        let folder = self.0.parent().unwrap_or(Path::new("/"));
-        let _ = fs::create_dir_all(folder);
         let _ = fs::write(&self.0, found.text());
     }
 }

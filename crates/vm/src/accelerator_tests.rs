@@ -8,7 +8,7 @@ fn at(seconds: u64) -> SystemTime {
 #[test]
 fn what_was_found_is_remembered_and_damage_is_not_believed() {
     let cache = TempDir::new().unwrap();
-    let remembered = Remembered(cache.path().join("accelerator/one"));
+    let remembered = Remembered(cache.path().join("one"));
     assert_eq!(remembered.read(), None);
     let failed = Outcome::failed(at(5), None, "no guest came within 4 s\nand more");
     for found in [Outcome::Runs, failed] {
@@ -37,4 +37,21 @@ fn a_failure_is_tried_again_after_a_time_that_doubles_and_a_success_is_not() {
     assert!(Outcome::Runs.holds(at(u64::from(u32::MAX))));
     let after = Outcome::failed(at(0), Some(&Outcome::Runs), "no");
     assert!(matches!(after, Outcome::Failed { tries: 1, .. }));
+}
+
+#[test]
+fn it_is_tried_by_one_and_the_others_go_by_what_was_found() {
+    let cache = TempDir::new().unwrap();
+    let remembered = Remembered(cache.path().join("accelerator/one"));
+    let old = Outcome::failed(at(0), None, "old");
+    let mut meanwhile = None;
+    let found = remembered.find_out(Some(&old), || {
+        let other = remembered.find_out(Some(&old), || panic!("two try it"));
+        meanwhile = Some(other.unwrap());
+        Ok(Some("new".to_owned()))
+    });
+    assert_eq!(meanwhile, Some(old));
+    assert!(matches!(found.unwrap(), Outcome::Failed { tries: 2, why, .. } if why == "new"));
+    let again = remembered.find_out(None, || panic!("it is known"));
+    assert!(matches!(again.unwrap(), Outcome::Failed { tries: 2, .. }));
 }

@@ -310,7 +310,7 @@ impl Begun for Pending {
             }
         };
         // Not before it is there: whoever is interrupted until then finds it as it was.
-        if let (Source::Saved(_), Some(own)) = (&source, &own) {
+        if let Some(own) = own.as_ref().filter(|own| own.was_there()) {
             own.kept.forget_saved()?;
         }
         let mut there = there;

@@ -43,6 +43,10 @@ pub(crate) struct Closing {
     hears: bool,
     /// Why the host cannot write or read the disk, where that was said.
     fails: Option<String>,
+    /// Whether the user was told that.
+    failure_is_told: bool,
+    /// The signal for which a machine was ended that did not answer.
+    signal: Option<i32>,
 }
 
 /// A timer that becomes readable once, after this time.
@@ -104,7 +108,7 @@ impl Vm {
 
     /// Its guest has written everything back; that counts where the disk has taken everything.
     pub(crate) fn all_is_written(&self) {
-        if self.closing.fails.is_none() {
+        if self.closing.fails.is_none() && self.unwritten.is_none() {
             self.disk_is(DiskState::Closed);
         }
     }
@@ -138,12 +142,18 @@ impl Vm {
         }
         let silent = self.closing.unanswered;
         if silent.is_some_and(|since| since.elapsed() >= SILENCE) {
+            self.closing.signal = Some(signal);
             self.end_now();
             return true;
         }
         self.closing.unanswered = silent.or_else(|| Some(Instant::now()));
         let _ = self.desk.order(Order::Ask);
         false
+    }
+
+    /// The exit code of a machine that was ended because it did not answer: the signal's, as a shell says it.
+    pub(crate) fn ended_by_signal(&self) -> Option<u8> {
+        self.closing.signal?.checked_add(128)?.try_into().ok()
     }
 
     /// The guest answers.
@@ -164,19 +174,26 @@ impl Vm {
         Ok(())
     }
 
-    /// What it has said, where the user should know that; once.
+    /// Why the host could not write or read the disk, where the monitor has said so by now.
+    pub(crate) fn failing(&mut self) -> Option<String> {
+        if self.closing.hears {
+            let heard = self.control.heard();
+            if heard.is_err() {
+                // Whatever it says from now on is of nobody's interest: its end is heard elsewhere.
+                let _ = epoll::delete(&self.both, self.control.fd());
+                self.closing.hears = false;
+            }
+            if let Ok(Some(why)) = heard {
+                self.closing.fails = Some(why);
+            }
+        }
+        self.closing.fails.clone()
+    }
+
+    /// The same, where the user should know it; once.
     pub(crate) fn heard(&mut self) -> Option<News> {
-        if !self.closing.hears {
-            return None;
-        }
-        let heard = self.control.heard();
-        if heard.is_err() {
-            // Whatever it says from now on is of nobody's interest: its end is heard elsewhere.
-            let _ = epoll::delete(&self.both, self.control.fd());
-            self.closing.hears = false;
-        }
-        let why = heard.ok().flatten()?;
-        let is_first = self.closing.fails.replace(why.clone()).is_none();
+        let why = self.failing()?;
+        let is_first = !std::mem::replace(&mut self.closing.failure_is_told, true);
         is_first.then(|| {
             News::Told(format!(
                 "the session's disk could not be written or read on this machine: {why}; programs inside got \

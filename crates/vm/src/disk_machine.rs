@@ -8,7 +8,7 @@ use crate::orders::{Order, Told};
 use crate::running::{Vm, exec};
 use crate::saved::Saved;
 use crate::setting::{self, Place};
-use crate::start::Behind;
+use crate::start::{Behind, Start};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
 use bailiwick_event::Failure;
@@ -44,36 +44,20 @@ impl DiskMachine {
         let shape = saved.shape();
         let policy = Effective::empty(workspace.to_path_buf(), "/root".into());
         let start = shape.start(policy, None, PathBuf::from("/"), false)?;
-        let warm = Warm::find(&shape, &start, &mut Vec::new())?;
         let disk = kept.disk();
-        let behind = Behind {
-            disk: Some(&disk),
-            // Its file system plays its journal when it is mounted: that of a suspended session is not this
-            // machine's, and one that was not closed stays what it is.
-            reads_disk: true,
-            ..warm.as_ref().map_or(Behind::NOTHING, Warm::behind)
+        let warm = Warm::find(&shape, &start, &mut Vec::new())?;
+        let come = machine(&start, warm.as_ref(), &disk, workspace);
+        let vm = match (come, &warm) {
+            (come, None) => come?,
+            (Ok(vm), Some(warm)) => {
+                warm.judge(true);
+                vm
+            }
+            (Err(_), Some(warm)) => {
+                warm.judge(false);
+                machine(&start, None, &disk, workspace)?
+            }
         };
-        let (mut begun, mut wires) = start.begin(sandbox()?, behind)?;
-        // Where it is gone already, `ready` knows why.
-        let _ = begun.go();
-        let Started {
-            running, inside, ..
-        } = begun.ready()?;
-        if let Some(warm) = &warm {
-            warm.restore(&mut wires.control)?;
-        }
-        let granted = Granted {
-            paths: vec![(workspace.to_path_buf(), true)],
-            links: Vec::new(),
-        };
-        let launch = Launch::of_nothing(&start.policy);
-        let setting = setting::of(&launch, &granted, Place::Disk)?;
-        let memory = start.machine.memory;
-        let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
-        host::serve(wires.channel, counter, inside, Some(setting))
-            .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
-        vm.hold = Some(start.image.hold()?);
-        booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
         Ok(Self {
             vm,
             job: 1,
@@ -113,6 +97,44 @@ impl DiskMachine {
             _ => Ok(127),
         }
     }
+}
+
+/// A machine that has a disk, at `workspace`; a copy of a template, where there is one.
+fn machine(
+    start: &Start,
+    warm: Option<&Warm>,
+    disk: &Path,
+    workspace: &Path,
+) -> Result<Vm, Failure> {
+    let behind = Behind {
+        disk: Some(disk),
+        // Its file system plays its journal when it is mounted: that of a suspended session is not this
+        // machine's, and one that was not closed stays what it is.
+        reads_disk: true,
+        ..warm.map_or(Behind::NOTHING, Warm::behind)
+    };
+    let (mut begun, mut wires) = start.begin(sandbox()?, behind)?;
+    // Where it is gone already, `ready` knows why.
+    let _ = begun.go();
+    let Started {
+        running, inside, ..
+    } = begun.ready()?;
+    if let Some(warm) = warm {
+        warm.restore(&mut wires.control)?;
+    }
+    let granted = Granted {
+        paths: vec![(workspace.to_path_buf(), true)],
+        links: Vec::new(),
+    };
+    let launch = Launch::of_nothing(&start.policy);
+    let setting = setting::of(&launch, &granted, Place::Disk)?;
+    let memory = start.machine.memory;
+    let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
+    host::serve(wires.channel, counter, inside, Some(setting))
+        .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
+    vm.hold = Some(start.image.hold()?);
+    booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;
+    Ok(vm)
 }
 
 impl Drop for DiskMachine {

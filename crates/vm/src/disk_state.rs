@@ -56,6 +56,17 @@ impl DiskState {
         fs::write(folder.join(TORN), "")
     }
 
+    /// The disk in one folder is a copy of that in another: what is missing there is missing here.
+    ///
+    /// # Errors
+    /// It cannot be kept.
+    pub fn carry(from: &Path, to: &Path) -> io::Result<()> {
+        match Self::is_torn(from) {
+            true => Self::tear(to),
+            false => Ok(()),
+        }
+    }
+
     /// Keeps it beside the disk; an interrupted call leaves the state that was there.
     pub(crate) fn keep(self, folder: &Path) -> io::Result<()> {
         let text = match self {
@@ -91,6 +102,9 @@ mod tests {
         DiskState::Closed.keep(folder.path()).unwrap();
         DiskState::tear(folder.path()).unwrap();
         assert_eq!(DiskState::of(folder.path()), unknown);
+        let copy = tempfile::tempdir().unwrap();
+        DiskState::carry(folder.path(), copy.path()).unwrap();
+        assert!(DiskState::is_torn(copy.path()));
         fs::remove_file(folder.path().join("disk-torn")).unwrap();
         for text in ["", "clos", "open now", "open 99999999999999999999", "?"] {
             fs::write(folder.path().join("disk-state"), text).unwrap();

@@ -62,6 +62,8 @@ struct Host {
     holding: bool,
     /// Whether it was told to write everything back.
     closing: bool,
+    /// Whether it was told to close at all: then it has no business outside any more.
+    ends: bool,
     /// The streams of each command.
     streams: HashMap<u32, Vec<u32>>,
     /// The guest's side of the terminals of commands whose stdin is something else.
@@ -91,6 +93,7 @@ impl Host {
             setting: setting.map(Box::new),
             holding: false,
             closing: false,
+            ends: false,
             streams: HashMap::new(),
             sides: HashMap::new(),
             ended: Vec::new(),
@@ -135,6 +138,7 @@ impl Host {
                 Ok(Order::Ask) => line.send(&ToGuest::Ping(0)),
                 Ok(Order::Close) => {
                     self.closing = true;
+                    self.ends = true;
                     line.send(&ToGuest::Close);
                 }
                 Ok(Order::Inward { port, end }) => {
@@ -308,8 +312,8 @@ impl Handler for Host {
             },
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
-            ToHost::Held if take(&mut self.holding) => Told::Held,
-            ToHost::Held => return turn(),
+            ToHost::Held { errno } if take(&mut self.holding) => Told::Held(as_result(errno)),
+            ToHost::Held { .. } => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,
             ToHost::TooManyProcesses => return turn(),
@@ -357,12 +361,10 @@ impl Handler for Host {
             ToHost::Unwritten { errno } if take(&mut self.awaited[2]) => Told::Unwritten(errno),
             ToHost::Unwritten { .. } => return turn(),
             ToHost::Synced { ago } => Told::Synced(Duration::from_millis(ago)),
-            ToHost::Closed { errno } if take(&mut self.closing) => Told::Closed(match errno {
-                0 => Ok(()),
-                errno => Err(errno),
-            }),
+            ToHost::Closed { errno } if take(&mut self.closing) => Told::Closed(as_result(errno)),
             ToHost::Closed { .. } => return turn(),
             ToHost::Lost(lost) => Told::Lost(lost),
+            ToHost::Datagram { .. } if self.ends => return Ok(()),
             ToHost::Datagram { from, to, bytes } => {
                 let (new, old) = self.datagrams.send(&*self.inside, from, to, &bytes);
                 if let Some((socket, token)) = new {
@@ -383,8 +385,7 @@ impl Handler for Host {
         let Open::Outward { to } = Mux::decode(open, Kind::Open)? else {
             return Ok(Opening::Refused);
         };
-        // A guest that is to end has no business outside.
-        if self.closing {
+        if self.ends {
             return Ok(Opening::Refused);
         }
         let socket = self.inside.connect_to(SocketAddr::V4(to));
@@ -441,4 +442,12 @@ pub(crate) fn serve(
             }
         })?;
     Ok(())
+}
+
+/// What an error number of the guest's says; 0 is none.
+fn as_result(errno: i32) -> Result<(), i32> {
+    match errno {
+        0 => Ok(()),
+        errno => Err(errno),
+    }
 }

@@ -59,7 +59,7 @@ pub(crate) enum Told {
     /// It stands still.
     Quiet,
     /// It says nothing more.
-    Held,
+    Held(Result<(), i32>),
     /// It is complete.
     Ready(Vec<Stage>),
     /// It cannot be completed.

@@ -66,6 +66,11 @@ impl OwnDisk {
         }
     }
 
+    /// Whether the disk was there before: a session goes on with it.
+    pub(crate) fn was_there(&self) -> bool {
+        self.packer.is_none()
+    }
+
     /// Waits until the folder is complete.
     ///
     /// # Errors
@@ -143,6 +148,7 @@ impl OwnDisk {
             disk: machine.disk.unwrap_or_default(),
             terminal,
             copied: false,
+            accelerator: Some(machine.accelerator),
         };
         self.kept.keep_shape(&saved)?;
         Ok(Savable {

@@ -241,6 +241,8 @@ impl Vm {
         let news = self.monitor.news()?;
         let is_end = matches!(news, None | Some(News::Exited(_)));
         let news = match news {
+            // Whoever is ended as a whole says nothing any more.
+            None => self.ended_by_signal().map(News::Exited),
             Some(News::Exited(code)) => Some(match self.code {
                 Some(code) => match self.unwritten {
                     Some(errno) => self.unwritten(code, errno),
@@ -270,7 +272,7 @@ impl Vm {
 
     fn took(&mut self, told: Told) -> News {
         match told {
-            Told::Waiting(_) | Told::Quiet | Told::Held | Told::Ready(_) | Told::Keys => {
+            Told::Waiting(_) | Told::Quiet | Told::Held(_) | Told::Ready(_) | Told::Keys => {
                 News::Quiet
             }
             Told::NoFolder { job, errno } => {

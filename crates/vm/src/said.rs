@@ -9,6 +9,18 @@ use std::sync::{Arc, Mutex};
 /// How much of the end is kept, in bytes.
 const KEPT: usize = 16 * 1024;
 
+/// What the first line holds that a kernel says of its own fault.
+const FAULTS: [&str; 6] = [
+    "BUG: ",
+    "Oops: ",
+    "general protection fault",
+    "invalid opcode",
+    "kernel NULL pointer",
+    "Kernel panic",
+];
+/// So many lines are shown from there.
+const FAULT_LINES: usize = 60;
+
 /// How much of a line is shown, in characters.
 const LINE: usize = 1000;
 
@@ -45,7 +57,7 @@ impl Said {
         }
     }
 
-    /// The last lines, harmless for a terminal.
+    /// The last lines, or what a kernel said of its own fault, harmless for a terminal.
     pub(crate) fn tail(&self, lines: usize) -> String {
         let Ok(kept) = self.0.lock() else {
             return String::new();
@@ -55,10 +67,11 @@ impl Said {
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        let last = all
-            .get(all.len().saturating_sub(lines)..)
-            .unwrap_or_default();
-        let shown = last.iter().map(|line| {
+        let is_fault = |line: &&str| FAULTS.iter().any(|fault| line.contains(fault));
+        let last = all.len().saturating_sub(lines);
+        let begin = all.iter().position(is_fault).unwrap_or(last).min(last);
+        let shown = all.iter().skip(begin).take(lines.max(FAULT_LINES));
+        let shown = shown.map(|line| {
             let shown = line.chars().take(LINE);
             let shown = shown.map(|c| if harmless(c) { c } else { ' ' });
             format!("\n  | {}", shown.collect::<String>())

@@ -30,3 +30,12 @@ fn of_an_endless_word_the_end_is_kept() {
     let said = said(&vec![b'x'; 4 * KEPT]);
     assert!(said.tail(9).len() < KEPT + 16);
 }
+
+#[test]
+fn of_a_kernels_own_fault_the_beginning_is_told() {
+    let fault = b"before\n[ 9.9] BUG: unable to handle page fault\none\ntwo\nthree\n";
+    assert_eq!(
+        said(fault).tail(2),
+        "\n  | [ 9.9] BUG: unable to handle page fault\n  | one\n  | two\n  | three"
+    );
+}

@@ -72,13 +72,14 @@ impl Vm {
         };
         // What goes on later may have to do with the disk alone.
         order(self, Order::Hold { sync: to.ends() })?;
-        let written = self.wait_until_held().and_then(|()| {
+        let written = self.wait_until_held().and_then(|written| {
             let is_over = |told: &Told| matches!(told, Told::Ended { job: OWN, .. });
             if self.unheard.iter().any(is_over) {
                 return Err(Failure::usage(ENDED));
             }
             self.control.open()?;
             self.control.run("stop", json!({}))?;
+            self.must_be_whole(written)?;
             self.write_memory(to, &ram).map_err(|why| {
                 Failure::fault(format!(
                     "the session cannot be saved, and goes on: {why}\n  remedy: see that there is room for \
@@ -109,6 +110,20 @@ impl Vm {
                 true => Failure::usage(ENDED),
                 false => why,
             })
+    }
+
+    /// Refuses to save a machine whose programs have written what is not on its disk and will not be: whoever goes
+    /// on, or looks at the disk, would take that for what they wanted.
+    fn must_be_whole(&mut self, written: Result<(), i32>) -> Result<(), Failure> {
+        let why = match (self.failing(), written) {
+            (Some(why), _) => why,
+            (None, Err(errno)) => io::Error::from_raw_os_error(errno).to_string(),
+            (None, Ok(())) => return Ok(()),
+        };
+        Err(Failure::fault(format!(
+            "the session cannot be saved, and goes on: not all that its programs wrote arrived on its disk: {why}\n  \
+             remedy: make room where the records of sessions are, and start anew from what `bailiwick cp` brings"
+        )))
     }
 
     fn write_memory(&mut self, to: &Save<'_>, ram: &Path) -> Result<(), Failure> {
@@ -159,15 +174,15 @@ impl Vm {
         }
     }
 
-    /// Waits for the guest's word; what it says before is kept.
-    pub(crate) fn wait_until_held(&mut self) -> Result<(), Failure> {
+    /// Waits for the guest's word, which says whether what was to be written is; what it says before is kept.
+    pub(crate) fn wait_until_held(&mut self) -> Result<Result<(), i32>, Failure> {
         let began = Instant::now();
         let mut weight = 0;
         loop {
             self.desk.hear();
             while let Some(told) = self.desk.told() {
                 match told {
-                    Told::Held => return Ok(()),
+                    Told::Held(written) => return Ok(written),
                     other => {
                         weight += other.weight();
                         self.unheard.push_back(other);

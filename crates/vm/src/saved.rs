@@ -1,5 +1,6 @@
 //! What is known of a machine that was saved, beside its memory and its disk.
 
+use crate::accelerator::Accelerator;
 use crate::shape::MachineShape;
 use bailiwick_event::Failure;
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Saved {
     /// where its pages begin.
     #[serde(default)]
     pub(crate) copied: bool,
+    /// What it ran on: its memory and devices fit no other.
+    #[serde(default)]
+    pub(crate) accelerator: Option<Accelerator>,
 }
 
 impl Saved {
@@ -57,6 +61,7 @@ impl Saved {
             memory: Some(self.memory),
             cpus: self.cpus,
             disk: Some(self.disk),
+            accelerator: self.accelerator.filter(|on| on.is_there()),
             ..MachineShape::default()
         }
     }

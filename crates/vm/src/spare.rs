@@ -65,7 +65,8 @@ pub(crate) fn begin_warm(vm: &mut Vm, setting: &Setting) -> Result<(), Failure> 
     order(vm, Order::Begin(Box::new(setting.clone())))?;
     booted::wait(vm, |told| matches!(told, Told::Ready(_)))?;
     order(vm, Order::Hold { sync: false })?;
-    vm.wait_until_held()?;
+    // Nothing was to be written.
+    let _ = vm.wait_until_held()?;
     vm.unheard.clear();
     order(vm, Order::GoOn)
 }
@@ -79,8 +80,13 @@ impl Spare {
         setting: Setting,
         wall: Option<Duration>,
     ) -> Result<Self, Failure> {
+        // Whether a waiting machine fits is asked while a run waits: nothing is tried then.
+        let accelerator = Some(start.machine.accelerator);
         Ok(Self {
-            shape,
+            shape: MachineShape {
+                accelerator,
+                ..shape
+            },
             mark: start.mark()?,
             source,
             setting,

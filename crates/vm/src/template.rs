@@ -94,17 +94,39 @@ impl Place {
         self.doubt().exists()
     }
 
+    /// What tells it from another that is made in its place.
+    pub(crate) fn identity(&self) -> Option<u64> {
+        fs::metadata(&self.folder).ok().map(|meta| meta.ino())
+    }
+
     /// Remembers that a machine could not. That may have been the machine's fault (a host without memory, a
     /// monitor that was ended), and others use the template: it is taken away where it was doubted when the
-    /// machine began. Whether it was.
-    pub(crate) fn failed(&self, doubted: bool) -> bool {
-        match doubted {
-            true => fs::remove_dir_all(&self.folder).is_ok(),
-            false => {
-                let _ = File::create(self.doubt());
-                false
-            }
+    /// machine began, and is still the one that had this identity. Whether it was.
+    pub(crate) fn failed(&self, doubted: bool, identity: Option<u64>) -> bool {
+        if !doubted {
+            let _ = File::create(self.doubt());
+            return false;
         }
+        let Ok(_held) = self.lock() else { return false };
+        self.identity() == identity && self.take_away().is_ok()
+    }
+
+    /// Takes it away at once: who finds it finds all of it.
+    fn take_away(&self) -> io::Result<()> {
+        let aside = self.folder.with_extension("old");
+        let _ = fs::remove_dir_all(&aside);
+        fs::rename(&self.folder, &aside)?;
+        fs::remove_dir_all(&aside)
+    }
+
+    /// Nobody else makes one or takes one away meanwhile.
+    fn lock(&self) -> Result<File, Failure> {
+        let above = self.folder.parent().unwrap_or(Path::new("/"));
+        fs::create_dir_all(above).map_err(fault(above))?;
+        let lock = above.join(".lock");
+        let held = File::create(&lock).map_err(fault(&lock))?;
+        flock(&held, FlockOperation::LockExclusive).map_err(|e| fault(&lock)(e.into()))?;
+        Ok(held)
     }
 
     fn doubt(&self) -> PathBuf {
@@ -119,12 +141,13 @@ impl Place {
         make: impl FnOnce(&Template, &File) -> Result<(), Failure>,
     ) -> Result<Template, Failure> {
         let above = self.folder.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(above).map_err(fault(above))?;
-        let lock = above.join(".lock");
-        let held = File::create(&lock).map_err(fault(&lock))?;
-        flock(&held, FlockOperation::LockExclusive).map_err(|e| fault(&lock)(e.into()))?;
+        let _held = self.lock()?;
         if let Some(made) = self.find() {
             return Ok(made);
+        }
+        if self.folder.exists() {
+            // Whoever took it away was ended meanwhile.
+            self.take_away().map_err(fault(&self.folder))?;
         }
         let unfinished = self.folder.with_extension("unfinished");
         let _ = fs::remove_dir_all(&unfinished);

@@ -70,15 +70,29 @@ fn one_failure_takes_no_template_away_and_two_in_a_row_do() {
     let cache = TempDir::new().unwrap();
     let place = place(&cache, "one");
     filled(&place);
-    let fails = || place.failed(place.is_doubted());
+    let fails = || place.failed(place.is_doubted(), place.identity());
     assert!(!fails());
     place.served();
     assert!(!fails());
     // One that began before the other failed.
-    assert!(!place.failed(false));
+    assert!(!place.failed(false, place.identity()));
     assert!(place.find().is_some());
     assert!(fails());
     assert!(place.find().is_none());
+    let before = place.identity();
     filled(&place);
+    // One that began with the template before.
+    assert!(!place.failed(true, before));
     assert!(!fails());
+}
+
+#[test]
+fn a_part_of_a_template_does_not_keep_another_from_being_made() {
+    let cache = TempDir::new().unwrap();
+    let place = place(&cache, "one");
+    fs::create_dir_all(&place.folder).unwrap();
+    fs::write(place.folder.join("ram"), "memory").unwrap();
+    assert!(place.find().is_none());
+    filled(&place);
+    assert!(place.find().is_some());
 }

@@ -18,6 +18,7 @@ pub(crate) struct Warm {
     template: Template,
     /// Whether the last machine could not become a copy of it.
     doubted: bool,
+    identity: Option<u64>,
 }
 
 impl Warm {
@@ -38,11 +39,12 @@ impl Warm {
         if template.is_some() {
             place.touch();
         }
-        let doubted = place.is_doubted();
+        let (doubted, identity) = (place.is_doubted(), place.identity());
         Ok(template.map(|template| Self {
             place,
             template,
             doubted,
+            identity,
         }))
     }
 
@@ -67,7 +69,7 @@ impl Warm {
                 self.place.served();
                 false
             }
-            false => self.place.failed(self.doubted),
+            false => self.place.failed(self.doubted, self.identity),
         }
     }
 
