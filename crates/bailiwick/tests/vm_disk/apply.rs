@@ -88,7 +88,7 @@ fn what_the_policy_keeps_from_commands_is_kept_from_what_they_left() {
          git config core.fsmonitor bad; rm -rf .git/HEAD",
     );
     let id = ran.code(0).session().unwrap().to_owned();
-    let applied = sandbox.bailiwick(["apply", &id]);
+    let applied = sandbox.bailiwick(["apply", "--yes", &id]);
     applied
         .code(126)
         .stdout_has("M free\n")
