@@ -47,7 +47,7 @@ pub(crate) struct ApplyArguments {
     /// `--dry-run` prints it; `.` is everything; may be given again
     #[arg(long, value_name = "PATH", conflicts_with = "undo")]
     pub(crate) force: Vec<PathBuf>,
-    /// Remove more than half of the workspace's files without a question
+    /// Remove more than half of the workspace's files, or a git repository, without a question
     #[arg(long, short, conflicts_with = "undo")]
     pub(crate) yes: bool,
     /// Take the last apply of the session back, but for what was changed here since
