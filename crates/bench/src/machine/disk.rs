@@ -72,6 +72,7 @@ pub(super) fn rows() -> Vec<Row> {
             "from the open to the end of the last fdatasync, over their number",
             random_write,
         ),
+        super::metadata::row(),
     ]
 }
 
@@ -81,14 +82,14 @@ const RANDOM_READ: &str = "random read";
 const RANDOM_WRITE: &str = "random write, fdatasync";
 
 /// A side with its file, as it names it and as the host does.
-struct Side {
-    worker: Worker,
-    inside: String,
-    outside: PathBuf,
+pub(super) struct Side {
+    pub(super) worker: Worker,
+    pub(super) inside: String,
+    pub(super) outside: PathBuf,
 }
 
 /// All sides of a row, and why one is missing.
-fn sides(ground: &Ground<'_>) -> Result<(Vec<Side>, Vec<Missing>), Verdict> {
+pub(super) fn sides(ground: &Ground<'_>) -> Result<(Vec<Side>, Vec<Missing>), Verdict> {
     let mut workers = Vec::new();
     let mut missing = Vec::new();
     for way in [Way::Native, Way::Process, Way::Warm, Way::Cold] {
@@ -121,7 +122,7 @@ fn sides(ground: &Ground<'_>) -> Result<(Vec<Side>, Vec<Missing>), Verdict> {
 
 impl Side {
     /// A piece of work about its file; its time in seconds.
-    fn ask(&mut self, work: &str, more: &[u64]) -> Result<f64, Verdict> {
+    pub(super) fn ask(&mut self, work: &str, more: &[u64]) -> Result<f64, Verdict> {
         let more: Vec<String> = more.iter().map(u64::to_string).collect();
         let mut words = vec![work, &self.inside];
         words.extend(more.iter().map(String::as_str));
@@ -162,7 +163,7 @@ impl Side {
 }
 
 /// Rounds of all sides in turn, after one that is no sample.
-fn rounds(
+pub(super) fn rounds(
     ground: &Ground<'_>,
     draft: &mut Draft,
     sides: &mut [Side],
@@ -182,7 +183,7 @@ fn rounds(
     Ok(())
 }
 
-fn finish(sides: Vec<Side>) -> Result<(), Verdict> {
+pub(super) fn finish(sides: Vec<Side>) -> Result<(), Verdict> {
     sides.into_iter().try_for_each(|side| side.worker.end())
 }
 

@@ -16,6 +16,7 @@ mod http;
 #[path = "../../../guest/src/bench/known.rs"]
 mod known;
 mod lifecycle;
+mod metadata;
 mod peers;
 mod record;
 #[path = "../../../guest/src/bench/resident.rs"]

@@ -81,6 +81,11 @@ impl Worker {
         })
     }
 
+    /// Whether there are other programs than itself where it works.
+    pub(crate) fn has_programs(&self) -> bool {
+        !self.at_console
+    }
+
     /// The process that was started: with a sandbox, its supervisor.
     pub(crate) fn id(&self) -> u32 {
         self.session.id()

@@ -15,6 +15,7 @@ pub(crate) mod known;
 mod resident;
 mod rootfs;
 mod start;
+mod tree;
 
 use answer::{Answer, Done};
 use rootfs::Files;
@@ -109,6 +110,9 @@ fn work(words: &[&str], files: &mut Option<Files>) -> Done {
             number(count)?,
             number(seed)?,
         ),
+        ["tree-make", path, files] => tree::make(Path::new(path), number(files)?),
+        ["tree-walk", path] => tree::walk(Path::new(path)),
+        ["tree-status", path] => tree::status(Path::new(path)),
         _ => Err(format!("there is no such work: {}", words.join(" "))),
     }
 }
