@@ -16,7 +16,7 @@ pub(crate) const SECTIONS: &[(&str, &str)] = &[
     ),
     (
         "environment",
-        "Which environment variables the command gets.",
+        "Which environment variables the command gets; besides them `BAILIWICK=1` and `IS_SANDBOX=1`, by which programs know where they are.",
     ),
     (
         "limits",

@@ -78,7 +78,10 @@ pub(crate) fn build(
         let of = trust::variables(Path::new(trust::BUNDLE));
         variables.extend(of.map(|(name, file)| (name.into(), file.into())));
     }
-    variables.insert("BAILIWICK".into(), "1".into());
+    // The second is what agents ask for that do without questions: as root some do that in a sandbox alone.
+    for name in ["BAILIWICK", "IS_SANDBOX"] {
+        variables.insert(name.into(), "1".into());
+    }
     for (name, entry) in &policy.environment.set {
         variables.insert(name.into(), entry.value.clone().into());
     }
