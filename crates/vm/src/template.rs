@@ -31,6 +31,9 @@ pub(crate) struct Template {
     pub(crate) disk: Option<PathBuf>,
 }
 
+/// Inode, and seconds and nanoseconds of the modification.
+pub(crate) type Identity = (u64, i64, i64);
+
 /// Where a template is or would be.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
@@ -94,21 +97,23 @@ impl Place {
         self.doubt().exists()
     }
 
-    /// What tells it from another that is made in its place.
-    pub(crate) fn identity(&self) -> Option<u64> {
-        fs::metadata(&self.folder).ok().map(|meta| meta.ino())
+    /// What tells it from another that is made in its place: its state's file, and when that was written.
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let meta = fs::metadata(self.folder.join("state")).ok()?;
+        Some((meta.ino(), meta.mtime(), meta.mtime_nsec()))
     }
 
     /// Remembers that a machine could not. That may have been the machine's fault (a host without memory, a
     /// monitor that was ended), and others use the template: it is taken away where it was doubted when the
     /// machine began, and is still the one that had this identity. Whether it was.
-    pub(crate) fn failed(&self, doubted: bool, identity: Option<u64>) -> bool {
+    pub(crate) fn failed(&self, doubted: bool, identity: Option<Identity>) -> bool {
         if !doubted {
             let _ = File::create(self.doubt());
             return false;
         }
-        let Ok(_held) = self.lock() else { return false };
-        self.identity() == identity && self.take_away().is_ok()
+        // While one is made, which takes long, it stays in doubt.
+        let held = self.lock(FlockOperation::NonBlockingLockExclusive);
+        held.is_ok() && self.identity() == identity && self.take_away().is_ok()
     }
 
     /// Takes it away at once: who finds it finds all of it.
@@ -120,12 +125,12 @@ impl Place {
     }
 
     /// Nobody else makes one or takes one away meanwhile.
-    fn lock(&self) -> Result<File, Failure> {
+    fn lock(&self, how: FlockOperation) -> Result<File, Failure> {
         let above = self.folder.parent().unwrap_or(Path::new("/"));
         fs::create_dir_all(above).map_err(fault(above))?;
         let lock = above.join(".lock");
         let held = File::create(&lock).map_err(fault(&lock))?;
-        flock(&held, FlockOperation::LockExclusive).map_err(|e| fault(&lock)(e.into()))?;
+        flock(&held, how).map_err(|e| fault(&lock)(e.into()))?;
         Ok(held)
     }
 
@@ -141,7 +146,7 @@ impl Place {
         make: impl FnOnce(&Template, &File) -> Result<(), Failure>,
     ) -> Result<Template, Failure> {
         let above = self.folder.parent().unwrap_or(Path::new("/"));
-        let _held = self.lock()?;
+        let _held = self.lock(FlockOperation::LockExclusive)?;
         if let Some(made) = self.find() {
             return Ok(made);
         }

@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::machine::Ram;
 use crate::shape::MachineShape;
 use crate::start::{Behind, Start};
-use crate::template::{Place, Template};
+use crate::template::{Identity, Place, Template};
 use bailiwick_event::Failure;
 use rustix::fd::AsFd as _;
 use serde_json::json;
@@ -18,7 +18,7 @@ pub(crate) struct Warm {
     template: Template,
     /// Whether the last machine could not become a copy of it.
     doubted: bool,
-    identity: Option<u64>,
+    identity: Option<Identity>,
 }
 
 impl Warm {

@@ -211,7 +211,10 @@ fn nothing_else_comes_along(on: Backend) {
     );
     let said = outcome.success().stdout().to_owned();
     assert!(!said.contains("s3cret"), "{said}");
-    assert!(said.contains("BAILIWICK=1") && said.contains("IS_SANDBOX=1"), "{said}");
+    assert!(
+        said.contains("BAILIWICK=1") && said.contains("IS_SANDBOX=1"),
+        "{said}"
+    );
     if on == Backend::Process {
         assert!(
             said.contains("NoNewPrivs:\t1") && said.contains("Seccomp:\t2"),
