@@ -50,21 +50,21 @@ soak:
 
 # Boots the smokes of the capability kernel (docs/capos.md).
 run-smoke:
-	scripts/setup --for test
+	scripts/setup --for kernel
 	scripts/capos-smokes --group smoke
 
 # The same of what has to do with processes: hostile spawns, waits, faults, quotas.
 run-spawn:
-	scripts/setup --for test
+	scripts/setup --for kernel
 	scripts/capos-smokes --group spawn
 
 # Measure how the capability kernel scales (docs/capos.md); WORDS are those of `capos-scale --help`.
 run-smp-process-scale:
-	scripts/setup --for test
+	scripts/setup --for kernel
 	scripts/capos-scale --label process $(WORDS)
 
 run-thread-scale:
-	scripts/setup --for test
+	scripts/setup --for kernel
 	scripts/capos-scale --variant thread --label thread $(WORDS)
 
 linux-smp-process-scale-baseline:
