@@ -1,5 +1,6 @@
 //! What a machine is started with.
 
+use bailiwick_vm::kilohertz;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -28,17 +29,12 @@ impl CaposShape {
     pub const MEMORY: u64 = 64 << 20;
 }
 
-/// The clock's rate, in kHz, which a kernel under QEMU cannot find out.
-fn clock() -> u64 {
-    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let line = cpus.lines().find_map(|line| line.strip_prefix("cpu MHz"));
-    let rate = line.and_then(|line| line.split_once(':')?.1.trim().parse::<f64>().ok());
-    rate.map_or(2_000_000, |rate| (rate * 1000.0) as u64)
-}
+/// The rate of the processor's counter, in kHz, where it cannot be known.
+const UNKNOWN: u64 = 2_000_000;
 
-/// What the kernel is told.
+/// What the kernel is told: the rate of its clock, which it cannot find out under QEMU.
 pub(crate) fn append() -> String {
-    format!("tsc_khz={}", clock())
+    format!("tsc_khz={}", kilohertz().unwrap_or(UNKNOWN))
 }
 
 /// The board, for so many bytes of memory and processors; what ends the machine is its only device.

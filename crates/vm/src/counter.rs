@@ -16,8 +16,9 @@ const RATES: RangeInclusive<u64> = 100_000..=20_000_000;
 /// How the files are called in which it is remembered.
 const FILE: &str = "counter-";
 
-/// Its rate in kHz, the same each time; none where it cannot be known.
-pub(crate) fn kilohertz() -> Option<u64> {
+/// The rate of the processor's counter in kHz, counted once since the host has started; none where it cannot be known.
+#[must_use]
+pub fn kilohertz() -> Option<u64> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     let folder = image::cache_folder().ok()?.join("accelerator");
     remembered(&folder, boot.trim_end(), said)

@@ -52,6 +52,7 @@ pub use backend::{Keep, VmBackend};
 pub use bare::{Bare, BareMachine};
 pub use boot::{Boot, BootStage, Side, boot, kernel_words};
 pub use channel_load::{ChannelLoad, ChannelTimes, load_channel};
+pub use counter::kilohertz;
 pub use disk::copy_path as copy_disk;
 pub use disk_machine::DiskMachine;
 pub use disk_state::DiskState;
