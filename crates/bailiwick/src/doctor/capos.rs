@@ -37,7 +37,7 @@ pub(super) fn doctor(asked: &MachineArguments) -> Done {
             "a program that crashes is ended, and the run says why",
             faulting_program(),
             CRASHED,
-            "fault",
+            "the program crashed",
         ),
     ];
     let workspace = folder.path().join("workspace");
