@@ -21,14 +21,14 @@ use bailiwick_event::{Failure, Text};
 use bailiwick_ledger::{SessionInfo, SessionState, StateDir};
 use bailiwick_policy::Effective;
 use bailiwick_sandbox::private_folder;
-use bailiwick_transfer::{Change, Changes, Kind, Listing, compare, with_above};
+use bailiwick_transfer::{Changes, Kind, Listing, compare, with_above};
 use bailiwick_vm::{BASE, DISK, DiskState, GUEST};
 use bring::{Asked, Ready};
 use clap::Args;
 use doubt::Forced;
 use journal::read_listing;
 use report::Direction;
-use repositories::{keep_objects, of_git_alone, removed, repositories, repositories_of};
+use repositories::{keep_objects, lost, of_git_alone, repositories, repositories_of};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, BufReader};
@@ -53,6 +53,9 @@ pub(crate) struct ApplyArguments {
     /// Take the last apply of the session back, but for what was changed here since
     #[arg(long)]
     pub(crate) undo: bool,
+    /// Leave the last apply as it is and count it as undone, where it cannot be: those before it can be then
+    #[arg(long, requires = "undo", conflicts_with = "dry_run")]
+    pub(crate) give_up: bool,
 }
 
 /// What is wrong where a disk cannot be read.
@@ -70,6 +73,7 @@ pub(crate) fn apply(arguments: &ApplyArguments) -> Done {
     // The links that are unpacked are a sandbox's.
     policy.written = Some(state.written());
     match arguments.undo {
+        true if arguments.give_up => undo::give_up(&folder),
         true => undo::undo(&folder, &policy, &private, arguments.dry_run),
         false => forward(arguments, &info, &folder, &policy, &private),
     }
@@ -122,7 +126,7 @@ fn forward(
         report::doubts(&doubted, info, state);
         return Ok(0);
     }
-    if !arguments.yes && !may_remove(&before, &changes)? {
+    if !arguments.yes && !may_remove(&before, &after, &changes)? {
         return Ok(1);
     }
     let most = fs::metadata(folder.join(DISK)).map_err(fault)?.len();
@@ -158,24 +162,32 @@ fn list(inside: &mut Inside, workspace: &Path) -> Result<Listing, Failure> {
     }
 }
 
+/// Whether a file's contents would go: it is removed, emptied or becomes something else.
+fn is_lost(before: &Listing, after: &Listing, path: &Vec<u8>) -> bool {
+    let kind = |listing: &'_ Listing| listing.0.get(path).map(|entry| entry.kind.clone());
+    match (kind(before), kind(after)) {
+        (Some(Kind::File { size }), Some(Kind::File { size: now })) => size > 0 && now == 0,
+        (Some(Kind::Link { .. }), Some(Kind::Link { .. })) => false,
+        _ => true,
+    }
+}
+
 /// Whether so many files may be removed: more than half of a workspace, or a repository, is asked about. What counts is
 /// what there was before: what a session makes exempts nothing.
 ///
 /// # Errors
 /// There is nobody to ask.
-fn may_remove(before: &Listing, changes: &Changes) -> Result<bool, Failure> {
+fn may_remove(before: &Listing, after: &Listing, changes: &Changes) -> Result<bool, Failure> {
     let git = repositories_of(before);
-    let (alone, removed) = (of_git_alone(&git), removed(changes, &git));
+    let (alone, removed) = (of_git_alone(&git), lost(before, after, changes, &git));
     let in_git = |path: &[u8]| with_above(path).any(|path| alone.contains(path));
     let is_file = |path: &Vec<u8>| {
         let kind = before.0.get(path).map(|entry| &entry.kind);
         matches!(kind, Some(Kind::File { .. } | Kind::Link { .. })) && !in_git(path)
     };
     let all = before.0.keys().filter(|path| is_file(path)).count();
-    let gone = changes
-        .iter()
-        .filter(|(_, change)| **change == Change::Gone);
-    let gone = gone.filter(|(path, _)| is_file(path)).count();
+    let gone = changes.keys().filter(|path| is_file(path));
+    let gone = gone.filter(|path| is_lost(before, after, path)).count();
     let mut what = Vec::new();
     if gone * 2 > all {
         what.push(format!(
@@ -183,7 +195,10 @@ fn may_remove(before: &Listing, changes: &Changes) -> Result<bool, Failure> {
         ));
     }
     if let Some(first) = removed.first() {
-        let first = Text::from(OsStr::from_bytes(first));
+        let first: Text = match *first {
+            b"" => "of the workspace itself".into(),
+            first => Text::from(OsStr::from_bytes(first)),
+        };
         what.push(match removed.len() - 1 {
             0 => format!("the git repository {first}"),
             more => format!("the git repository {first} and {more} more"),

@@ -93,15 +93,10 @@ pub(super) fn outcomes(
         }
     }
     output::print(&text)?;
-    if refused > 0 {
-        output::note(match direction {
-            Direction::Forward => {
-                "what is not written is still on the session's disk: `bailiwick cp` brings single files"
-            }
-            Direction::Back => {
-                "what is not written is still kept: `bailiwick apply --undo` tries it again"
-            }
-        });
+    if refused > 0 && matches!(direction, Direction::Forward) {
+        output::note(
+            "what is not written is still on the session's disk: `bailiwick cp` brings single files",
+        );
     }
     Ok(match (refused, conflicts) {
         (0, 0) => 0,

@@ -1,6 +1,6 @@
 //! Repositories of git's among the files of an apply.
 
-use bailiwick_transfer::{Change, Changes, Listing, with_above};
+use bailiwick_transfer::{Change, Changes, Kind, Listing, with_above};
 use std::collections::BTreeSet;
 
 /// The folders of repositories, by their paths.
@@ -55,9 +55,29 @@ pub(super) fn of_git_alone(git: &Repositories<'_>) -> BTreeSet<Vec<u8>> {
 }
 
 /// The repositories that are removed as a whole.
-pub(super) fn removed<'a>(changes: &Changes, git: &Repositories<'a>) -> Vec<&'a [u8]> {
+fn removed<'a>(changes: &Changes, git: &Repositories<'a>) -> Vec<&'a [u8]> {
     let is_gone = |git: &&&[u8]| changes.get(&within(git, b"HEAD")) == Some(&Change::Gone);
     git.iter().filter(is_gone).copied().collect()
+}
+
+/// Those of which everything would be lost: they are removed, or nothing names their commits any more.
+pub(super) fn lost<'a>(
+    before: &Listing,
+    after: &Listing,
+    changes: &Changes,
+    git: &Repositories<'a>,
+) -> Vec<&'a [u8]> {
+    let removed = removed(changes, git);
+    let has_names = |listing: &Listing, git: &[u8]| {
+        let refs = within(git, b"refs/");
+        let of_refs = listing.0.range(refs.clone()..);
+        let mut of_refs = of_refs.take_while(|(path, _)| path.starts_with(&refs));
+        of_refs.any(|(_, entry)| matches!(entry.kind, Kind::File { .. }))
+            || listing.0.contains_key(&within(git, b"packed-refs"))
+    };
+    let is_lost =
+        |git: &&&[u8]| removed.contains(*git) || has_names(before, git) && !has_names(after, git);
+    git.iter().filter(is_lost).copied().collect()
 }
 
 /// Leaves out that git's objects are removed, where their repository stays: one on the other side may still need

@@ -10,7 +10,6 @@ use crate::output;
 use bailiwick_policy::Effective;
 use bailiwick_transfer::{Outcome, What};
 use bailiwick_vm::{Applier, BASE};
-use rustix::io::Errno;
 use std::path::Path;
 
 /// Undoes the last apply of the session in this folder.
@@ -38,21 +37,23 @@ pub(super) fn undo(folder: &Path, policy: &Effective, private: &Path, dry_run: b
     let code = report::outcomes(&outcomes, &changes, policy, Direction::Back)?;
     // What was changed here since stays; what could not be written can be tried again, and so can an undo that did
     // nothing.
-    let is_left = |outcome: &Outcome| match outcome.what {
-        What::Refused(errno) => !stays_for_good(errno),
-        What::Unread(_) => true,
-        What::Done | What::Conflict => false,
-    };
+    let is_left = |outcome: &Outcome| matches!(outcome.what, What::Refused(_) | What::Unread(_));
     let did = |outcome: &Outcome| outcome.what == What::Done;
-    if !outcomes.iter().any(is_left) && (outcomes.is_empty() || outcomes.iter().any(did)) {
-        journal.undone()?;
+    let is_undone = outcomes.is_empty() || outcomes.iter().any(did);
+    if outcomes.iter().any(is_left) || !is_undone {
+        output::note(
+            "what is not written is still kept: `apply --undo` tries it again, and `apply --undo --give-up` leaves \
+             it, for the apply before",
+        );
+        return Ok(code);
     }
+    journal.undone()?;
     Ok(code)
 }
 
-/// Whether an error says that something else is there now, which no other try takes away: a folder that has other
-/// files, a pipe or a device.
-fn stays_for_good(errno: i32) -> bool {
-    let errno = Errno::from_raw_os_error(errno);
-    [Errno::NOTEMPTY, Errno::EXIST, Errno::OPNOTSUPP].contains(&errno)
+/// Counts the last apply of the session in this folder as undone: those before it can be undone then.
+pub(super) fn give_up(folder: &Path) -> Done {
+    Journal::last(folder)?.undone()?;
+    output::print("the last apply stays as it is; `apply --undo` undoes the one before\n")?;
+    Ok(0)
 }

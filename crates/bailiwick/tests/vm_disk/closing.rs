@@ -142,6 +142,22 @@ fn more_than_half_of_a_workspace_is_removed_only_after_a_question() {
         .bailiwick(["apply", "--yes", &id])
         .code(0)
         .stdout_is("A HEAD\nD one\nA refs\nD two\n");
+    // What was changed since stays, and an undo that can do nothing is kept until it is given up.
+    for name in ["HEAD", "one", "refs", "two"] {
+        fs::write(sandbox.workspace().join(name), "by the user").unwrap();
+    }
+    for _ in 0..2 {
+        let undone = sandbox.bailiwick(["apply", "--undo", &id]);
+        undone.code(1).stderr_has("apply --undo --give-up");
+    }
+    assert_eq!(read(&sandbox, "one"), "by the user");
+    sandbox
+        .bailiwick(["apply", "--undo", "--give-up", &id])
+        .code(0);
+    let nothing = sandbox.bailiwick(["apply", "--undo", &id]);
+    nothing
+        .code(2)
+        .stderr_has("nothing of this session was applied");
 }
 
 #[test]
