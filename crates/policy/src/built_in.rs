@@ -57,7 +57,14 @@ pub(crate) fn guard_own_files(
     let used = Used::beside(&request.written_file)?;
     let mut notices = Vec::new();
     let programs = programs_outside(merge, &request.home);
-    if !given.is_empty() || !programs.is_empty() {
+    let roots: Vec<PathBuf> = merge
+        .effective
+        .network
+        .roots
+        .iter()
+        .map(|root| root.value.clone())
+        .collect();
+    if !given.is_empty() || !programs.is_empty() || !roots.is_empty() {
         let written = Written::read(&request.written_file)?;
         let reached = |path: &Path| writable(merge, path) || written.line_over(path).is_some();
         let mut reached_files = given;
@@ -66,7 +73,11 @@ pub(crate) fn guard_own_files(
             let bytes = read_regular(path, LARGEST_PROGRAM).ok();
             UsedFile::new(path.clone(), bytes.as_deref())
         };
-        let reached_programs = programs.iter().filter(|path| reached(path)).map(read);
+        let reached_programs = programs
+            .iter()
+            .chain(&roots)
+            .filter(|path| reached(path))
+            .map(read);
         reached_files.extend(reached_programs);
         let earlier = reached_files
             .iter()
@@ -77,9 +88,14 @@ pub(crate) fn guard_own_files(
                 Use::Never => "was not used before",
                 Use::Changed => "has changed since it was used last",
             };
-            let look = match programs.contains(&file.path) {
-                true => "it runs outside of the sandbox for a secret, so read it first",
-                false => "`bailiwick policy show --policy FILE` says what it grants",
+            let look = match &file.path {
+                path if programs.contains(path) => {
+                    "it runs outside of the sandbox for a secret, so read it first"
+                }
+                path if roots.contains(path) => {
+                    "it says whom programs and the gate trust, so look at it first"
+                }
+                _ => "`bailiwick policy show --policy FILE` says what it grants",
             };
             Some(format!(
                 "{} lies where an earlier sandbox could write, and {how}: {look}; no later sandbox changes it",
@@ -89,7 +105,7 @@ pub(crate) fn guard_own_files(
         merge.effective.used = reached_files;
     }
     let read = units.iter().filter_map(|u| u.document.source.path.clone());
-    let kept = read.chain(used.paths()).chain(programs);
+    let kept = read.chain(used.paths()).chain(programs).chain(roots);
     for path in kept.collect::<BTreeSet<_>>() {
         if writable(merge, &path) {
             merge.insert_path(KeyId::Protect, PathPattern::Path(path), &origin);

@@ -39,8 +39,8 @@ pub fn without_proxy(environment: &mut Vec<(OsString, OsString)>) {
 
 /// Variables that every command of a sandbox gets.
 pub(crate) struct Given {
-    /// Whether the sandbox has a bundle of authorities, which variables name.
-    pub(crate) has_bundle: bool,
+    /// Variables that name the sandbox's bundle of authorities, and whether they take the place of the caller's own.
+    pub(crate) of_bundle: (&'static [&'static str], bool),
     /// What stands for secrets.
     pub(crate) secrets: Vec<(OsString, OsString)>,
 }
@@ -74,9 +74,11 @@ pub(crate) fn build(
     variables.insert("HOME".into(), policy.home.clone().into());
     variables.insert("PWD".into(), cwd.into());
     variables.extend(proxy());
-    if given.has_bundle {
-        let of = trust::variables(Path::new(trust::BUNDLE));
-        variables.extend(of.map(|(name, file)| (name.into(), file.into())));
+    let (of_bundle, overrule) = given.of_bundle;
+    for name in of_bundle {
+        if overrule || !variables.contains_key(OsStr::new(name)) {
+            variables.insert(name.into(), trust::BUNDLE.into());
+        }
     }
     // The second is what agents ask for that do without questions: as root some do that in a sandbox alone.
     for name in ["BAILIWICK", "IS_SANDBOX"] {

@@ -110,7 +110,7 @@ pub fn run(backend: &dyn Backend, mut request: RunRequest) -> Result<Finished, F
     });
     let trust = Trust::of(&state, &policy, backend.has_own_files())?;
     let given = Given {
-        has_bundle: trust.is_some(),
+        of_bundle: trust.as_ref().map(Trust::named_by).unwrap_or_default(),
         secrets: secrets::variables(&secrets),
     };
     let variables = environment::build(&policy, caller, &given, &request.environment, &cwd);

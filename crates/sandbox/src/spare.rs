@@ -302,7 +302,7 @@ impl Waiting<'_> {
             }
         };
         let given = Given {
-            has_bundle: self.trust.is_some(),
+            of_bundle: self.trust.as_ref().map(Trust::named_by).unwrap_or_default(),
             secrets: secrets::variables(&secrets),
         };
         let environment = environment::build(policy, &caller, &given, &wanted.added, &cwd);

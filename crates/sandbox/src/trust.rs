@@ -8,16 +8,16 @@
 
 mod java;
 
-use bailiwick_event::{Failure, Text};
+use bailiwick_event::Failure;
 use bailiwick_gate::Inspection;
 use bailiwick_gate::ca::Authority;
 use bailiwick_ledger::StateDir;
 use bailiwick_policy::inspection::may_inspect;
-use bailiwick_policy::{Effective, Sourced};
+use bailiwick_policy::{Effective, Sourced, read_regular};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where the bundle is in a sandbox.
@@ -43,6 +43,20 @@ pub const VARIABLES: [&str; 15] = [
     "NIX_SSL_CERT_FILE",
     "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
 ];
+
+/// Those of them that a sandbox gets whose TLS nobody looks into: of programs that have a list of their own. The others
+/// take the machine's list, and a project's own settings would be overruled by a variable.
+const OWN_LISTS: [&str; 6] = [
+    "SSL_CERT_FILE",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "AWS_CA_BUNDLE",
+    "DENO_CERT",
+    "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH",
+];
+
+/// Bytes of the largest file of `[network] roots` whose authorities programs trust.
+const LARGEST: u64 = 1 << 20;
 
 /// Where machines keep their bundle, by distribution.
 const BUNDLES: [&str; 6] = [
@@ -80,7 +94,7 @@ impl Trust {
     /// its programs trust all that they need to.
     ///
     /// # Errors
-    /// A [`Failure`] where the authority cannot be had, or a file of `[network] roots` not read.
+    /// A [`Failure`] where the authority cannot be had.
     pub fn of(
         state: &StateDir,
         policy: &Effective,
@@ -97,9 +111,9 @@ impl Trust {
             })
         });
         let authority = authority.transpose()?;
-        let files = TrustFiles::new(roots, authority.as_ref())?;
-        if files.bundle.is_empty() {
-            // The machine trusts nobody that it could say.
+        let files = TrustFiles::new(roots, authority.as_ref());
+        if files.over.is_empty() && authority.is_none() {
+            // The machine has no list that could be added to: in its place programs would lose what they trust.
             return Ok(None);
         }
         let inspection = authority.map(|authority| Inspection {
@@ -107,6 +121,14 @@ impl Trust {
             roots: roots.iter().map(|root| root.value.clone()).collect(),
         });
         Ok(Some(Self { inspection, files }))
+    }
+
+    /// The variables that name the bundle in such a sandbox, and whether they take the place of the caller's own.
+    pub(crate) fn named_by(&self) -> (&'static [&'static str], bool) {
+        match self.inspection {
+            Some(_) => (&VARIABLES, true),
+            None => (&OWN_LISTS, false),
+        }
     }
 }
 
@@ -120,7 +142,7 @@ fn reaches_machines(policy: &Effective) -> bool {
 }
 
 impl TrustFiles {
-    fn new(roots: &[Sourced<PathBuf>], authority: Option<&Authority>) -> Result<Self, Failure> {
+    fn new(roots: &[Sourced<PathBuf>], authority: Option<&Authority>) -> Self {
         let over = real(BUNDLES.iter().map(PathBuf::from));
         let machines = over.first().and_then(|path| fs::read(path).ok());
         let mut bundle = machines.unwrap_or_default();
@@ -130,20 +152,11 @@ impl TrustFiles {
             }
             bundle.extend_from_slice(pem);
         };
-        for root in roots {
-            match fs::read(&root.value) {
-                Ok(pem) => add(&pem),
-                // It may lie on another machine only, as `policy check` warns.
-                Err(_) if authority.is_none() => {}
-                Err(error) => {
-                    let path = Text::from(root.value.as_os_str());
-                    return Err(Failure::usage(format!(
-                        "{}: {path} cannot be read: {error}; correct [network] roots",
-                        root.origin
-                    )));
-                }
-            }
-        }
+        // Where the gate needs one that cannot be read the run has not come so far, and `policy check` warns of it.
+        let read = roots
+            .iter()
+            .filter_map(|root| read_regular(&root.value, LARGEST).ok());
+        read.for_each(|pem| add(&certificates(&pem)));
         if let Some(authority) = authority {
             add(authority.pem().as_bytes());
         }
@@ -152,13 +165,42 @@ impl TrustFiles {
             true => Vec::new(),
             false => java::store(&bundle),
         };
-        Ok(Self {
+        Self {
             bundle,
             over,
             java,
             over_java,
-        })
+        }
     }
+}
+
+/// The certificates in a text: a file may hold a private key beside them, or be damaged, by which clients would lose
+/// all others.
+fn certificates(text: &[u8]) -> Vec<u8> {
+    const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
+    const END: &[u8] = b"-----END CERTIFICATE-----";
+    let is_base64 = |line: &[u8]| {
+        let mut bytes = line.iter();
+        bytes.all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(byte))
+    };
+    let (mut all, mut one) = (Vec::new(), None::<Vec<u8>>);
+    for line in text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii) {
+        match one.take() {
+            _ if line == BEGIN => one = Some([BEGIN, b"\n"].concat()),
+            Some(mut found) if line == END => {
+                found.extend_from_slice(END);
+                found.push(b'\n');
+                all.extend(found);
+            }
+            Some(mut found) if is_base64(line) => {
+                found.extend_from_slice(line);
+                found.push(b'\n');
+                one = Some(found);
+            }
+            _ => {}
+        }
+    }
+    all
 }
 
 /// Those that are files, each once, where they really lie.
@@ -169,7 +211,28 @@ fn real(paths: impl Iterator<Item = PathBuf>) -> Vec<PathBuf> {
     paths.filter_map(file).filter(once).collect()
 }
 
-/// The variables of a sandbox whose bundle lies there; none of one that has no bundle.
-pub fn variables(bundle: &Path) -> impl Iterator<Item = (&'static str, &Path)> {
-    VARIABLES.into_iter().map(move |name| (name, bundle))
+#[cfg(test)]
+mod tests {
+    use super::certificates;
+
+    #[test]
+    fn of_a_file_of_roots_the_certificates_are_taken_and_nothing_else() {
+        let one = "-----BEGIN CERTIFICATE-----\nMIIB+/=\nAAAA\n-----END CERTIFICATE-----\n";
+        let key = "-----BEGIN PRIVATE KEY-----\nSECRET\n-----END PRIVATE KEY-----\n";
+        let cut = "-----BEGIN CERTIFICATE-----\nMIIB\n";
+        let wrong = "-----BEGIN CERTIFICATE-----\nMI IB\n-----END CERTIFICATE-----\n";
+        let text = [
+            "a name\n",
+            one,
+            key,
+            wrong,
+            cut,
+            &one.replace('\n', "\r\n"),
+            cut,
+        ]
+        .concat();
+        let found = String::from_utf8(certificates(text.as_bytes())).unwrap();
+        assert_eq!(found, [one, one].concat());
+        assert!(certificates(&[0x30, 0x82, b'\n']).is_empty());
+    }
 }
