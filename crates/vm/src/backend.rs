@@ -282,6 +282,9 @@ impl Begun for Pending {
         }
         let hold = start.image.hold()?;
         let restored = source.restore(&*started.running, &mut wires.control);
+        if !matches!(source, Source::Saved(_)) {
+            forget_saved(own.as_ref())?;
+        }
         // What was told of a machine that is not used is of nobody's interest.
         let came = restored.and_then(|()| session.come(started, wires, &start));
         let is_anew = came.is_err();
@@ -297,6 +300,7 @@ impl Begun for Pending {
                 let _ = again.go();
                 let mut started = again.ready()?;
                 started.notices.push(lost);
+                forget_saved(own.as_ref())?;
                 if session.setting.again {
                     session.setting.again = false;
                     session.setting.share = Share::Disk;
@@ -310,9 +314,7 @@ impl Begun for Pending {
             }
         };
         // Not before it is there: whoever is interrupted until then finds it as it was.
-        if let Some(own) = own.as_ref().filter(|own| own.was_there()) {
-            own.kept.forget_saved()?;
-        }
+        forget_saved(own.as_ref())?;
         let mut there = there;
         let waits = start.waits && !session.setting.again;
         if waits {
@@ -325,6 +327,12 @@ impl Begun for Pending {
         });
         session.begin(there, &start, own, hold, spare.transpose()?)
     }
+}
+
+/// What was saved beside a disk does not fit it any more, once another machine, or the same, goes on with it.
+fn forget_saved(own: Option<&OwnDisk>) -> Result<(), Failure> {
+    let own = own.filter(|own| own.was_there());
+    own.map_or(Ok(()), |own| own.kept.forget_saved())
 }
 
 /// A machine that is complete and waits for what it is to do.

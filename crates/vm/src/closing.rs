@@ -107,8 +107,8 @@ impl Vm {
     }
 
     /// Its guest has written everything back; that counts where the disk has taken everything.
-    pub(crate) fn all_is_written(&self) {
-        if self.closing.fails.is_none() && self.unwritten.is_none() {
+    pub(crate) fn all_is_written(&mut self) {
+        if self.failing().is_none() && self.unwritten.is_none() {
             self.disk_is(DiskState::Closed);
         }
     }

@@ -8,6 +8,7 @@ use crate::orders::{Order, Told};
 use crate::running::{Vm, exec};
 use crate::saved::Saved;
 use crate::setting::{self, Place};
+use crate::shape::MachineShape;
 use crate::start::{Behind, Start};
 use crate::warm::Warm;
 use bailiwick_channel::Ends;
@@ -41,7 +42,10 @@ impl DiskMachine {
         let mut kept = Kept::open(folder.to_path_buf());
         let saved: Saved = kept.shape()?;
         kept.lock()?;
-        let shape = saved.shape();
+        let shape = MachineShape {
+            accelerator: None,
+            ..saved.shape()
+        };
         let policy = Effective::empty(workspace.to_path_buf(), "/root".into());
         let start = shape.start(policy, None, PathBuf::from("/"), false)?;
         let disk = kept.disk();

@@ -62,6 +62,8 @@ struct Host {
     holding: bool,
     /// Whether it was told to write everything back.
     closing: bool,
+    /// So often it was told to go on before it had said that it stands still.
+    owed: u32,
     /// Whether it was told to close at all: then it has no business outside any more.
     ends: bool,
     /// The streams of each command.
@@ -93,6 +95,7 @@ impl Host {
             setting: setting.map(Box::new),
             holding: false,
             closing: false,
+            owed: 0,
             ends: false,
             streams: HashMap::new(),
             sides: HashMap::new(),
@@ -131,7 +134,7 @@ impl Host {
                     line.hold();
                 }
                 Ok(Order::GoOn) => {
-                    self.holding = false;
+                    self.owed += u32::from(take(&mut self.holding));
                     line.go_on();
                     line.send(&ToGuest::GoOn { now: now() });
                 }
@@ -313,6 +316,11 @@ impl Handler for Host {
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
             ToHost::Held { errno } if take(&mut self.holding) => Told::Held(as_result(errno)),
+            // Nobody waits for it any more.
+            ToHost::Held { .. } if self.owed > 0 => {
+                self.owed -= 1;
+                return Ok(());
+            }
             ToHost::Held { .. } => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,

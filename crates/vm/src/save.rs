@@ -117,7 +117,11 @@ impl Vm {
     fn must_be_whole(&mut self, written: Result<(), i32>) -> Result<(), Failure> {
         let why = match (self.failing(), written) {
             (Some(why), _) => why,
-            (None, Err(errno)) => io::Error::from_raw_os_error(errno).to_string(),
+            (None, Err(errno)) => {
+                // It is said once.
+                self.unwritten = Some(errno);
+                io::Error::from_raw_os_error(errno).to_string()
+            }
             (None, Ok(())) => return Ok(()),
         };
         Err(Failure::fault(format!(

@@ -61,7 +61,8 @@ impl Saved {
             memory: Some(self.memory),
             cpus: self.cpus,
             disk: Some(self.disk),
-            accelerator: self.accelerator.filter(|on| on.is_there()),
+            // A machine that was translated can be that anywhere; whether there is another is found out anew.
+            accelerator: self.accelerator.filter(|on| *on == Accelerator::Tcg),
             ..MachineShape::default()
         }
     }
