@@ -137,7 +137,7 @@ pub(crate) fn judge(arguments: &Arguments, host: &Host, runs: &[Run]) -> Judged 
         speedup(&mut judged, arguments, runs, system);
     }
     if arguments.beside_linux {
-        beside_linux(&mut judged, host, runs);
+        beside_linux(&mut judged, arguments, host, runs);
     }
     judged
 }
@@ -264,7 +264,7 @@ fn speedup(judged: &mut Judged, arguments: &Arguments, runs: &[Run], system: Sys
 }
 
 /// How ours compares with Linux's, and what more processors than cores cost.
-fn beside_linux(judged: &mut Judged, host: &Host, runs: &[Run]) {
+fn beside_linux(judged: &mut Judged, arguments: &Arguments, host: &Host, runs: &[Run]) {
     let of = |system, processors| times(runs, Case { system, processors });
     let all = [
         of(System::Capos, 1),
@@ -283,7 +283,12 @@ fn beside_linux(judged: &mut Judged, host: &Host, runs: &[Run]) {
                 "ours less Linux's speedup is within [{low:+.3}, {high:+.3}]; it has to reach above \
                  {BELOW_LINUX}"
             );
+            let is_possible = |one, two| {
+                ratio(arguments.workload, one, two, 2).is_some_and(|found| found <= 2.0 * NOISE)
+            };
+            let are_possible = is_possible(&all[0], &all[1]) && is_possible(&all[2], &all[3]);
             let verdict = match () {
+                () if !are_possible => Verdict::Inconclusive,
                 () if all.iter().any(|times| times.len() < COMPARED) => Verdict::Inconclusive,
                 () if high > BELOW_LINUX => Verdict::Pass,
                 () => Verdict::Fail,
