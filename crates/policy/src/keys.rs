@@ -249,7 +249,7 @@ pub(crate) const KEYS: &[Key] = &[
         Widens,
         "none",
         r#"["~/company-ca.pem"]"#,
-        "Files of certificates, in PEM, that servers whose TLS is looked into may be certified by, beside those that this machine trusts. Not in a project's policy."
+        "Files of certificates, in PEM, by which servers may be certified, beside those that this machine trusts: the gate trusts them where it looks into TLS, and programs inside where it does not. No sandbox changes them. Not in a project's policy."
     ),
     key!(
         BodyLimit,
