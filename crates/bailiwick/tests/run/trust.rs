@@ -2,7 +2,7 @@
 //! names is not read aloud.
 
 use crate::network::Host;
-use crate::support::{Background, Sandbox};
+use crate::support::{Authority, Background, Sandbox};
 
 /// A workspace whose project may reach the remotes of its repository, as the user has trusted it.
 fn trusted() -> Sandbox {
@@ -189,4 +189,31 @@ fn a_policy_that_a_run_changes_which_had_begun_before_it_was_used_is_told_when_i
     let is_told = "policy.toml lies where an earlier sandbox could write, and has changed since it was used last";
     by().success().stderr_has(is_told);
     by().success().stderr_lacks("policy.toml lies");
+}
+
+#[test]
+fn a_file_of_roots_is_kept_and_only_its_certificates_are_shown() {
+    let sandbox = Sandbox::new();
+    let authority = Authority::new(sandbox.scratch(), &["company.test"]);
+    let certificate = std::fs::read_to_string(&authority.certificate).unwrap();
+    let key = "-----BEGIN PRIVATE KEY-----\nSECRET\n-----END PRIVATE KEY-----\n";
+    let roots = sandbox.workspace().join("ca.pem");
+    let policy = format!(
+        "extends = [\"default\"]\n[network]\nallow = [\"company.test\"]\nroots = [\"{}\"]\n",
+        roots.display()
+    );
+    let sandbox = sandbox
+        .file("ca.pem", format!("{key}{certificate}"))
+        .policy(&policy);
+    sandbox
+        .run("cat $NODE_EXTRA_CA_CERTS > seen; echo evil >> ca.pem; rm -f ca.pem; true")
+        .success()
+        .refused_by("filesystem.protect");
+    let seen = sandbox.host("cat seen");
+    assert!(seen.contains(certificate.trim()), "{seen}");
+    assert!(!seen.contains("SECRET"));
+    assert!(sandbox.host("cat ca.pem").ends_with(&certificate));
+    // Nobody waits for a pipe in its place.
+    sandbox.host("rm ca.pem; mkfifo ca.pem");
+    sandbox.run("true").success();
 }
