@@ -315,12 +315,12 @@ impl Handler for Host {
             },
             ToHost::Waiting(_) | ToHost::Ready(_) | ToHost::Failed { .. } => return turn(),
             ToHost::Quiet => Told::Quiet,
-            ToHost::Held { errno } if take(&mut self.holding) => Told::Held(as_result(errno)),
-            // Nobody waits for it any more.
+            // Nobody waits for it any more; one that is waited for comes behind it.
             ToHost::Held { .. } if self.owed > 0 => {
                 self.owed -= 1;
                 return Ok(());
             }
+            ToHost::Held { errno } if take(&mut self.holding) => Told::Held(as_result(errno)),
             ToHost::Held { .. } => return turn(),
             ToHost::OutOfMemory(_) => Told::OutOfMemory,
             ToHost::TooManyProcesses if take(&mut self.awaited[3]) => Told::TooManyProcesses,
