@@ -223,6 +223,12 @@ fn ratio(workload: Workload, one: &[f64], more: &[f64], processors: u32) -> Opti
     })
 }
 
+/// Whether two processors can be so many times as fast as one. More was not measured: the host took time from the one,
+/// or its clock is wrong.
+fn can_be(found: f64) -> bool {
+    found <= 2.0 * NOISE
+}
+
 fn speedup(judged: &mut Judged, arguments: &Arguments, runs: &[Run], system: System) {
     let of = |processors| times(runs, Case { system, processors });
     let (one, two) = (of(1), of(2));
@@ -243,8 +249,7 @@ fn speedup(judged: &mut Judged, arguments: &Arguments, runs: &[Run], system: Sys
     }
     let (least, own) = limits(arguments.workload);
     let is_enough = is_control || (one.len() >= needed && two.len() >= needed);
-    // More than all of the processors can give was not measured: the host took time from the one, or its clock is wrong.
-    let is_possible = found <= 2.0 * NOISE;
+    let is_possible = can_be(found);
     let is_enough = is_enough && is_possible;
     let text = match is_possible {
         true => text,
@@ -283,9 +288,7 @@ fn beside_linux(judged: &mut Judged, arguments: &Arguments, host: &Host, runs: &
                 "ours less Linux's speedup is within [{low:+.3}, {high:+.3}]; it has to reach above \
                  {BELOW_LINUX}"
             );
-            let is_possible = |one, two| {
-                ratio(arguments.workload, one, two, 2).is_some_and(|found| found <= 2.0 * NOISE)
-            };
+            let is_possible = |one, two| ratio(arguments.workload, one, two, 2).is_some_and(can_be);
             let are_possible = is_possible(&all[0], &all[1]) && is_possible(&all[2], &all[3]);
             let verdict = match () {
                 () if !are_possible => Verdict::Inconclusive,

@@ -17,7 +17,6 @@ use bailiwick_channel::schema::{Open, Setting, Share, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening};
 use bailiwick_process::guest::children;
 use rustix::fd::OwnedFd;
-use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, connect, socket_with, socketpair};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -186,7 +185,7 @@ impl Handler for Agent {
                 // Nobody runs on: neither with another machine's name, nor in a moment that is on no record.
                 self.jobs.stop();
                 let errno = match sync {
-                    true => self.jobs.write_back().err().map_or(0, Errno::raw_os_error),
+                    true => self.jobs.write_back(),
                     false => 0,
                 };
                 self.jobs.collect(line);
@@ -208,7 +207,7 @@ impl Handler for Agent {
             }
             ToGuest::Close => {
                 end_all();
-                let errno = self.jobs.write_back().err().map_or(0, Errno::raw_os_error);
+                let errno = self.jobs.write_back();
                 line.send(&ToHost::Closed { errno });
             }
         }

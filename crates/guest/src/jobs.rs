@@ -172,12 +172,9 @@ impl Jobs {
         self.share = share;
     }
 
-    /// Writes back what commands have written.
-    ///
-    /// # Errors
-    /// Why not all of it could be.
-    pub(crate) fn write_back(&self) -> Result<(), Errno> {
-        self.share.as_ref().map_or(Ok(()), rustix::fs::syncfs)
+    /// Writes back what commands have written; why not all of it could be, as errno(3), or 0.
+    pub(crate) fn write_back(&self) -> i32 {
+        written_back(self.share.as_ref())
     }
 
     /// Sends a signal to a command's process group.
@@ -276,9 +273,8 @@ impl Jobs {
             }
             // What a program wrote waits in this machine's memory, and a disk of the host's that is full is
             // noticed only here: a write and a close have succeeded long ago.
-            let share = share.as_ref().filter(|_| job.number == OWN);
-            if let Some(Err(errno)) = share.map(rustix::fs::syncfs) {
-                let errno = errno.raw_os_error();
+            let errno = written_back(share.as_ref().filter(|_| job.number == OWN));
+            if errno != 0 {
                 line.send(&ToHost::Unwritten { errno });
             }
             line.send(&ToHost::Ended {
@@ -403,4 +399,10 @@ pub(crate) fn give_up() -> Result<(), Errno> {
         }
     }
     Ok(())
+}
+
+/// Has the file system of these files write everything back; an error number, or 0.
+fn written_back(files: Option<&OwnedFd>) -> i32 {
+    let written = files.map_or(Ok(()), rustix::fs::syncfs);
+    written.err().map_or(0, Errno::raw_os_error)
 }

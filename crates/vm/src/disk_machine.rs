@@ -54,11 +54,11 @@ impl DiskMachine {
         let vm = match (come, &warm) {
             (come, None) => come?,
             (Ok(vm), Some(warm)) => {
-                warm.judge(true);
+                warm.served();
                 vm
             }
             (Err(_), Some(warm)) => {
-                warm.judge(false);
+                warm.failed();
                 machine(&start, None, &disk, workspace)?
             }
         };

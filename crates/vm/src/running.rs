@@ -288,9 +288,7 @@ impl Vm {
                 self.code = Some(code);
                 // Nothing of it is left when its end is told.
                 self.killed = true;
-                if self.unwritten.is_none() {
-                    self.all_is_written();
-                }
+                self.all_is_written();
                 let _ = self.monitor.signal(OWN, SIGKILL);
                 News::Quiet
             }

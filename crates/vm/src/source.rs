@@ -127,7 +127,7 @@ impl Source {
     /// Remembers that a machine could become it.
     pub(crate) fn served(&self) {
         if let Self::Template(warm) = self {
-            warm.judge(true);
+            warm.served();
         }
     }
 
@@ -136,7 +136,7 @@ impl Source {
         match self {
             Self::Nothing => why.to_string(),
             Self::Template(warm) => {
-                let next = match warm.judge(false) {
+                let next = match warm.failed() {
                     true => "it had failed before, and the next run makes another",
                     false => "the next run tries it again",
                 };

@@ -62,15 +62,14 @@ impl Warm {
         self.template.disk.as_deref()
     }
 
-    /// Remembers whether a machine could become a copy of it; whether it was taken away because none could.
-    pub(crate) fn judge(&self, served: bool) -> bool {
-        match served {
-            true => {
-                self.place.served();
-                false
-            }
-            false => self.place.failed(self.doubted, self.identity),
-        }
+    /// Remembers that a machine could become a copy of it.
+    pub(crate) fn served(&self) {
+        self.place.served();
+    }
+
+    /// Remembers that a machine could not; whether it was taken away for that.
+    pub(crate) fn failed(&self) -> bool {
+        self.place.failed(self.doubted, self.identity)
     }
 
     /// Has the monitor become a copy of it, and lets that run.

@@ -2,10 +2,18 @@
 
 use crate::doctor::quoted;
 use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
 /// What came of it, or why nothing did.
 pub(super) type Done = Result<Answer, String>;
+
+/// What an error about a path says.
+pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> String {
+    let path = path.display().to_string();
+    move |error| format!("{path}: {error}")
+}
 
 /// An answer: names with numbers or texts.
 #[derive(Debug, Default)]

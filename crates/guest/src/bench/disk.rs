@@ -1,7 +1,7 @@
 //! A file: written and read in order, and at random. The figures that count are those of an empty cache,
 //! so what is in it is counted after it was emptied.
 
-use super::answer::{Answer, Done};
+use super::answer::{Answer, Done, at};
 use super::caches;
 use super::known::{Known, PAGE, begins, places, times};
 use super::resident::resident;
@@ -13,11 +13,6 @@ use std::time::Instant;
 
 /// Bytes that are read or written at once in order.
 const BLOCK: usize = 1 << 20;
-
-fn at(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
-}
 
 fn pages(bytes: u64) -> u64 {
     bytes / PAGE as u64

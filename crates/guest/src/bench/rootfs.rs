@@ -1,10 +1,10 @@
 //! The system's own files: where a sandbox has its programs from.
 
-use super::answer::{Answer, Done};
+use super::answer::{Answer, Done, at};
 use super::caches;
 use super::known::places;
 use std::fs::{File, read_dir};
-use std::io::{self, Read as _};
+use std::io::Read as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,11 +23,6 @@ const SMALL_BYTES: std::ops::Range<u64> = 4096..16_384;
 pub(super) struct Files {
     /// Everything that is not a folder or a link, by length, the longest first.
     files: Vec<(u64, PathBuf)>,
-}
-
-fn at(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
 }
 
 /// Looks at every entry; how many there are.

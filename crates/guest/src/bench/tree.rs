@@ -1,6 +1,6 @@
 //! A tree of small files: made, looked at, and asked about by git.
 
-use super::answer::{Answer, Done};
+use super::answer::{Answer, Done, at};
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -12,11 +12,6 @@ use std::time::Instant;
 const IN_FOLDER: u64 = 20;
 /// What each file holds.
 const TEXT: &[u8] = &[b'x'; 512];
-
-fn at(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
-}
 
 /// Makes a new one of so many files, one after the other.
 pub(super) fn make(top: &Path, files: u64) -> Done {

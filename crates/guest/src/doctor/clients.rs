@@ -22,54 +22,46 @@ const NODE: &str = "node -e 'require(\"net\").setDefaultAutoSelectFamilyAttemptT
                     .catch(e=>{console.error(String(e.cause||e));process.exit(1)})' URL";
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        name: "https.curl",
-        expected: "curl gets a page over TLS that the gate looks into",
-        remedy: TRUST,
-        probe: |world| page(world, "https", CURL),
-    },
-    Check {
-        name: "https.python",
-        expected: "python gets a page over TLS that the gate looks into",
-        remedy: TRUST,
-        probe: |world| page(world, "https", PYTHON),
-    },
-    Check {
-        name: "https.node",
-        expected: "node gets a page over TLS that the gate looks into",
-        remedy: TRUST,
-        probe: |world| page(world, "https", NODE),
-    },
-    Check {
-        name: "https.git",
-        expected: "git lists a repository over TLS that the gate looks into",
-        remedy: TRUST,
-        probe: |world| git(world, "https"),
-    },
-    Check {
-        name: "direct.curl",
-        expected: "curl gets a page over TLS by an authority that the policy names",
-        remedy: TRUST,
-        probe: |world| page(world, "direct", CURL),
-    },
-    Check {
-        name: "direct.python",
-        expected: "python gets a page over TLS by an authority that the policy names",
-        remedy: TRUST,
-        probe: |world| page(world, "direct", PYTHON),
-    },
-    Check {
-        name: "direct.node",
-        expected: "node gets a page over TLS by an authority that the policy names",
-        remedy: TRUST,
-        probe: |world| page(world, "direct", NODE),
-    },
-    Check {
-        name: "direct.git",
-        expected: "git lists a repository over TLS by an authority that the policy names",
-        remedy: TRUST,
-        probe: |world| git(world, "direct"),
-    },
+    over_tls(
+        "https.curl",
+        "curl gets a page over TLS that the gate looks into",
+        |world| page(world, "https", CURL),
+    ),
+    over_tls(
+        "https.python",
+        "python gets a page over TLS that the gate looks into",
+        |world| page(world, "https", PYTHON),
+    ),
+    over_tls(
+        "https.node",
+        "node gets a page over TLS that the gate looks into",
+        |world| page(world, "https", NODE),
+    ),
+    over_tls(
+        "https.git",
+        "git lists a repository over TLS that the gate looks into",
+        |world| git(world, "https"),
+    ),
+    over_tls(
+        "direct.curl",
+        "curl gets a page over TLS by an authority that the policy names",
+        |world| page(world, "direct", CURL),
+    ),
+    over_tls(
+        "direct.python",
+        "python gets a page over TLS by an authority that the policy names",
+        |world| page(world, "direct", PYTHON),
+    ),
+    over_tls(
+        "direct.node",
+        "node gets a page over TLS by an authority that the policy names",
+        |world| page(world, "direct", NODE),
+    ),
+    over_tls(
+        "direct.git",
+        "git lists a repository over TLS by an authority that the policy names",
+        |world| git(world, "direct"),
+    ),
     Check {
         name: "packages.pip",
         expected: "pip installs a package through the gate into /opt/venv, and it can be imported",
@@ -77,6 +69,20 @@ pub(super) const CHECKS: &[Check] = &[
         probe: pip,
     },
 ];
+
+/// A check of a program's TLS.
+const fn over_tls(
+    name: &'static str,
+    expected: &'static str,
+    probe: fn(&dyn World) -> Outcome,
+) -> Check {
+    Check {
+        name,
+        expected,
+        remedy: TRUST,
+        probe,
+    }
+}
 
 fn page(world: &dyn World, server: &str, script: &str) -> Outcome {
     let (url, page) = (told(world, server)?, told(world, "page")?);
