@@ -127,6 +127,13 @@ impl Mux {
         self.frame(0, Kind::Message, rest);
     }
 
+    /// Sends a message before what was said behind so many of the bytes that wait; there a message has ended.
+    pub fn message_ahead(&mut self, ahead: usize, message: &impl Serialize) {
+        let before = self.out.len();
+        self.message(message);
+        self.out.bring_forward(ahead, before);
+    }
+
     /// Reads a message or the first frame of a stream; all of it must mean something.
     ///
     /// # Errors

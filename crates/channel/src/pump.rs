@@ -103,6 +103,9 @@ pub trait Handler {
     /// What the streams' files have to say is about to be read.
     fn reading(&mut self, _line: &mut Line) {}
 
+    /// It was read. [`Line::send_ahead`] of so many bytes is before it.
+    fn was_read(&mut self, _ahead: usize, _line: &mut Line) {}
+
     /// Something may have happened: called once in each turn of the loop.
     fn turn(&mut self, _line: &mut Line) {}
 
@@ -171,7 +174,9 @@ impl<H: Handler> Pump<H> {
             }
             if self.line.has_to_pull() {
                 self.handler.reading(&mut self.line);
+                let ahead = self.line.backlog();
                 self.line.pull_in_turn();
+                self.handler.was_read(ahead, &mut self.line);
             }
             self.tell_of_the_dead();
             self.handler.turn(&mut self.line);

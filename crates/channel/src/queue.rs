@@ -77,6 +77,15 @@ impl Queue {
         self.filled(bytes.len());
     }
 
+    /// What waits behind `from` comes before what waits behind `to`.
+    pub(crate) fn bring_forward(&mut self, to: usize, from: usize) {
+        let waits = self.bytes.get_mut(self.from..self.to).unwrap_or_default();
+        let moved = waits.len().saturating_sub(from);
+        if let Some(all) = waits.get_mut(to..).filter(|all| all.len() >= moved) {
+            all.rotate_right(moved);
+        }
+    }
+
     /// So many bytes wait no more.
     pub(crate) fn take(&mut self, bytes: usize) {
         self.from = (self.from + bytes).min(self.to);

@@ -65,3 +65,17 @@ fn a_place_that_is_not_filled_counts_for_nothing() {
     queue.extend(b"d");
     assert_eq!(queue.as_slice(), b"abcd");
 }
+
+#[test]
+fn what_comes_last_can_be_brought_forward() {
+    let mut queue = Queue::default();
+    queue.extend(b"sent, first, second");
+    queue.take(6);
+    queue.extend(b"ahead, ");
+    queue.bring_forward(7, 13);
+    assert_eq!(queue.as_slice(), b"first, ahead, second");
+    queue.bring_forward(20, 20);
+    queue.bring_forward(99, 99);
+    queue.bring_forward(0, 14);
+    assert_eq!(queue.as_slice(), b"secondfirst, ahead, ");
+}

@@ -119,6 +119,11 @@ impl Line {
         self.mux.message(message);
     }
 
+    /// Sends a message before what was said behind so many of the bytes that wait.
+    pub fn send_ahead(&mut self, ahead: usize, message: &impl Serialize) {
+        self.mux.message_ahead(ahead, message);
+    }
+
     /// How many bytes wait until the peer reads; who sends messages of its own accord waits while this
     /// is much.
     #[must_use]
