@@ -171,10 +171,8 @@ pub struct Bounds {
 pub enum Share {
     /// Nothing appears.
     None,
-    /// 9P over virtio, tag `share`.
-    NineP,
-    /// FUSE over virtio, tag `share`.
-    VirtioFs,
+    /// FUSE, asked on the machine's second port.
+    Fuse,
     /// The machine's second disk, with ext4; one folder appears, which is there or is made.
     Disk,
 }
@@ -218,6 +216,8 @@ pub enum ToGuest {
     },
     /// Answer with the same number.
     Ping(u64),
+    /// Hear of everything that was changed in the host's files before anything that comes behind this.
+    Settle,
     /// Write everything to disk and stand still until the next [`ToGuest::Begin`].
     Quiesce,
     /// Say [`ToHost::Held`], and nothing more before [`ToGuest::GoOn`] or another greeting: the machine is

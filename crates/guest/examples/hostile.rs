@@ -20,6 +20,7 @@ use rustix::mount::{MountFlags, mount};
 use serde::Serialize;
 use std::ffi::CStr;
 use std::net::{Ipv4Addr, SocketAddrV4};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 const MARK: &[u8] = b"BAILIWICK-HOSTILE ";
@@ -405,9 +406,17 @@ fn port() -> OwnedFd {
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     if rustix::process::getpid().as_raw_nonzero().get() != 1 {
-        return eprintln!("a machine's first program, for tests");
+        // On the host it answers for files, as the guest's binary in whose place it is.
+        let words: Vec<_> = std::env::args_os().skip(1).collect();
+        return match words.split_first() {
+            Some((what, words)) if what == "share" => bailiwick_share::run(words),
+            _ => {
+                eprintln!("a machine's first program, for tests");
+                ExitCode::from(2)
+            }
+        };
     }
     let _ = std::fs::create_dir("/dev");
     let _ = mount(
@@ -434,4 +443,5 @@ fn main() {
     };
     act(&mode, &mut wire, &mut dice);
     let _ = rustix::system::reboot(rustix::system::RebootCommand::Restart);
+    ExitCode::SUCCESS
 }

@@ -10,10 +10,11 @@ use crate::load::{self, Load};
 use crate::network::Network;
 use crate::reached::{Log, Processes};
 use crate::settle::{settle, shared};
+use crate::share::{Doors, Share};
 use crate::stages::Stages;
 use crate::writeback::Writeback;
 use bailiwick_channel::frame::Kind;
-use bailiwick_channel::schema::{Open, Setting, Share, ToGuest, ToHost};
+use bailiwick_channel::schema::{self, Open, Setting, ToGuest, ToHost};
 use bailiwick_channel::{Ends, Fault, Handler, Line, Mux, Opening};
 use bailiwick_process::guest::children;
 use rustix::fd::OwnedFd;
@@ -54,11 +55,21 @@ pub(crate) struct Agent {
     listening: usize,
     /// Writes the session's own disk back; none where it has none.
     writeback: Option<Writeback>,
+    /// What leads to the host's files; none once they are mounted.
+    doors: Option<Doors>,
+    /// The host's files; none where the session has none of them.
+    share: Option<Share>,
 }
 
 impl Agent {
     /// An agent on this line.
-    pub(crate) fn new(network: Network, log: Log, stages: Stages, line: &Line) -> io::Result<Self> {
+    pub(crate) fn new(
+        network: Network,
+        log: Log,
+        stages: Stages,
+        doors: Doors,
+        line: &Line,
+    ) -> io::Result<Self> {
         let mut agent = Self {
             network,
             callers: Callers::default(),
@@ -72,6 +83,8 @@ impl Agent {
             lost: 0,
             listening: 0,
             writeback: None,
+            doors: Some(doors),
+            share: None,
         };
         line.watch(&agent.children, CHILDREN)?;
         line.watch(agent.audit.fd(), EXECUTIONS)?;
@@ -108,7 +121,9 @@ impl Agent {
     fn begin(&mut self, setting: &Setting, line: &mut Line) {
         // How long the host took, or how long the machine lay as a template, is no work of this side's.
         self.stages.mark("wait");
-        let settled = settle(setting).map_err(|failed| (failed.what, failed.error));
+        let settled = settle(setting, &mut self.doors);
+        let settled = settled.map_err(|failed| (failed.what, failed.error));
+        let settled = settled.map(|share| self.share = share.or(self.share.take()));
         let begun = settled.and_then(|()| match setting.again {
             true => Ok(()),
             false => self.begin_anew(setting, line),
@@ -139,7 +154,7 @@ impl Agent {
             .and_then(|()| self.listen(line))
             .map_err(|error| ("a port of the loopback".to_owned(), error))?;
         let files = shared(setting);
-        if setting.share == Share::Disk
+        if setting.share == schema::Share::Disk
             && let Some(files) = &files
         {
             let begun = Writeback::begin(files).and_then(|writeback| {
@@ -166,6 +181,7 @@ impl Handler for Agent {
         match Mux::decode(bytes, Kind::Message)? {
             ToGuest::Begin(setting) => self.begin(&setting, line),
             ToGuest::Exec(exec) => self.jobs.start(*exec, line),
+            ToGuest::Settle => self.share.as_ref().map_or((), Share::settle),
             ToGuest::Signal { job, signal } => self.jobs.signal(job, signal),
             ToGuest::Resize { job, size } => self.jobs.resize(job, size),
             ToGuest::Modes { job, modes } => self.jobs.change(job, &modes),

@@ -7,6 +7,7 @@ use crate::network::Network;
 use crate::power;
 use crate::reached::Log;
 use crate::root;
+use crate::share::Doors;
 use crate::stages::Stages;
 use bailiwick_channel::{Line, Pump, Role};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -18,6 +19,8 @@ use std::io;
 
 /// How the channel's name ends: it is the first port of its device.
 const CHANNEL: &[u8] = b"p1";
+/// The same of the port that leads to the host's files.
+const FILES: &[u8] = b"p2";
 
 /// Runs the machine to its end.
 pub(crate) fn run() -> ! {
@@ -56,7 +59,8 @@ fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static s
     stages.mark("image");
     root::overlay().step("the overlay")?;
     stages.mark("overlay");
-    let channel = channel().step("the channel")?;
+    let channel = port(CHANNEL).step("the channel")?;
+    let doors = doors().step("the port of the host's files")?;
     stages.mark("channel");
     root::complete().step("the root")?;
     root::enter().step("the root")?;
@@ -65,36 +69,45 @@ fn start(begun: Result<(), Errno>, mut stages: Stages) -> Result<(), (&'static s
     stages.mark("network");
     jobs::give_up().step("the capabilities of commands")?;
     let line = Line::new(channel, Role::Guest).step("the channel")?;
-    let agent = Agent::new(network, log, stages, &line).step("the agent")?;
+    let agent = Agent::new(network, log, stages, doors, &line).step("the agent")?;
     match Pump::new(line, agent).run() {
         Ok(()) => Ok(()),
         Err(fault) => Err(("the channel", io::Error::other(fault.to_string()))),
     }
 }
 
-/// Opens the channel, as soon as the kernel has found its device.
-fn channel() -> io::Result<OwnedFd> {
-    if let Some(channel) = port()? {
-        return Ok(channel);
+/// What leads to the host's files.
+fn doors() -> io::Result<Doors> {
+    let flags = OFlags::RDWR | OFlags::CLOEXEC;
+    Ok(Doors {
+        port: port(FILES)?,
+        fuse: rustix::fs::open(c"/dev/fuse", flags, Mode::empty())?,
+    })
+}
+
+/// Opens a port, as soon as the kernel has found its device.
+fn port(name: &[u8]) -> io::Result<OwnedFd> {
+    if let Some(port) = found(name)? {
+        return Ok(port);
     }
     let watch = inotify::init(inotify::CreateFlags::CLOEXEC)?;
     inotify::add_watch(&watch, c"/dev", inotify::WatchFlags::CREATE)?;
     loop {
-        if let Some(channel) = port()? {
-            return Ok(channel);
+        if let Some(port) = found(name)? {
+            return Ok(port);
         }
         let _ = poll(&mut [PollFd::new(&watch, PollFlags::IN)], None);
         let _ = rustix::io::read(&watch, &mut [0; 4096]);
     }
 }
 
-/// The channel, where it is there: a port's file has the number of its device and its own.
-fn port() -> io::Result<Option<OwnedFd>> {
+/// A port, where it is there: its file has the number of its device and its own.
+fn found(ends: &[u8]) -> io::Result<Option<OwnedFd>> {
     for entry in std::fs::read_dir("/dev")? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.as_encoded_bytes();
-        if name.starts_with(b"vport") && name.ends_with(CHANNEL) {
+        if name.starts_with(b"vport") && name.ends_with(ends) {
             let flags = OFlags::RDWR | OFlags::CLOEXEC;
             return Ok(Some(rustix::fs::open(entry.path(), flags, Mode::empty())?));
         }

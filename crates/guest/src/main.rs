@@ -22,6 +22,7 @@ mod power;
 mod reached;
 mod root;
 mod settle;
+mod share;
 mod stages;
 mod terminal;
 mod wires;
@@ -46,11 +47,12 @@ fn main() -> ExitCode {
         Some("doctor") => doctor::run(words),
         Some("stream") => doctor::stream(words),
         Some("bench") => bench::run(words),
+        Some("share") => bailiwick_share::run(given.get(1..).unwrap_or_default()),
         Some(what @ ("pack" | "list" | "unpack")) => files::run(what, given.into_iter().skip(1)),
         _ => {
             eprintln!(
                 "bailiwick-guest: this is the first program of a virtual machine; besides, it can be \
-                 asked for `bench`, `doctor`, `stream`, `pack`, `list` and `unpack`"
+                 asked for `bench`, `doctor`, `stream`, `share`, `pack`, `list` and `unpack`"
             );
             ExitCode::from(2)
         }

@@ -6,10 +6,12 @@
 
 use crate::clock;
 use crate::disk;
+use crate::share::{self, Doors};
 use bailiwick_channel::schema::{Setting, Share, Shown};
 use rustix::fd::OwnedFd;
 use rustix::fs::{Mode, OFlags};
-use rustix::mount::{MountFlags, UnmountFlags, mount, mount_bind_recursive, unmount};
+use rustix::io::Errno;
+use rustix::mount::{UnmountFlags, mount_bind_recursive, unmount};
 use std::ffi::{CStr, OsStr};
 use std::fs;
 use std::io;
@@ -18,10 +20,6 @@ use std::path::Path;
 
 /// Where the share is mounted until its parts have their places.
 const SHARE: &CStr = c"/run/bailiwick/share";
-
-/// How 9P is mounted.
-pub(crate) const NINE_P: &CStr =
-    c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
 
 /// A step that failed.
 #[derive(Debug)]
@@ -46,8 +44,11 @@ pub(crate) fn path_of(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
 
-/// Puts it into force.
-pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
+/// Puts it into force; the host's files, where they come by `doors`.
+pub(crate) fn settle(
+    setting: &Setting,
+    doors: &mut Option<Doors>,
+) -> Result<Option<share::Share>, Unsettled> {
     step("the clock", clock::set(setting.now))?;
     step("randomness", clock::stir(&setting.entropy))?;
     step(
@@ -62,7 +63,7 @@ pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
         "/etc/machine-id",
         write(Path::new("/etc/machine-id"), &setting.machine),
     )?;
-    step("the host's files", show(setting))?;
+    let share = step("the host's files", show(setting, doors))?;
     for (from, to) in &setting.links {
         let (from, to) = (path_of(from), path_of(to));
         // What the image has there already is the image's.
@@ -70,7 +71,7 @@ pub(crate) fn settle(setting: &Setting) -> Result<(), Unsettled> {
             step(from.display().to_string(), link(from, to))?;
         }
     }
-    Ok(())
+    Ok(share)
 }
 
 fn link(from: &Path, to: &Path) -> io::Result<()> {
@@ -103,27 +104,28 @@ pub(crate) fn shared(setting: &Setting) -> Option<OwnedFd> {
 }
 
 /// Has the host's files appear at their places.
-fn show(setting: &Setting) -> io::Result<()> {
+fn show(setting: &Setting, doors: &mut Option<Doors>) -> io::Result<Option<share::Share>> {
     if setting.shown.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    if setting.share == Share::Disk {
-        return setting.shown.iter().try_for_each(disk::show);
-    }
-    let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    match setting.share {
-        Share::None | Share::Disk => return Ok(()),
-        Share::NineP => {
-            mount(c"share", SHARE, c"9p", flags, Some(NINE_P))?;
+    let share = match setting.share {
+        Share::None => return Ok(None),
+        Share::Disk => {
+            setting.shown.iter().try_for_each(disk::show)?;
+            return Ok(None);
         }
-        Share::VirtioFs => mount(c"share", SHARE, c"virtiofs", flags, None::<&CStr>)?,
-    }
+        Share::Fuse => {
+            let doors = doors.take().ok_or(Errno::BUSY)?;
+            share::Share::mount(doors, SHARE)?
+        }
+    };
     let base = path_of(SHARE.to_bytes());
     for shown in &setting.shown {
         place(base, shown)?;
     }
     // What nothing leads to is not reached by its path either.
-    Ok(unmount(SHARE, UnmountFlags::DETACH)?)
+    unmount(SHARE, UnmountFlags::DETACH)?;
+    Ok(Some(share))
 }
 
 fn place(base: &Path, shown: &Shown) -> io::Result<()> {

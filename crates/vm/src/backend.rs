@@ -3,6 +3,7 @@
 
 use crate::booted;
 use crate::disk;
+use crate::files;
 use crate::host;
 use crate::image::Hold;
 use crate::jail;
@@ -366,8 +367,11 @@ impl Session {
         let memory = start.machine.memory;
         let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
         vm.processes = self.setting.bounds.processes.unwrap_or_default();
+        let shares = self.setting.share == Share::Fuse;
+        let changes = shares.then(|| files::serve(&mut vm)).transpose()?;
         let setting = (!start.waits).then(|| self.setting.clone());
-        host::serve(wires.channel, counter, inside, setting).map_err(fault("the channel"))?;
+        host::serve(wires.channel, counter, inside, setting, changes)
+            .map_err(fault("the channel"))?;
         booted::wait(&mut vm, |told| match told {
             Told::Waiting(_) => start.waits,
             told => matches!(told, Told::Ready(_)),

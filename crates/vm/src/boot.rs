@@ -8,6 +8,7 @@
 use crate::accelerator::Accelerator;
 use crate::backend::sandbox;
 use crate::booted;
+use crate::files;
 use crate::host;
 use crate::jail;
 use crate::orders::Told;
@@ -16,7 +17,7 @@ use crate::setting::{self, Place};
 use crate::shape::MachineShape;
 use crate::start::Behind;
 use crate::warm::Warm;
-use bailiwick_channel::schema::Stage;
+use bailiwick_channel::schema::{Share, Stage};
 use bailiwick_event::Failure;
 use bailiwick_policy::Effective;
 use bailiwick_process::guest::granted;
@@ -106,7 +107,9 @@ pub fn boot(shape: &MachineShape, policy: &Effective, private: &Path) -> Result<
         ..Launch::of_nothing(&start.policy)
     };
     let setting = setting::of(&launch, &granted, Place::Shared)?;
-    host::serve(wires.channel, counter, inside, Some(setting))
+    let shares = setting.share == Share::Fuse;
+    let changes = shares.then(|| files::serve(&mut vm)).transpose()?;
+    host::serve(wires.channel, counter, inside, Some(setting), changes)
         .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
     let mut guest = Vec::new();
     if warm.is_none() {

@@ -111,6 +111,16 @@ impl Control {
         Ok(())
     }
 
+    /// Has a device of characters that led nowhere lead to a socket, which is connected.
+    pub(crate) fn connect(&mut self, device: &str, socket: BorrowedFd<'_>) -> Result<(), Failure> {
+        self.open()?;
+        self.give(device, socket)?;
+        let address = json!({ "type": "fd", "data": { "str": device } });
+        let backend = json!({ "type": "socket", "data": { "addr": address, "server": false } });
+        let to = json!({ "id": device, "backend": backend });
+        self.run("chardev-change", to).map(drop)
+    }
+
     /// Asks for what migrations need.
     pub(crate) fn prepare_migration(&mut self) -> Result<(), Failure> {
         let on = |name: &str| json!({ "capability": name, "state": true });

@@ -134,7 +134,7 @@ fn machine(
     let setting = setting::of(&launch, &granted, Place::Disk)?;
     let memory = start.machine.memory;
     let (mut vm, counter) = Vm::new(running, wires.console, wires.control, memory)?;
-    host::serve(wires.channel, counter, inside, Some(setting))
+    host::serve(wires.channel, counter, inside, Some(setting), None)
         .map_err(|error| Failure::fault(format!("the channel: {error}")))?;
     vm.hold = Some(start.image.hold()?);
     booted::wait(&mut vm, |told| matches!(told, Told::Ready(_)))?;

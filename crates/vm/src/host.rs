@@ -2,6 +2,7 @@
 //! what it says, what it wants to connect to goes where the monitor's own programs would have to go, to
 //! the gate, and nothing else in here acts because of it.
 
+use crate::files::Changes;
 use crate::orders::{Counter, Order, Told, hear};
 use crate::pace::{CONNECTION, Pace};
 use crate::relay::Datagrams;
@@ -72,6 +73,8 @@ struct Host {
     sides: HashMap<u32, OwnedFd>,
     /// Ends that wait until everything before them has been passed on.
     ended: Vec<(u32, u8)>,
+    /// Of the host's files; none where the guest has none of them.
+    changes: Option<Changes>,
     done: bool,
 }
 
@@ -81,6 +84,7 @@ impl Host {
         counter: Counter,
         inside: Arc<dyn Inside>,
         setting: Option<Setting>,
+        changes: Option<Changes>,
         line: &Line,
     ) -> io::Result<Self> {
         line.watch(&*counter.wake, ORDERS)?;
@@ -100,8 +104,14 @@ impl Host {
             streams: HashMap::new(),
             sides: HashMap::new(),
             ended: Vec::new(),
+            changes,
             done: false,
         })
+    }
+
+    /// Whether the guest has to hear of changes first.
+    fn is_behind(&self) -> bool {
+        self.changes.as_ref().is_some_and(Changes::are_new)
     }
 
     /// The supervisor's side is told of the end.
@@ -119,7 +129,11 @@ impl Host {
 
     fn obey(&mut self, line: &mut Line) {
         loop {
-            match self.counter.orders.try_recv() {
+            let order = self.counter.orders.try_recv();
+            if order.is_ok() && !self.holding && self.is_behind() {
+                line.send(&ToGuest::Settle);
+            }
+            match order {
                 Ok(Order::Exec {
                     exec,
                     streams,
@@ -411,9 +425,18 @@ impl Handler for Host {
         } else if token == PACE {
             self.pace.heard(Instant::now())?;
         } else if let Some(answer) = self.datagrams.receive(token) {
+            if self.is_behind() {
+                line.send(&ToGuest::Settle);
+            }
             line.send(&answer);
         }
         Ok(())
+    }
+
+    fn was_read(&mut self, ahead: usize, line: &mut Line) {
+        if self.is_behind() {
+            line.send_ahead(ahead, &ToGuest::Settle);
+        }
     }
 
     fn turn(&mut self, line: &mut Line) {
@@ -438,9 +461,10 @@ pub(crate) fn serve(
     counter: Counter,
     inside: Arc<dyn Inside>,
     setting: Option<Setting>,
+    changes: Option<Changes>,
 ) -> io::Result<()> {
     let line = Line::new(channel, Role::Host)?;
-    let host = Host::new(counter, inside, setting, &line)?;
+    let host = Host::new(counter, inside, setting, changes, &line)?;
     let mut pump = Pump::new(line, host);
     std::thread::Builder::new()
         .name("vm-channel".to_owned())

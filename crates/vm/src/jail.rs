@@ -3,6 +3,7 @@
 
 use crate::accelerator::{Accelerator, DEVICE};
 use crate::machine::{self, Ram};
+use crate::packer::BINARY;
 use bailiwick_event::Failure;
 use bailiwick_policy::{Effective, Limits};
 use bailiwick_sandbox::{Own, OwnAccess};
@@ -66,14 +67,15 @@ pub fn libraries() -> Vec<Own> {
 }
 
 /// What the monitor needs for itself: the root file system and, for a machine that is not restored, kernel and
-/// initial file system.
+/// initial file system; and the program that answers for the policy's files.
 pub(crate) fn own(
-    root: &Path,
+    [root, guest]: [&Path; 2],
     [kernel, initrd]: [&Path; 2],
     ram: Ram,
     accelerator: Accelerator,
 ) -> Vec<Own> {
     let mut all = libraries();
+    all.push(readable(guest, BINARY));
     if !ram.is_restored() {
         all.push(readable(kernel, machine::KERNEL));
         all.push(readable(initrd, machine::INITRD));

@@ -20,6 +20,7 @@ mod counter;
 mod disk;
 mod disk_machine;
 mod disk_state;
+mod files;
 mod host;
 pub mod image;
 mod initrd;

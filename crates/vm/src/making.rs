@@ -82,7 +82,7 @@ fn alone(start: &Start, behind: Behind<'_>) -> Result<Vm, Failure> {
     } = begun.ready()?;
     let bytes = start.machine.memory;
     let (vm, counter) = Vm::new(running, wires.console, wires.control, bytes)?;
-    host::serve(wires.channel, counter, inside, None).map_err(channel)?;
+    host::serve(wires.channel, counter, inside, None, None).map_err(channel)?;
     Ok(vm)
 }
 

@@ -33,7 +33,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// The binary, inside of the sandbox.
-const BINARY: &str = "/vm/guest";
+pub(crate) const BINARY: &str = "/vm/guest";
 /// Where a machine has it.
 pub const GUEST: &str = "/run/bailiwick/guest";
 /// The number of the command that unpacks; that of no client's.

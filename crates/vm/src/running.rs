@@ -3,6 +3,7 @@
 
 use crate::closing::{Closing, GRACE};
 use crate::control::Control;
+use crate::files;
 use crate::image::Hold;
 use crate::orders::{Counter, Desk, Messenger, Order, Told, desk};
 use crate::said::Said;
@@ -221,6 +222,16 @@ impl Vm {
         News::Limit(kind, seen)
     }
 
+    /// Nobody answers for the host's files any more; the code says why. 0: the monitor is gone, of which its
+    /// own end tells.
+    fn without_files(&mut self, code: u8) -> News {
+        if self.killed || code == 0 {
+            return News::Quiet;
+        }
+        self.end_now();
+        self.failed("the program that shows the machine the host's files has ended".to_owned())
+    }
+
     /// What was told next, if anything was.
     fn next_told(&mut self) -> Option<Told> {
         if let Some(told) = self.unheard.pop_front() {
@@ -257,6 +268,10 @@ impl Vm {
                 }
             }),
             Some(News::Stopped { .. }) => Some(News::Quiet),
+            Some(News::Ended { job, code }) if job == files::JOB => Some(self.without_files(code)),
+            Some(News::ExecFailed { job, .. }) if job == files::JOB => {
+                Some(self.without_files(u8::MAX))
+            }
             Some(News::Limit(kind, seen)) => Some(self.limited(kind, seen)),
             other => other,
         };

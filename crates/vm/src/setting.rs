@@ -100,7 +100,7 @@ fn as_machine(
             })
             .collect(),
         share: match place {
-            Place::Shared if !granted.paths.is_empty() => Share::NineP,
+            Place::Shared if !granted.paths.is_empty() => Share::Fuse,
             Place::Disk => Share::Disk,
             Place::Shared | Place::There => Share::None,
         },

@@ -3,6 +3,7 @@
 
 use crate::control::Control;
 use crate::image::Image;
+use crate::initrd::guest_binary;
 use crate::jail;
 use crate::machine::{DISK, Machine, RAM, Ram, SHARE};
 use crate::template::mark;
@@ -119,8 +120,14 @@ impl Start {
             reads_disk: behind.reads_disk,
             ..self.machine.clone()
         };
+        let guest = guest_binary()?;
         let begins = [&*self.image.kernel, &*self.initrd];
-        let mut own = jail::own(&self.image.rootfs, begins, ram, machine.accelerator);
+        let mut own = jail::own(
+            [&self.image.rootfs, &guest],
+            begins,
+            ram,
+            machine.accelerator,
+        );
         let file = |source: &Path, at: &str, access| Own {
             source: source.to_path_buf(),
             at: at.into(),

@@ -1,7 +1,7 @@
 //! A crate imports only crates above it; what runs upwards is found here and not in a review.
 
 /// The layers, top first.
-const ORDER: [&str; 15] = [
+const ORDER: [&str; 16] = [
     "bailiwick-event",
     "bailiwick-rules",
     "bailiwick-policy",
@@ -11,6 +11,7 @@ const ORDER: [&str; 15] = [
     "bailiwick-sandbox",
     "bailiwick-process",
     "bailiwick-channel",
+    "bailiwick-share",
     "bailiwick-transfer",
     "bailiwick-vm",
     "bailiwick-guest",

@@ -56,6 +56,7 @@ mod rules_held;
 mod rules_live;
 mod secrets;
 mod setup;
+mod shared;
 mod spares;
 mod stages;
 mod stages_entering;

@@ -4,12 +4,17 @@ use super::{Sandbox, children, wait};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 /// A program that runs; dropping it closes its input and waits for its end.
 pub(crate) struct Background {
     child: Child,
     input: Option<ChildStdin>,
+    lines: Receiver<String>,
 }
+
+/// So many lines are kept that nobody has asked for.
+const LINES: usize = 1000;
 
 impl Background {
     /// Starts `bailiwick WORDS` and waits until it has printed a line that holds `sign`.
@@ -41,15 +46,31 @@ impl Background {
             let _ = child.wait();
             return None;
         }
-        // What it prints from here on has a reader that does not care.
-        std::thread::spawn(move || lines.for_each(drop));
+        // What it prints from here on has a reader, whether somebody asks for it or not.
+        let (keep, kept) = sync_channel(LINES);
+        std::thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .for_each(|l| drop(keep.try_send(l)))
+        });
         let input = child.stdin.take();
-        Some(Self { child, input })
+        Some(Self {
+            child,
+            input,
+            lines: kept,
+        })
     }
 
     pub(crate) fn types(&mut self, text: &str) {
         let input = self.input.as_mut().unwrap();
         input.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// The next line that it prints.
+    #[track_caller]
+    pub(crate) fn line(&mut self) -> String {
+        let line = self.lines.recv_timeout(wait::PATIENCE);
+        line.unwrap_or_else(|_| panic!("it prints nothing more"))
     }
 
     pub(crate) fn pid(&self) -> u32 {

@@ -68,6 +68,8 @@ mod rules_held;
 mod rules_live;
 #[path = "../run/secrets.rs"]
 mod secrets;
+#[path = "../run/shared.rs"]
+mod shared;
 #[path = "../run/spares.rs"]
 mod spares;
 #[path = "../run/terminal.rs"]
@@ -80,7 +82,7 @@ use support::{Backend, Shared, trial};
 
 /// Every promise that is tried here; what takes longest first, so that none is left alone with the machine
 /// at the end.
-const ALL: [(&str, &[Shared]); 28] = [
+const ALL: [(&str, &[Shared]); 29] = [
     ("within_tls", within_tls::SHARED),
     ("measured", measured::SHARED),
     ("npm", npm::SHARED),
@@ -108,6 +110,7 @@ const ALL: [(&str, &[Shared]); 28] = [
     ("rules_held", rules_held::SHARED),
     ("rules_live", rules_live::SHARED),
     ("secrets", secrets::SHARED),
+    ("shared", shared::SHARED),
     ("terminal", terminal::SHARED),
 ];
 

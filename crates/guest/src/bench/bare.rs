@@ -71,8 +71,10 @@ fn begin(how: &str) -> Result<(), Errno> {
     }
     mount(c"proc", c"/proc", c"proc", flags, None::<&CStr>)?;
     match how {
-        // As a machine of the product mounts it.
-        "9p" => mount(c"share", SHARE, c"9p", flags, Some(crate::settle::NINE_P))?,
+        "9p" => {
+            let options = c"trans=virtio,version=9p2000.L,msize=512000,cache=mmap,access=any";
+            mount(c"share", SHARE, c"9p", flags, Some(options))?;
+        }
         "9p-loose" => {
             let options = c"trans=virtio,version=9p2000.L,msize=512000,cache=loose,access=any";
             mount(c"share", SHARE, c"9p", flags, Some(options))?;

@@ -1,0 +1,212 @@
+//! What files say: opened, read, written.
+
+use crate::nodes::{Told, path_of, stat};
+use crate::server::Server;
+use crate::slow::Sync;
+use crate::wire::{Answer, Fields, PART};
+use rustix::fd::OwnedFd;
+use rustix::fs::{
+    FallocateFlags, FileType, Mode, OFlags, SeekFrom, copy_file_range, fallocate, open, seek,
+};
+use rustix::io::{Errno, pread, pwrite};
+use std::sync::Arc;
+
+/// What the guest has of the file's contents is still true (`FOPEN_KEEP_CACHE`).
+const KEEP_CACHE: u32 = 1 << 1;
+/// Nothing need be told when the file is closed (`FOPEN_NOFLUSH`).
+const NO_FLUSH: u32 = 1 << 5;
+/// The file that was to be created was there (`images/kernel.patch`).
+const WAS_THERE: u32 = 1 << 31;
+
+/// The place behind so many bytes of a file.
+fn behind(offset: u64, bytes: usize) -> Result<u64, Errno> {
+    offset.checked_add(bytes as u64).ok_or(Errno::INVAL)
+}
+
+/// A file that is open.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    pub(crate) file: Arc<OwnedFd>,
+    node: u64,
+    /// Whether what is written goes to the end, wherever the guest believes that to be.
+    appends: bool,
+}
+
+impl Handle {
+    /// How a file is opened here that the guest opens with these flags.
+    pub(crate) fn flags(flags: u32) -> OFlags {
+        let kept = OFlags::ACCMODE | OFlags::APPEND | OFlags::TRUNC;
+        (OFlags::from_bits_retain(flags) & kept) | OFlags::CLOEXEC
+    }
+}
+
+impl Server {
+    pub(crate) fn open(
+        &mut self,
+        id: u64,
+        mut body: Fields<'_>,
+        answer: &mut Answer,
+    ) -> Result<(), Errno> {
+        let flags = body.u32()?;
+        // Pipes, sockets and devices are the guest's own.
+        if self.nodes.get(id)?.kind != FileType::RegularFile {
+            return Err(Errno::NXIO);
+        }
+        let path = path_of(self.nodes.fd(id)?);
+        let file = open(path, Handle::flags(flags), Mode::empty())?;
+        self.opened(id, file, flags, false, answer)
+    }
+
+    /// Remembers an open file (`struct fuse_open_out`).
+    pub(crate) fn opened(
+        &mut self,
+        id: u64,
+        file: OwnedFd,
+        flags: u32,
+        was_there: bool,
+        answer: &mut Answer,
+    ) -> Result<(), Errno> {
+        let found = stat(&file)?;
+        let kept = self.kept(id, &found) > 0;
+        let handle = self.next_handle;
+        self.next_handle += 1;
+        let node = self.nodes.get_mut(id)?;
+        node.handles.push(handle);
+        if Handle::flags(flags).contains(OFlags::TRUNC) {
+            node.told = Told::of(&found);
+        }
+        let appends = Handle::flags(flags).contains(OFlags::APPEND);
+        self.handles.insert(
+            handle,
+            Handle {
+                file: Arc::new(file),
+                node: id,
+                appends,
+            },
+        );
+        answer.u64(handle);
+        let kept = if kept { KEEP_CACHE } else { 0 };
+        answer.u32(NO_FLUSH | kept | if was_there { WAS_THERE } else { 0 });
+        answer.u32(0);
+        Ok(())
+    }
+
+    pub(crate) fn release(&mut self, mut body: Fields<'_>) -> Result<(), Errno> {
+        let number = body.u64()?;
+        let handle = self.handles.remove(&number).ok_or(Errno::BADF)?;
+        if let Ok(node) = self.nodes.get_mut(handle.node) {
+            node.handles.retain(|open| *open != number);
+        }
+        if let Some(watch) = self.nodes.let_go(handle.node) {
+            self.watches.remove(watch);
+        }
+        Ok(())
+    }
+
+    fn handle(&self, number: u64) -> Result<&Handle, Errno> {
+        self.handles.get(&number).ok_or(Errno::BADF)
+    }
+
+    pub(crate) fn read(&mut self, mut body: Fields<'_>, answer: &mut Answer) -> Result<(), Errno> {
+        let (number, offset) = (body.u64()?, body.u64()?);
+        let size = (body.u32()? as usize).min(PART);
+        let handle = self.handle(number)?;
+        let mut filled = 0;
+        let room = answer.room(size);
+        while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match pread(&*handle.file, rest, behind(offset, filled)?) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(Errno::INTR) => {}
+                Err(_) if filled > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        answer.cut(filled);
+        Ok(())
+    }
+
+    pub(crate) fn write(&mut self, mut body: Fields<'_>, answer: &mut Answer) -> Result<(), Errno> {
+        let (number, offset) = (body.u64()?, body.u64()?);
+        let size = body.u32()? as usize;
+        body.skip(20)?;
+        let bytes = body.0.get(..size).ok_or(Errno::INVAL)?;
+        let handle = self.handle(number)?;
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            match pwrite(&*handle.file, rest, behind(offset, written)?) {
+                Ok(wrote) => written += wrote,
+                Err(Errno::INTR) => {}
+                Err(_) if written > 0 => break,
+                Err(error) => return Err(error),
+            }
+        }
+        let found = stat(&*handle.file)?;
+        let (id, appends) = (handle.node, handle.appends);
+        let end = behind(offset, written)?;
+        if let Ok(node) = self.nodes.get_mut(id) {
+            node.told = Told::of(&found);
+        }
+        if appends && found.stx_size != end {
+            // Somebody else has written to the end as well: it lies elsewhere than the guest believes.
+            self.tell_of_file(id, true).map_err(|_| Errno::IO)?;
+        }
+        answer.u32(u32::try_from(written).unwrap_or_default());
+        answer.u32(0);
+        Ok(())
+    }
+
+    /// Has a file's contents on the disk; answered by whoever does it.
+    pub(crate) fn fsync(&mut self, unique: u64, mut body: Fields<'_>) -> Result<(), Errno> {
+        let (number, flags) = (body.u64()?, body.u32()?);
+        let file = Arc::clone(&self.handle(number)?.file);
+        let data = flags & 1 != 0;
+        self.slow.ask(Sync { unique, file, data })
+    }
+
+    pub(crate) fn fallocate(&mut self, mut body: Fields<'_>) -> Result<(), Errno> {
+        let (number, offset, length) = (body.u64()?, body.u64()?, body.u64()?);
+        let mode = FallocateFlags::from_bits(body.u32()?).ok_or(Errno::OPNOTSUPP)?;
+        let handle = self.handle(number)?;
+        fallocate(&*handle.file, mode, offset, length)?;
+        let (id, found) = (handle.node, stat(&*handle.file)?);
+        self.nodes.get_mut(id)?.told = Told::of(&found);
+        Ok(())
+    }
+
+    pub(crate) fn lseek(&mut self, mut body: Fields<'_>, answer: &mut Answer) -> Result<(), Errno> {
+        let (number, offset, whence) = (body.u64()?, body.u64()?, body.u32()?);
+        let to = match whence.cast_signed() {
+            libc::SEEK_DATA => SeekFrom::Data(offset),
+            libc::SEEK_HOLE => SeekFrom::Hole(offset),
+            _ => return Err(Errno::INVAL),
+        };
+        answer.u64(seek(&*self.handle(number)?.file, to)?);
+        Ok(())
+    }
+
+    pub(crate) fn copy_file_range(
+        &mut self,
+        mut body: Fields<'_>,
+        answer: &mut Answer,
+    ) -> Result<(), Errno> {
+        let (from, mut from_offset) = (body.u64()?, body.u64()?);
+        let (id, to, mut to_offset) = (body.u64()?, body.u64()?, body.u64()?);
+        let length = usize::try_from(body.u64()?).unwrap_or(usize::MAX);
+        let (from, to) = (self.handle(from)?, self.handle(to)?);
+        // As much as takes no longer than a large part of a file: the guest asks again for the rest.
+        let length = length.min(16 * PART);
+        let copied = copy_file_range(
+            &*from.file,
+            Some(&mut from_offset),
+            &*to.file,
+            Some(&mut to_offset),
+            length,
+        )?;
+        let found = stat(&*to.file)?;
+        self.nodes.get_mut(id)?.told = Told::of(&found);
+        answer.u32(u32::try_from(copied).unwrap_or_default());
+        answer.u32(0);
+        Ok(())
+    }
+}

@@ -1,0 +1,36 @@
+//! Owners that the guest's root has given files: they are the guest's alone, and last as long as it does.
+//! On the host everything stays the user's.
+
+use crate::nodes::Key;
+use rustix::io::Errno;
+use std::collections::HashMap;
+
+/// So many files can have another owner than on the host.
+const MOST: usize = 1 << 20;
+
+/// A user and a group.
+pub(crate) type Owner = (u32, u32);
+
+/// The owners that were given.
+#[derive(Debug, Default)]
+pub(crate) struct Owners(HashMap<Key, Owner>);
+
+impl Owners {
+    /// The owner of a file, of which the host says another.
+    pub(crate) fn of(&self, key: &Key, host: Owner) -> Owner {
+        self.0.get(key).copied().unwrap_or(host)
+    }
+
+    /// Gives a file an owner.
+    pub(crate) fn give(&mut self, key: Key, owner: Owner, host: Owner) -> Result<(), Errno> {
+        if owner == host {
+            self.0.remove(&key);
+            return Ok(());
+        }
+        if self.0.len() >= MOST && !self.0.contains_key(&key) {
+            return Err(Errno::NOSPC);
+        }
+        self.0.insert(key, owner);
+        Ok(())
+    }
+}
