@@ -51,7 +51,15 @@ fuzz_target!(|input: &[u8]| {
     lay(&top);
     let (mut guest, host) = UnixStream::pair().unwrap();
     // A file that tells of no changes: nothing is kept.
-    let null = || OwnedFd::from(fs::File::options().read(true).write(true).open("/dev/null").unwrap());
+    let null = || {
+        OwnedFd::from(
+            fs::File::options()
+                .read(true)
+                .write(true)
+                .open("/dev/null")
+                .unwrap(),
+        )
+    };
     let watching = Watching {
         inotify: null(),
         passed: null(),
@@ -70,7 +78,10 @@ fuzz_target!(|input: &[u8]| {
     server.join().unwrap().unwrap();
     drop(guest);
     let said = reader.join().unwrap();
-    assert!(!said.windows(SECRET.len()).any(|part| part == SECRET), "the secret was told");
+    assert!(
+        !said.windows(SECRET.len()).any(|part| part == SECRET),
+        "the secret was told"
+    );
     assert_eq!(fs::read(top.join("secret")).unwrap(), SECRET);
     assert_eq!(fs::read_dir(&top).unwrap().count(), 2);
 });

@@ -71,14 +71,31 @@ impl Server {
         if kept { KEPT } else { 0 }
     }
 
-    /// Says what a file is now, and remembers that it was said (`struct fuse_attr_out`).
-    fn tell_attributes(&mut self, id: u64, answer: &mut Answer) -> Result<(), Errno> {
-        let found = stat(self.best(id)?)?;
-        self.nodes.get_mut(id)?.told = Told::of(&found);
-        answer.u64(self.kept(id, &found));
+    /// The guest is told of a file as it is, also where the change is not from here: what it keeps of the
+    /// contents is not true then.
+    pub(crate) fn told(&mut self, id: u64, found: &Statx) -> Result<(), Errno> {
+        let now = Told::of(found);
+        let before = self.nodes.get_mut(id)?.told.replace(now);
+        match before {
+            Some(before) if !now.has_contents_of(&before) => {
+                self.tell_of_file(id, true).map_err(|_| Errno::IO)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a file is after the guest itself has changed it.
+    pub(crate) fn changed(&mut self, id: u64, found: &Statx) {
+        if let Ok(node) = self.nodes.get_mut(id) {
+            node.told = Some(Told::of(found));
+        }
+    }
+
+    /// Says what a file is now (`struct fuse_attr_out`).
+    fn tell_attributes(&mut self, id: u64, found: &Statx, answer: &mut Answer) {
+        answer.u64(self.kept(id, found));
         answer.u64(0);
-        self.attributes(&found, answer);
-        Ok(())
+        self.attributes(found, answer);
     }
 
     /// A descriptor of a file: one that is open where there is one.
@@ -91,7 +108,10 @@ impl Server {
     }
 
     pub(crate) fn getattr(&mut self, id: u64, answer: &mut Answer) -> Result<(), Errno> {
-        self.tell_attributes(id, answer)
+        let found = stat(self.best(id)?)?;
+        self.told(id, &found)?;
+        self.tell_attributes(id, &found, answer);
+        Ok(())
     }
 
     pub(crate) fn setattr(
@@ -137,7 +157,10 @@ impl Server {
             };
             utimensat(self.nodes.fd(id)?, c"", &times, AtFlags::EMPTY_PATH)?;
         }
-        self.tell_attributes(id, answer)
+        let found = stat(self.best(id)?)?;
+        self.changed(id, &found);
+        self.tell_attributes(id, &found, answer);
+        Ok(())
     }
 
     fn chmod(&mut self, id: u64, mode: u32) -> Result<(), Errno> {

@@ -67,14 +67,18 @@ impl Server {
         answer: &mut Answer,
     ) -> Result<(), Errno> {
         let found = stat(&file)?;
-        let kept = self.kept(id, &found) > 0;
+        if Handle::flags(flags).contains(OFlags::TRUNC) {
+            self.changed(id, &found);
+        }
+        let node = self.nodes.get(id)?;
+        // What others have changed meanwhile is told soon; what is kept of it is not true already.
+        let is_same = node
+            .told
+            .is_some_and(|told| told.has_contents_of(&Told::of(&found)));
+        let kept = is_same && self.kept(id, &found) > 0;
         let handle = self.next_handle;
         self.next_handle += 1;
-        let node = self.nodes.get_mut(id)?;
-        node.handles.push(handle);
-        if Handle::flags(flags).contains(OFlags::TRUNC) {
-            node.told = Told::of(&found);
-        }
+        self.nodes.get_mut(id)?.handles.push(handle);
         let appends = Handle::flags(flags).contains(OFlags::APPEND);
         self.handles.insert(
             handle,
@@ -144,9 +148,7 @@ impl Server {
         let found = stat(&*handle.file)?;
         let (id, appends) = (handle.node, handle.appends);
         let end = behind(offset, written)?;
-        if let Ok(node) = self.nodes.get_mut(id) {
-            node.told = Told::of(&found);
-        }
+        self.changed(id, &found);
         if appends && found.stx_size != end {
             // Somebody else has written to the end as well: it lies elsewhere than the guest believes.
             self.tell_of_file(id, true).map_err(|_| Errno::IO)?;
@@ -170,7 +172,7 @@ impl Server {
         let handle = self.handle(number)?;
         fallocate(&*handle.file, mode, offset, length)?;
         let (id, found) = (handle.node, stat(&*handle.file)?);
-        self.nodes.get_mut(id)?.told = Told::of(&found);
+        self.changed(id, &found);
         Ok(())
     }
 
@@ -204,7 +206,7 @@ impl Server {
             length,
         )?;
         let found = stat(&*to.file)?;
-        self.nodes.get_mut(id)?.told = Told::of(&found);
+        self.changed(id, &found);
         answer.u32(u32::try_from(copied).unwrap_or_default());
         answer.u32(0);
         Ok(())

@@ -1,13 +1,20 @@
-//! What folders hold. Nothing of a folder is open between two requests: the guest asks for what follows a
-//! place that it was told.
+//! What folders hold.
+//!
+//! Decision: the guest asks for what follows a place, and no folder is open between two requests. A listing is
+//! read as a whole when it is asked for from its beginning, and its places are those of that listing: what is removed or
+//! made meanwhile shifts nothing. A file system's own places would, where they are only counted (overlayfs, tmpfs before
+//! Linux 6.6).
 
 use crate::nodes::path_of;
 use crate::server::Server;
 use crate::wire::{Answer, Fields, PART};
 use rustix::fd::{AsFd as _, OwnedFd};
-use rustix::fs::{Mode, OFlags, RawDir, SeekFrom, open, seek};
+use rustix::fs::{FileType, Mode, OFlags, RawDir, open};
 use rustix::io::Errno;
+use std::collections::VecDeque;
+use std::ffi::CString;
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 /// How much is asked of the host's kernel at once, in bytes.
 const ROOM: usize = 32 * 1024;
@@ -15,6 +22,60 @@ const ROOM: usize = 32 * 1024;
 const ENTRY: usize = 24;
 /// The bytes of what is told of it besides (`struct fuse_entry_out`).
 const LEADS: usize = 128;
+/// So many entries of all listings are held; the last listing is, however long it is.
+const HELD: usize = 1 << 18;
+
+/// A name in a folder.
+#[derive(Debug)]
+struct Listed {
+    name: CString,
+    inode: u64,
+    kind: FileType,
+}
+
+/// Folders that are being listed, the oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct Listings(VecDeque<(u64, Rc<Vec<Listed>>)>);
+
+impl Listings {
+    fn of(&self, id: u64) -> Option<Rc<Vec<Listed>>> {
+        let found = self.0.iter().find(|(listed, _)| *listed == id);
+        found.map(|(_, entries)| Rc::clone(entries))
+    }
+
+    fn hold(&mut self, id: u64, entries: Rc<Vec<Listed>>) {
+        self.end(id);
+        self.0.push_back((id, entries));
+        while self.0.len() > 1 && self.0.iter().map(|(_, all)| all.len()).sum::<usize>() > HELD {
+            self.0.pop_front();
+        }
+    }
+
+    /// A listing has come to its end.
+    fn end(&mut self, id: u64) {
+        self.0.retain(|(listed, _)| *listed != id);
+    }
+}
+
+/// All that a folder holds.
+fn list(folder: &OwnedFd) -> Result<Vec<Listed>, Errno> {
+    let mut all = Vec::new();
+    let mut space = [MaybeUninit::uninit(); ROOM];
+    let mut entries = RawDir::new(folder.as_fd(), &mut space);
+    while let Some(entry) = entries.next() {
+        match entry {
+            Ok(entry) => all.push(Listed {
+                name: entry.file_name().to_owned(),
+                inode: entry.ino(),
+                kind: entry.file_type(),
+            }),
+            // The folder is gone, and holds nothing.
+            Err(Errno::NOENT) => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
+}
 
 impl Server {
     pub(crate) fn folder(&mut self, id: u64) -> Result<OwnedFd, Errno> {
@@ -33,52 +94,52 @@ impl Server {
         body.skip(8)?;
         let offset = body.u64()?;
         let size = (body.u32()? as usize).min(PART);
-        let folder = self.folder(id)?;
-        if offset != 0 {
-            seek(&folder, SeekFrom::Start(offset))?;
-        }
-        let mut space = [MaybeUninit::uninit(); ROOM];
-        let mut entries = RawDir::new(folder.as_fd(), &mut space);
-        while let Some(entry) = entries.next() {
-            let entry = match entry {
-                Ok(entry) => entry,
-                // The folder is gone, and holds nothing.
-                Err(Errno::NOENT) => break,
-                Err(error) => return Err(error),
-            };
-            let name = entry.file_name();
+        let held = self.listings.of(id).filter(|_| offset > 0);
+        let entries = match held {
+            Some(entries) => entries,
+            None => {
+                let entries = Rc::new(list(&self.folder(id)?)?);
+                self.listings.hold(id, Rc::clone(&entries));
+                entries
+            }
+        };
+        let begin = usize::try_from(offset).unwrap_or(usize::MAX);
+        for (entry, next) in entries.iter().zip(1_u64..).skip(begin) {
             let before = answer.said();
             let leads = if plus { LEADS } else { 0 };
-            let length = (leads + ENTRY + name.count_bytes()).next_multiple_of(8);
+            let name = entry.name.to_bytes();
+            let length = (leads + ENTRY + name.len()).next_multiple_of(8);
             if before + length > size {
-                break;
+                return Ok(());
             }
             if plus {
-                let is_itself = matches!(name.to_bytes(), b"." | b"..");
-                let known = match is_itself {
-                    true => Err(Errno::NOENT),
-                    false => self.entry(id, name, answer),
+                let known = match name {
+                    b"." | b".." => Err(Errno::NOENT),
+                    _ => self.entry(id, &entry.name, answer),
                 };
                 if known.is_err() {
                     answer.cut(before);
                     answer.zeros(LEADS);
                 }
             }
-            answer.u64(entry.ino());
-            answer.u64(entry.next_entry_cookie());
-            answer.u32(u32::try_from(name.count_bytes()).unwrap_or_default());
-            answer.u32(kind(entry.file_type()));
-            answer.bytes(name.to_bytes());
+            answer.u64(entry.inode);
+            answer.u64(next);
+            answer.u32(u32::try_from(name.len()).unwrap_or_default());
+            answer.u32(kind(entry.kind));
+            answer.bytes(name);
             answer.pad();
+        }
+        if answer.said() == 0 {
+            self.listings.end(id);
         }
         Ok(())
     }
 }
 
 /// The kind of an entry, as folders have it (`DT_*`): that of its mode, without the permissions.
-fn kind(kind: rustix::fs::FileType) -> u32 {
+fn kind(kind: FileType) -> u32 {
     match kind {
-        rustix::fs::FileType::Unknown => 0,
+        FileType::Unknown => 0,
         kind => kind.as_raw_mode() >> 12,
     }
 }

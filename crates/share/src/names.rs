@@ -2,7 +2,7 @@
 
 use crate::attributes::KEPT;
 use crate::data::Handle;
-use crate::nodes::{Told, look, path_of, stat};
+use crate::nodes::{look, path_of, stat};
 use crate::server::Server;
 use crate::wire::{Answer, Fields};
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -50,7 +50,7 @@ impl Server {
             self.nodes.get_mut(id)?.watch = watch;
             found = stat(self.nodes.fd(id)?)?;
         }
-        self.nodes.get_mut(id)?.told = Told::of(&found);
+        self.told(id, &found)?;
         let is_kept = self.nodes.name(folder, name, Some(id)) && self.is_watched(folder);
         answer.u64(id);
         answer.u64(0);
@@ -198,9 +198,8 @@ impl Server {
             // What is changed by its name is changed: the guest knows.
             if let Some(id) = id
                 && let Ok(found) = self.nodes.fd(id).and_then(stat)
-                && let Ok(node) = self.nodes.get_mut(id)
             {
-                node.told = Told::of(&found);
+                self.changed(id, &found);
             }
         }
         Ok(())

@@ -48,7 +48,7 @@ impl Key {
 }
 
 /// What the guest was told of a file last; where it is another, the file was changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) size: u64,
     pub(crate) modified: (i64, u32),
@@ -86,7 +86,8 @@ pub(crate) struct Node {
     pub(crate) children: HashMap<CString, Option<u64>>,
     /// The number by which it is watched, where it is.
     pub(crate) watch: Option<i32>,
-    pub(crate) told: Told,
+    /// What it was told last; nothing yet while that is put together.
+    pub(crate) told: Option<Told>,
 }
 
 /// Everything that the guest knows.
@@ -168,7 +169,7 @@ impl Nodes {
                     handles: Vec::new(),
                     children: HashMap::new(),
                     watch: None,
-                    told: Told::default(),
+                    told: None,
                 };
                 self.all.insert(id, node);
                 id

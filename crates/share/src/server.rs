@@ -1,6 +1,7 @@
 //! The loop of requests.
 
 use crate::data::Handle;
+use crate::folders::Listings;
 use crate::nodes::{Nodes, ROOT};
 use crate::owners::Owners;
 use crate::port::{Port, Requests};
@@ -48,6 +49,9 @@ pub(crate) struct Server {
     pub(crate) devices: HashMap<(u32, u32), usize>,
     pub(crate) slow: Slow,
     pub(crate) port: Arc<Port>,
+    /// So often the guest was told of changes when they were looked at last.
+    pub(crate) notified: u64,
+    pub(crate) listings: Listings,
 }
 
 /// How a request is answered.
@@ -93,6 +97,8 @@ pub fn serve(root: &Path, stream: OwnedFd, watching: Watching) -> io::Result<()>
         devices: HashMap::new(),
         slow: Slow::begin(Arc::clone(&port))?,
         port,
+        notified: 0,
+        listings: Listings::default(),
     };
     // Above the policy's files lies nothing that anybody would take for one of them.
     let device = server.nodes.get(ROOT)?.key.device;

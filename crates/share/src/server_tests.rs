@@ -278,6 +278,64 @@ fn a_change_by_the_host_is_told_before_the_next_question_that_waits_for_it() {
 }
 
 #[test]
+fn contents_that_others_changed_are_told_also_where_an_answer_has_told_the_rest() {
+    let mut guest = Guest::new().file("file", "text");
+    let id = guest.lookup(1, "file").u64(0);
+    guest.settle();
+    for look in [0, 1, 2] {
+        fs::write(guest.path("file"), &"another text"[look..]).unwrap();
+        // Whoever looks is told what the file is now, before the change itself is heard of.
+        match look {
+            0 => drop(guest.lookup(1, "file")),
+            1 => drop(guest.good(op::GETATTR, id, &[&[0; 16]])),
+            _ => {
+                let opened = guest.open(id, libc::O_RDONLY);
+                assert_eq!(opened.u32(8) & 2, 0, "its contents are not to be kept");
+            }
+        }
+        let told = guest.settle();
+        let of_contents =
+            |said: &Said| said.error == INVAL_INODE && (said.u64(0), said.u64(8)) == (id, 0);
+        assert!(told.iter().any(of_contents), "{look}: {told:?}");
+        assert!(guest.is_behind());
+        guest.settle();
+    }
+}
+
+#[test]
+fn what_is_removed_while_a_folder_is_listed_shifts_nothing() {
+    let mut guest = Guest::new();
+    for number in 0..300 {
+        fs::write(guest.path(&format!("file-{number}")), "").unwrap();
+    }
+    let (mut offset, mut names) = (0, Vec::new());
+    loop {
+        let body = [
+            &[0; 8][..],
+            &u64::to_ne_bytes(offset),
+            &2048_u32.to_ne_bytes(),
+            &[0; 20],
+        ];
+        let said = guest.good(op::READDIR, 1, &body);
+        if said.bytes.is_empty() {
+            break;
+        }
+        let mut at = 0;
+        while at < said.bytes.len() {
+            offset = said.u64(at + 8);
+            let length = said.u32(at + 16) as usize;
+            let name = String::from_utf8(said.bytes[at + 24..at + 24 + length].to_vec()).unwrap();
+            if name.starts_with("file") {
+                fs::remove_file(guest.path(&name)).unwrap();
+                names.push(name);
+            }
+            at += (24 + length).next_multiple_of(8);
+        }
+    }
+    assert_eq!(names.len(), 300);
+}
+
+#[test]
 fn a_name_that_was_not_there_is_told_when_it_comes() {
     let mut guest = Guest::new();
     let absent = guest.lookup(1, "later");

@@ -151,10 +151,12 @@ impl Server {
         if !self.watches.begin() {
             return Ok(());
         }
-        let before = self.port.notified();
         let heard = self.watches.hear()?;
         self.tell_of(heard)?;
-        self.watches.passed_on(self.port.notified() > before);
+        // Also what was told with an answer since the last time: the guest may not have heard of it.
+        let notified = self.port.notified();
+        self.watches.passed_on(notified > self.notified);
+        self.notified = notified;
         Ok(())
     }
 
@@ -242,11 +244,11 @@ impl Server {
             return Ok(None);
         };
         let now = Told::of(&found);
-        let told = std::mem::replace(&mut node.told, now);
-        if told == now {
+        let told = node.told.replace(now);
+        if told == Some(now) {
             return Ok(None);
         }
-        let contents = !now.has_contents_of(&told);
+        let contents = told.is_none_or(|told| !now.has_contents_of(&told));
         self.tell_of_file(id, contents)?;
         Ok(Some(match contents {
             true => ReadFlags::MODIFY,
