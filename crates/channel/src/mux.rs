@@ -127,7 +127,8 @@ impl Mux {
         self.frame(0, Kind::Message, rest);
     }
 
-    /// Sends a message before what was said behind so many of the bytes that wait; there a message has ended.
+    /// Inserts a message into the bytes that wait to be sent, `ahead` bytes from their beginning, which must be the
+    /// end of a message.
     pub fn message_ahead(&mut self, ahead: usize, message: &impl Serialize) {
         let before = self.out.len();
         self.message(message);

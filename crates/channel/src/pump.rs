@@ -103,7 +103,8 @@ pub trait Handler {
     /// What the streams' files have to say is about to be read.
     fn reading(&mut self, _line: &mut Line) {}
 
-    /// It was read. [`Line::send_ahead`] of so many bytes is before it.
+    /// What the streams' files said was read. It stands behind the first `ahead` of the waiting bytes;
+    /// [`Line::send_ahead`] puts a message before it.
     fn was_read(&mut self, _ahead: usize, _line: &mut Line) {}
 
     /// Something may have happened: called once in each turn of the loop.

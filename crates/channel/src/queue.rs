@@ -77,7 +77,8 @@ impl Queue {
         self.filled(bytes.len());
     }
 
-    /// What waits behind `from` comes before what waits behind `to`.
+    /// Moves the bytes from offset `from` to the end before those at offset `to`, both counted from the first
+    /// waiting byte. Does nothing where `to` is behind `from`.
     pub(crate) fn bring_forward(&mut self, to: usize, from: usize) {
         let waits = self.bytes.get_mut(self.from..self.to).unwrap_or_default();
         let moved = waits.len().saturating_sub(from);

@@ -7,7 +7,8 @@ use rustix::mount::{MountFlags, mount};
 use std::ffi::{CStr, CString};
 use std::io;
 
-/// Has the port be where a connection's questions go (`FUSE_DEV_IOC_RELAY`).
+/// Sends a connection's requests to a port and takes the answers from it (`FUSE_DEV_IOC_RELAY`; the argument is
+/// the port's descriptor).
 const RELAY: libc::c_ulong = 0x4004_e540;
 /// Waits until every notification that has arrived is in force (`FUSE_DEV_IOC_SETTLE`).
 const SETTLE: libc::c_ulong = 0xe541;
@@ -52,11 +53,11 @@ impl Share {
     }
 
     /// Waits until this kernel has heard of everything that was changed on the host before. Where the host's
-    /// side is gone there is nothing to hear.
+    /// side is gone nothing is waited for.
     pub(crate) fn settle(&self) {
         // Whoever answers tells of changes first.
         if fstatfs(self.root.as_fd()).is_ok() {
-            // SAFETY: FUSE_DEV_IOC_SETTLE takes no argument.
+            // SAFETY: `fuse` is owned and open, and the request takes no pointer.
             unsafe { libc::ioctl(self.fuse.as_raw_fd(), SETTLE as _) };
         }
     }

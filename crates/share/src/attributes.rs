@@ -28,7 +28,9 @@ mod wanted {
 }
 
 impl Server {
-    /// How a device's numbers of files are told, of which every device has its own: those of the first as they are.
+    /// The inode number that the guest is told: the host's, with the device's number in the upper 16 bits, so
+    /// that files of two devices differ. It is 0 for the first device. (Numbers of 2^48 and more, which some network
+    /// file systems have, may meet.)
     fn inode(&mut self, key: &Key) -> u64 {
         let next = self.devices.len() - 1;
         let device = *self.devices.entry(key.device).or_insert(next);
@@ -58,7 +60,8 @@ impl Server {
         answer.u32(0);
     }
 
-    /// How long a file's attributes may be kept. What has several names may be changed by one that is not watched.
+    /// For how many seconds the guest may keep a file's attributes: [`KEPT`], or 0 where a change could come
+    /// unseen. What has several names may be changed by one in a folder that is not watched.
     pub(crate) fn kept(&self, id: u64, found: &Statx) -> u64 {
         let kept = self.nodes.get(id).is_ok_and(|node| {
             node.watch.is_some()
@@ -71,9 +74,9 @@ impl Server {
         if kept { KEPT } else { 0 }
     }
 
-    /// The guest is told of a file as it is, also where the change is not from here: what it keeps of the
-    /// contents is not true then.
-    pub(crate) fn told(&mut self, id: u64, found: &Statx) -> Result<(), Errno> {
+    /// Remembers what the guest is about to be told of a file, and has it drop the contents that it keeps where
+    /// somebody else has changed them.
+    pub(crate) fn tell_as_found(&mut self, id: u64, found: &Statx) -> Result<(), Errno> {
         let now = Told::of(found);
         let before = self.nodes.get_mut(id)?.told.replace(now);
         match before {
@@ -84,8 +87,8 @@ impl Server {
         }
     }
 
-    /// What a file is after the guest itself has changed it.
-    pub(crate) fn changed(&mut self, id: u64, found: &Statx) {
+    /// Remembers what a file is after the guest itself has changed it.
+    pub(crate) fn own_change(&mut self, id: u64, found: &Statx) {
         if let Ok(node) = self.nodes.get_mut(id) {
             node.told = Some(Told::of(found));
         }
@@ -109,7 +112,7 @@ impl Server {
 
     pub(crate) fn getattr(&mut self, id: u64, answer: &mut Answer) -> Result<(), Errno> {
         let found = stat(self.best(id)?)?;
-        self.told(id, &found)?;
+        self.tell_as_found(id, &found)?;
         self.tell_attributes(id, &found, answer);
         Ok(())
     }
@@ -158,7 +161,7 @@ impl Server {
             utimensat(self.nodes.fd(id)?, c"", &times, AtFlags::EMPTY_PATH)?;
         }
         let found = stat(self.best(id)?)?;
-        self.changed(id, &found);
+        self.own_change(id, &found);
         self.tell_attributes(id, &found, answer);
         Ok(())
     }

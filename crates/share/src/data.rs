@@ -1,8 +1,8 @@
-//! What files say: opened, read, written.
+//! Contents of files: opened, read, written, allocated, copied.
 
 use crate::nodes::{Told, path_of, stat};
 use crate::server::Server;
-use crate::slow::Sync;
+use crate::slow::FsyncRequest;
 use crate::wire::{Answer, Fields, PART};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
@@ -68,7 +68,7 @@ impl Server {
     ) -> Result<(), Errno> {
         let found = stat(&file)?;
         if Handle::flags(flags).contains(OFlags::TRUNC) {
-            self.changed(id, &found);
+            self.own_change(id, &found);
         }
         let node = self.nodes.get(id)?;
         // What others have changed meanwhile is told soon; what is kept of it is not true already.
@@ -148,7 +148,7 @@ impl Server {
         let found = stat(&*handle.file)?;
         let (id, appends) = (handle.node, handle.appends);
         let end = behind(offset, written)?;
-        self.changed(id, &found);
+        self.own_change(id, &found);
         if appends && found.stx_size != end {
             // Somebody else has written to the end as well: it lies elsewhere than the guest believes.
             self.tell_of_file(id, true).map_err(|_| Errno::IO)?;
@@ -163,7 +163,7 @@ impl Server {
         let (number, flags) = (body.u64()?, body.u32()?);
         let file = Arc::clone(&self.handle(number)?.file);
         let data = flags & 1 != 0;
-        self.slow.ask(Sync { unique, file, data })
+        self.slow.ask(FsyncRequest { unique, file, data })
     }
 
     pub(crate) fn fallocate(&mut self, mut body: Fields<'_>) -> Result<(), Errno> {
@@ -172,7 +172,7 @@ impl Server {
         let handle = self.handle(number)?;
         fallocate(&*handle.file, mode, offset, length)?;
         let (id, found) = (handle.node, stat(&*handle.file)?);
-        self.changed(id, &found);
+        self.own_change(id, &found);
         Ok(())
     }
 
@@ -196,7 +196,7 @@ impl Server {
         let (id, to, mut to_offset) = (body.u64()?, body.u64()?, body.u64()?);
         let length = usize::try_from(body.u64()?).unwrap_or(usize::MAX);
         let (from, to) = (self.handle(from)?, self.handle(to)?);
-        // As much as takes no longer than a large part of a file: the guest asks again for the rest.
+        // At most 16 MiB at once, because all other requests wait; the guest asks again for the rest.
         let length = length.min(16 * PART);
         let copied = copy_file_range(
             &*from.file,
@@ -206,7 +206,7 @@ impl Server {
             length,
         )?;
         let found = stat(&*to.file)?;
-        self.changed(id, &found);
+        self.own_change(id, &found);
         answer.u32(u32::try_from(copied).unwrap_or_default());
         answer.u32(0);
         Ok(())

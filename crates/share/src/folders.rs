@@ -3,7 +3,8 @@
 //! Decision: the guest asks for what follows a place, and no folder is open between two requests. A listing is
 //! read as a whole when it is asked for from its beginning, and its places are those of that listing: what is removed or
 //! made meanwhile shifts nothing. A file system's own places would, where they are only counted (overlayfs, tmpfs before
-//! Linux 6.6).
+//! Linux 6.6). One listing is held for each folder: where two programs list it at once, the later one's is used for
+//! both, and an entry that came or went between the two may be missed, or told twice, by the earlier one.
 
 use crate::nodes::path_of;
 use crate::server::Server;

@@ -23,6 +23,6 @@ mod watch;
 mod wire;
 mod xattrs;
 
-pub use command::run;
+pub use command::{NO_REQUEST, run};
 pub use server::serve;
 pub use watch::Watching;

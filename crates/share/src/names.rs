@@ -50,7 +50,7 @@ impl Server {
             self.nodes.get_mut(id)?.watch = watch;
             found = stat(self.nodes.fd(id)?)?;
         }
-        self.told(id, &found)?;
+        self.tell_as_found(id, &found)?;
         let is_kept = self.nodes.name(folder, name, Some(id)) && self.is_watched(folder);
         answer.u64(id);
         answer.u64(0);
@@ -199,7 +199,7 @@ impl Server {
             if let Some(id) = id
                 && let Ok(found) = self.nodes.fd(id).and_then(stat)
             {
-                self.changed(id, &found);
+                self.own_change(id, &found);
             }
         }
         Ok(())

@@ -18,22 +18,15 @@ const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC)
 /// So many names are remembered that were told not to be there.
 const ABSENT: usize = 1 << 16;
 
-/// What tells files apart: a device, a number on it, when the file was made, and by which mount it is seen.
+/// What tells files apart: a device, a number on it, when the file was made, and by which mount it is seen. Where
+/// a file system does not know when (0), a number that is used again is the file that had it before, until the guest has
+/// forgotten that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Key {
     pub(crate) device: (u32, u32),
     pub(crate) inode: u64,
     born: (i64, u32),
     pub(crate) mount: u64,
-}
-
-impl Node {
-    /// The folder and name by which it is found.
-    pub(crate) fn place(&self) -> (u64, &CStr) {
-        self.names
-            .last()
-            .map_or((0, c""), |(folder, name)| (*folder, name))
-    }
 }
 
 impl Key {
@@ -88,6 +81,15 @@ pub(crate) struct Node {
     pub(crate) watch: Option<i32>,
     /// What it was told last; nothing yet while that is put together.
     pub(crate) told: Option<Told>,
+}
+
+impl Node {
+    /// The folder and name by which it is found.
+    pub(crate) fn place(&self) -> (u64, &CStr) {
+        self.names
+            .last()
+            .map_or((0, c""), |(folder, name)| (*folder, name))
+    }
 }
 
 /// Everything that the guest knows.
@@ -177,7 +179,7 @@ impl Nodes {
         };
         if let Some(node) = self.all.get_mut(&id) {
             node.looked += 1;
-            // A descriptor whose own name is removed counts as one of a file that is.
+            // The descriptor by this name is taken: the one that is held may be of a name that was removed.
             let is_held = node.fd.is_some();
             if !is_held || node.place() != (parent, name) {
                 node.names
@@ -264,7 +266,7 @@ impl Nodes {
         true
     }
 
-    /// A name of a file leads there no more: the file is held by another one, where it is known to have one.
+    /// Removes one of several names of a file. Its descriptor is opened again by another name when it is needed.
     pub(crate) fn unnamed(&mut self, id: u64, folder: u64, name: &CStr) {
         if let Some(node) = self.all.get_mut(&id)
             && node.names.len() > 1

@@ -1,11 +1,11 @@
-//! Owners that the guest's root has given files: they are the guest's alone, and last as long as it does.
-//! On the host everything stays the user's.
+//! Owners that the guest's root has given files. They are the guest's alone; on the host everything stays the
+//! user's. They are kept until this process ends, also of files that were removed.
 
 use crate::nodes::Key;
 use rustix::io::Errno;
 use std::collections::HashMap;
 
-/// So many files can have another owner than on the host.
+/// The most files that have another owner than on the host; `ENOSPC` beyond.
 const MOST: usize = 1 << 20;
 
 /// A user and a group.

@@ -84,7 +84,7 @@ impl Requests {
     /// The bytes of the next request, if all of it has arrived.
     ///
     /// # Errors
-    /// It is none: too long, or shorter than a request can be.
+    /// Its length is less than a header's 40 bytes, or more than [`LONGEST`].
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let arrived = self.bytes.get(self.begin..self.end).unwrap_or_default();
         let Some(length) = arrived.first_chunk() else {

@@ -5,7 +5,7 @@ use crate::folders::Listings;
 use crate::nodes::{Nodes, ROOT};
 use crate::owners::Owners;
 use crate::port::{Port, Requests};
-use crate::slow::Slow;
+use crate::slow::{FsyncRequest, Slow};
 use crate::watch::{Watches, Watching};
 use crate::wire::{Answer, Fields, PART, Request, op};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -20,22 +20,43 @@ use std::sync::Arc;
 
 /// The protocol's version that is spoken (`FUSE_KERNEL_VERSION`, Linux 6.12).
 const VERSION: (u32, u32) = (7, 41);
-/// What is asked of the guest's kernel (`FUSE_*` of `fuse_init_in`): reads that do not wait for each other,
-/// files that are truncated as they are opened, large parts, what is in a folder told with what it is, lookups beside each
-/// other in one folder, folders that need not be opened, links and contents that are kept until it is told
-/// otherwise, and nothing asked that the host's kernel does by itself when a file with privileges is written.
-const WANTED: u32 = 1
-    | 1 << 3
-    | 1 << 5
-    | 1 << 13
-    | 1 << 14
-    | 1 << 18
-    | 1 << 22
-    | 1 << 23
-    | 1 << 24
-    | 1 << 25
-    | 1 << 28;
-/// So many requests are answered at most before changes of others are looked at.
+/// What is asked of the guest's kernel (`FUSE_*` flags of `struct fuse_init_in`).
+mod wanted {
+    /// Reads do not wait for each other.
+    const ASYNC_READ: u32 = 1;
+    /// A file is truncated as it is opened, by one request.
+    const ATOMIC_O_TRUNC: u32 = 1 << 3;
+    /// A write may have more than one page.
+    const BIG_WRITES: u32 = 1 << 5;
+    /// What a folder holds is told with what each of it is, where that is wanted.
+    const DO_READDIRPLUS: u32 = 1 << 13;
+    const READDIRPLUS_AUTO: u32 = 1 << 14;
+    /// Lookups in one folder do not wait for each other.
+    const PARALLEL_DIROPS: u32 = 1 << 18;
+    /// A read or write has as many pages as is said here.
+    const MAX_PAGES: u32 = 1 << 22;
+    /// What a link says is kept.
+    const CACHE_SYMLINKS: u32 = 1 << 23;
+    /// Folders need not be opened.
+    const NO_OPENDIR_SUPPORT: u32 = 1 << 24;
+    /// Contents are kept until they are told to be others.
+    const EXPLICIT_INVAL_DATA: u32 = 1 << 25;
+    /// The host's kernel takes privileges from a file that is written.
+    const HANDLE_KILLPRIV_V2: u32 = 1 << 28;
+
+    pub(super) const ALL: u32 = ASYNC_READ
+        | ATOMIC_O_TRUNC
+        | BIG_WRITES
+        | DO_READDIRPLUS
+        | READDIRPLUS_AUTO
+        | PARALLEL_DIROPS
+        | MAX_PAGES
+        | CACHE_SYMLINKS
+        | NO_OPENDIR_SUPPORT
+        | EXPLICIT_INVAL_DATA
+        | HANDLE_KILLPRIV_V2;
+}
+/// After this many requests changes on the host are looked at even if more requests wait.
 const TURN: usize = 256;
 
 /// Answers one guest.
@@ -45,11 +66,11 @@ pub(crate) struct Server {
     pub(crate) next_handle: u64,
     pub(crate) watches: Watches,
     pub(crate) owners: Owners,
-    /// The devices that files lie on, in the order in which they were seen.
+    /// The number that stands for each device in the inode numbers that are told ([`Server::inode`]).
     pub(crate) devices: HashMap<(u32, u32), usize>,
     pub(crate) slow: Slow,
     pub(crate) port: Arc<Port>,
-    /// So often the guest was told of changes when they were looked at last.
+    /// [`Port::notified`] at the end of the last look at changes.
     pub(crate) notified: u64,
     pub(crate) listings: Listings,
 }
@@ -64,7 +85,8 @@ enum Said {
     Nothing,
 }
 
-/// As many files may be open as this process is allowed; half of them hold what the guest knows.
+/// Raises the limit of open files to the hard one. Returns how many descriptors the nodes may hold: half of
+/// it, 2^18 at most.
 fn raise_limit() -> usize {
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(
@@ -100,7 +122,8 @@ pub fn serve(root: &Path, stream: OwnedFd, watching: Watching) -> io::Result<()>
         notified: 0,
         listings: Listings::default(),
     };
-    // Above the policy's files lies nothing that anybody would take for one of them.
+    // The root is a folder of the sandbox's own. Its device gets the last number, so that the first device of
+    // the policy's files keeps its inode numbers.
     let device = server.nodes.get(ROOT)?.key.device;
     server.devices.insert(device, usize::from(u16::MAX));
     let root = server.nodes.fd(ROOT)?;
@@ -123,6 +146,7 @@ fn is_gone(error: &io::Error) -> bool {
 impl Server {
     fn run(&mut self) -> io::Result<()> {
         let mut requests = Requests::new();
+        let mut answered = 0;
         loop {
             if !self.wait()? {
                 continue;
@@ -130,7 +154,6 @@ impl Server {
             if !requests.read(self.port.fd())? {
                 return Ok(());
             }
-            let mut answered = 0;
             while let Some(bytes) = requests.next()? {
                 self.answer(bytes)?;
                 answered += 1;
@@ -203,7 +226,15 @@ impl Server {
                 self.fsync(unique, body)?;
                 return Ok(Said::Later);
             }
-            op::FSYNCDIR => rustix::fs::fsync(self.folder(node)?)?,
+            op::FSYNCDIR => {
+                let file = Arc::new(self.folder(node)?);
+                self.slow.ask(FsyncRequest {
+                    unique,
+                    file,
+                    data: false,
+                })?;
+                return Ok(Said::Later);
+            }
             op::FALLOCATE => self.fallocate(body)?,
             op::LSEEK => self.lseek(body, answer)?,
             op::COPY_FILE_RANGE => self.copy_file_range(body, answer)?,
@@ -229,7 +260,7 @@ impl Server {
                 }
                 return Ok(Said::Nothing);
             }
-            // Nothing takes so long that it would have to be broken off.
+            // No request is broken off: this only tells that the caller was killed.
             op::INTERRUPT => return Ok(Said::Nothing),
             _ => return Err(Errno::NOSYS),
         }
@@ -251,7 +282,7 @@ fn init(mut body: Fields<'_>, answer: &mut Answer) -> Result<(), Errno> {
     answer.u32(VERSION.0);
     answer.u32(VERSION.1);
     answer.u32(ahead.max(part));
-    answer.u32(flags & WANTED);
+    answer.u32(flags & wanted::ALL);
     // Requests in the background at once, and how many of them are too many.
     answer.u16(64);
     answer.u16(48);

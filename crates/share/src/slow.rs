@@ -1,4 +1,5 @@
-//! What may take long: whoever asks waits for it alone, and everybody else is answered meanwhile.
+//! fsync and fdatasync, on a thread of their own: requests of other kinds are answered meanwhile. Syncs are done
+//! one after the other.
 
 use crate::port::Port;
 use crate::wire::Answer;
@@ -7,25 +8,28 @@ use rustix::fs::{fdatasync, fsync};
 use rustix::io::Errno;
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 
-/// What is to be done, and for which request.
-pub(crate) struct Sync {
+/// So many syncs wait at most; whoever asks for more has all other requests wait.
+const WAIT: usize = 64;
+
+/// A file that is to be on the disk, and the request that is answered then.
+pub(crate) struct FsyncRequest {
     pub(crate) unique: u64,
     pub(crate) file: Arc<OwnedFd>,
     /// Whether only the contents are to be on the disk.
     pub(crate) data: bool,
 }
 
-/// The thread that does it.
+/// The thread.
 #[derive(Debug)]
-pub(crate) struct Slow(Sender<Sync>);
+pub(crate) struct Slow(SyncSender<FsyncRequest>);
 
 impl Slow {
     pub(crate) fn begin(port: Arc<Port>) -> io::Result<Self> {
-        let (sender, wanted) = channel::<Sync>();
+        let (sender, wanted) = sync_channel::<FsyncRequest>(WAIT);
         let work = move || {
-            for Sync { unique, file, data } in wanted {
+            for FsyncRequest { unique, file, data } in wanted {
                 let done = match data {
                     true => fdatasync(&*file),
                     false => fsync(&*file),
@@ -38,12 +42,12 @@ impl Slow {
             }
         };
         std::thread::Builder::new()
-            .name("slow".to_owned())
+            .name("fsync".to_owned())
             .spawn(work)?;
         Ok(Self(sender))
     }
 
-    pub(crate) fn ask(&self, sync: Sync) -> Result<(), Errno> {
-        self.0.send(sync).map_err(|_| Errno::IO)
+    pub(crate) fn ask(&self, request: FsyncRequest) -> Result<(), Errno> {
+        self.0.send(request).map_err(|_| Errno::IO)
     }
 }

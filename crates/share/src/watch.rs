@@ -22,7 +22,8 @@ const CHANGES: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVED_TO)
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::ATTRIB);
-/// With what the host is watched. Whoever has something to say to the guest beside this stream looks at both
+
+/// What the host is watched with. Whoever has something to say to the guest beside this stream looks at both
 /// descriptors, and has the guest ask how much room there is (`FUSE_STATFS`) first where one of them is readable:
 /// everything that was changed before is told before the answer.
 #[derive(Debug)]
@@ -30,8 +31,8 @@ pub struct Watching {
     /// Where the kernel tells of changes (inotify(7)), without waiting; where it is something else the guest keeps
     /// nothing.
     pub inotify: OwnedFd,
-    /// A counter that is not zero while changes are passed on, and afterwards until somebody has read it
-    /// (eventfd(2), without waiting).
+    /// A counter that is not zero while changes are passed on, and afterwards until somebody has read it down to
+    /// zero (eventfd(2), `EFD_SEMAPHORE` and `EFD_NONBLOCK`: each time is one of it).
     pub passed: OwnedFd,
     /// So many files and folders are watched at most.
     pub most: usize,
@@ -75,7 +76,7 @@ impl Watches {
             return None;
         }
         let number = inotify::add_watch(&self.with.inotify, path_of(fd), CHANGES).ok()?;
-        // Seen by another mount it is another file to the guest, and one watch is of one of them.
+        // A watch belongs to an inode. The same file by another mount is another node, and gets none.
         match self.by_number.get(&number) {
             Some(other) if *other != id => None,
             _ => {
@@ -91,7 +92,7 @@ impl Watches {
         }
     }
 
-    /// Whether something was changed; from here on others know until [`Watches::passed_on`].
+    /// Whether events wait. If so `passed` is raised until [`Watches::passed_on`].
     fn begin(&self) -> bool {
         let waits = rustix::io::ioctl_fionread(&self.with.inotify);
         if !matches!(waits, Ok(1..)) {
@@ -101,7 +102,8 @@ impl Watches {
         true
     }
 
-    /// What was changed has been passed on. Others need not know where there was no `news` in it.
+    /// What was changed has been passed on. Others need not know of this time where there was no `news` in it; they
+    /// may still have to know of one before.
     fn passed_on(&self, news: bool) {
         if !news {
             let _ = rustix::io::read(&self.with.passed, &mut [0; 8]);

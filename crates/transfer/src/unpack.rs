@@ -341,7 +341,7 @@ impl Unpacker {
 /// Gives something another name that nothing has.
 fn rename_new(folder: &OwnedFd, from: &OsString, to: &OsString) -> Result<(), Errno> {
     match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
-        // 9P does not know the flag: nothing was there a moment ago.
+        // Some file systems do not know the flag: nothing was there a moment ago.
         Err(Errno::INVAL | Errno::NOSYS) => renameat(folder, from, folder, to),
         other => other,
     }

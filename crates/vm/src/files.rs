@@ -1,8 +1,9 @@
 //! The policy's files for a guest: the guest's own binary answers what its kernel asks, beside the monitor and
-//! with what that is granted. The way leads through the monitor, which has nothing to say to it.
+//! with what that is granted. Requests pass from the guest through QEMU's port to a socket of this program; QEMU
+//! does not interpret them.
 //!
-//! The guest keeps what it was told. Before anything is said to it that somebody outside may have said after he
-//! changed a file, it hears of the change ([`Changes`]).
+//! The guest keeps what it was told. Whatever is sent to the guest after somebody changed a file on the host, it
+//! hears of the change first ([`Changes`]).
 
 use crate::machine::{FILES, SHARE};
 use crate::packer::BINARY;
@@ -30,12 +31,12 @@ const LIMIT: (&str, usize) = ("/proc/sys/fs/inotify/max_user_watches", 8192);
 pub(crate) struct Changes {
     /// What the kernel tells whoever answers for the files (inotify(7)); none where there is none to be had.
     heard: Option<OwnedFd>,
-    /// Not zero while that is passed on, and when it was (eventfd(2)).
+    /// Not zero while that is passed on, and when it was (eventfd(2), one for each time).
     passed: OwnedFd,
 }
 
 impl Changes {
-    /// Whether there is something new since the last time.
+    /// Whether the guest may not have heard of a change; resets that.
     pub(crate) fn are_new(&self) -> bool {
         let heard = self.heard.iter().map(AsFd::as_fd);
         let all = heard.chain([self.passed.as_fd()]);
@@ -44,20 +45,24 @@ impl Changes {
             .collect();
         let new = !matches!(poll(&mut fds, Some(&Timespec::default())), Ok(0));
         if new {
-            let _ = rustix::io::read(&self.passed, &mut [0; 8]);
+            while rustix::io::read(&self.passed, &mut [0; 8]).is_ok() {}
         }
         new
     }
 }
 
-/// Starts it, before the guest is told of files.
+/// Starts the program that answers for files in the monitor's sandbox, and connects the guest's port to it; before
+/// the guest is told of files.
+///
+/// # Errors
+/// A [`Failure`] where there is no descriptor left, or QEMU does not connect the port.
 pub(crate) fn serve(vm: &mut Vm) -> Result<Changes, Failure> {
     let fault = |error: io::Error| Failure::fault(format!("the host's files: {error}"));
     let no = |error: Errno| fault(error.into());
     let flags = SocketFlags::CLOEXEC;
     let unix = AddressFamily::UNIX;
     let (ours, theirs) = socketpair(unix, SocketType::STREAM, flags, None).map_err(no)?;
-    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK | EventfdFlags::SEMAPHORE;
     let passed = eventfd(0, flags).map_err(no)?;
     // Where a user has as many as he may have, the guest keeps nothing.
     let heard = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok();

@@ -72,7 +72,8 @@ pub(crate) fn append(accelerator: Accelerator) -> String {
         // A translation is found by its address: where each process has its programs elsewhere,
         // every one of them is translated anew, which takes six times as long as running it.
         words.push_str(" norandmaps");
-        // What a halted processor waits for comes soon where it comes at all: it looks a while before it halts.
+        // An idle processor polls for 200 µs before it halts: answers to requests for files come soon, and waking
+        // a halted one takes longer (`images/kernel.patch`).
         words.push_str(" halt_poll_us=200");
         // With one processor the kernel would take the locks out of its own code, one by one, in another
         // address space for each: a tenth of its start.

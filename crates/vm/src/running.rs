@@ -71,6 +71,9 @@ pub(crate) struct Vm {
 /// end.
 const BEFORE_AN_END: usize = 64;
 
+/// How the program that answers for files ends where what came was no request (`bailiwick_share::NO_REQUEST`).
+const NO_REQUEST: u8 = 65;
+
 /// How long the monitor's end may come after that of the channel.
 const LAST: Duration = Duration::from_millis(500);
 
@@ -229,7 +232,12 @@ impl Vm {
             return News::Quiet;
         }
         self.end_now();
-        self.failed("the program that shows the machine the host's files has ended".to_owned())
+        self.failed(match code {
+            NO_REQUEST => {
+                "the guest asked for the host's files in no way that a kernel does".to_owned()
+            }
+            code => format!("the program that answers for the host's files ended with code {code}"),
+        })
     }
 
     /// What was told next, if anything was.

@@ -2,7 +2,7 @@
 //! no program takes from a file what another wrote, by looking, naming, appending, truncating or dying. What one program
 //! writes is there however it writes it.
 //!
-//! Each of these lost something in machines whose kernel was not mended (`images/kernel.patch`).
+//! Each of these lost something where the workspace was 9P (`cache=mmap`).
 
 use crate::support::{Backend, Sandbox};
 

@@ -18,12 +18,19 @@ fn files_behave_as_programs_count_on(on: Backend) {
     let outcome = sandbox.run("python3 posix.py");
     outcome.success();
     let said = outcome.stdout();
-    let bad: Vec<&str> = said.lines().filter(|line| !line.ends_with(" ok")).collect();
+    let lines: Vec<&str> = said.lines().collect();
+    let (count, tried) = lines.split_last().unwrap();
+    // In a machine everybody is root.
+    let may_be = |line: &str| on == Backend::Process && line.contains(" not tried: for root");
+    let bad: Vec<_> = tried
+        .iter()
+        .filter(|line| !line.ends_with(" ok") && !may_be(line))
+        .collect();
     assert!(bad.is_empty(), "{bad:#?}");
-    assert!(said.lines().count() > 15, "{said}");
+    assert_eq!(*count, format!("{} cases", tried.len()));
 }
 
-/// A run that goes on until its input ends, and answers each line with what a command says.
+/// A run that stays until its input ends, for `exec` to enter.
 fn running(sandbox: &Sandbox) -> Background {
     let words = ["run", "--name", "box", "-c", "echo up; cat"];
     Background::start(sandbox, words, "up")
@@ -161,7 +168,7 @@ fn another_run_sees_what_one_has_changed(on: Backend) {
     says(&sandbox, "cat made/file; ls", "one\ntwo\nmade\n");
     says(
         &sandbox,
-        "echo three >>made/file; rmdir made 2>/dev/null; cat made/file",
+        "echo three >>made/file; cat made/file",
         "one\ntwo\nthree\n",
     );
     sandbox.run("cat made/file").stdout_is("one\ntwo\nthree\n");

@@ -4,7 +4,7 @@ use super::{Sandbox, children, wait};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, channel};
 
 /// A program that runs; dropping it closes its input and waits for its end.
 pub(crate) struct Background {
@@ -12,9 +12,6 @@ pub(crate) struct Background {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
 }
-
-/// So many lines are kept that nobody has asked for.
-const LINES: usize = 1000;
 
 impl Background {
     /// Starts `bailiwick WORDS` and waits until it has printed a line that holds `sign`.
@@ -47,11 +44,10 @@ impl Background {
             return None;
         }
         // What it prints from here on has a reader, whether somebody asks for it or not.
-        let (keep, kept) = sync_channel(LINES);
+        let (keep, kept) = channel();
         std::thread::spawn(move || {
-            lines
-                .map_while(Result::ok)
-                .for_each(|l| drop(keep.try_send(l)))
+            // A line that is no text ends nothing.
+            lines.for_each(|line| drop(keep.send(line.unwrap_or_default())));
         });
         let input = child.stdin.take();
         Some(Self {

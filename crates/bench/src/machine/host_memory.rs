@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 
-/// Of one run: the supervisor, pid 1 of its sandbox, and QEMU.
+/// Of one run: the supervisor, pid 1 of its sandbox, QEMU, and the program that answers for files.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct HostMemory {
     /// The machine's own memory, as far as it is used; in KiB, as all of them.

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The series of 9P, mounted as a machine of the product mounts it.
+/// The series of 9P that writes back (`cache=mmap`).
 pub(super) const NINE_P: &str = "bare 9P";
 /// The series of 9P whose cache takes the host's files for its own.
 pub(super) const LOOSE: &str = "bare 9P, cache=loose";

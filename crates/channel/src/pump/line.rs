@@ -119,7 +119,8 @@ impl Line {
         self.mux.message(message);
     }
 
-    /// Sends a message before what was said behind so many of the bytes that wait.
+    /// Inserts a message into the bytes that wait to be sent, `ahead` bytes from their beginning, which must be the
+    /// end of a message.
     pub fn send_ahead(&mut self, ahead: usize, message: &impl Serialize) {
         self.mux.message_ahead(ahead, message);
     }

@@ -303,7 +303,7 @@ tried('end', lambda: os.mkdir('end', dir_fd=ws))
     );
 }
 
-/// A 9P server looks at what it has made by its name, and opens what is there without a mode.
+/// Whoever answers for files looks at what it has made by its name, and opens what is there without a mode.
 fn what_is_held_back_has_its_name_at_once_and_keeps_its_mode() {
     let config = "[core]\n\tbare = false\n";
     let world = World::new(&[

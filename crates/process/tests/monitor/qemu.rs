@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-crate::tests![it_starts_and_exports_the_share];
+crate::tests![it_starts_with_a_template_as_its_memory];
 
 const QEMU: &str = "/usr/bin/qemu-system-x86_64";
 
@@ -39,10 +39,6 @@ fn start(world: &World, more: &[&str]) -> Option<Live> {
         "socket,id=q,fd=1",
         "-mon",
         "chardev=q,mode=control",
-        "-fsdev",
-        "local,id=f0,path=/share,security_model=none,multidevs=remap",
-        "-device",
-        "virtio-9p-device,fsdev=f0,mount_tag=ws",
     ];
     let words: Vec<OsString> = words.iter().chain(more).map(OsString::from).collect();
     let backend = ProcessBackend::for_monitor();
@@ -53,7 +49,7 @@ fn start(world: &World, more: &[&str]) -> Option<Live> {
     )
 }
 
-fn it_starts_and_exports_the_share() {
+fn it_starts_with_a_template_as_its_memory() {
     let world = World::new(&[("ws/file", "text"), ("vm/ram", "")])
         .own("vm", "/vm", OwnAccess::Write)
         .own("vm/ram", "/vm/template", OwnAccess::Template);

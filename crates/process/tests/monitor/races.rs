@@ -1,5 +1,5 @@
 //! Races that lead out of the share or to what is protected in it, tried by a program in the monitor's
-//! place: what a machine does to its files the monitor does for it, and nothing stands between the two
+//! place: what a machine does to its files is done for it in this sandbox, and nothing stands between the two
 //! but this. Whether one was won is seen on the host. `BAILIWICK_RACE_ROUNDS` says how many rounds each
 //! has.
 

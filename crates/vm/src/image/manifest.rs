@@ -12,9 +12,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// The version of what stands in a manifest, and of what no image may lack any more (3: a kernel that
-/// our patch keeps from losing what is written). An image of another is made again.
-pub(super) const FORMAT: u32 = 3;
+/// The version of what stands in a manifest, and of what no image may lack any more (4: a kernel that asks for
+/// the host's files by a port). An image of another is made again.
+pub(super) const FORMAT: u32 = 4;
 
 /// What an image is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
