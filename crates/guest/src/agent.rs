@@ -164,7 +164,7 @@ impl Agent {
             });
             begun.map_err(|error| ("the writing back of the disk".to_owned(), error))?;
         }
-        self.jobs.share(files);
+        self.jobs.share(files, setting.share == schema::Share::Fuse);
         Ok(())
     }
 }

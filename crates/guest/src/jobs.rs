@@ -60,8 +60,12 @@ pub(crate) struct Jobs {
     held: Held,
     /// Processes that were ended for want of memory and told of.
     starved: u64,
-    /// Of the host's files.
+    /// Of the session's files.
     share: Option<OwnedFd>,
+    /// Whether what every command has written arrives before its end is told; else only the own one's does.
+    each: bool,
+    /// Whether it was told that not all of it could.
+    unwritten: bool,
     null: Option<OwnedFd>,
 }
 
@@ -167,9 +171,11 @@ impl Jobs {
         }
     }
 
-    /// What the own command writes to the host's files is to have arrived before its end is told.
-    pub(crate) fn share(&mut self, share: Option<OwnedFd>) {
+    /// What the own command writes to these files is to have arrived before its end is told; what each command
+    /// writes, where they are the host's.
+    pub(crate) fn share(&mut self, share: Option<OwnedFd>, are_hosts: bool) {
         self.share = share;
+        self.each = are_hosts;
     }
 
     /// Writes back what commands have written; why not all of it could be, as errno(3), or 0.
@@ -265,16 +271,16 @@ impl Jobs {
 
     /// Tells of the ends of which everything before them was sent.
     pub(crate) fn tell(&mut self, line: &mut Line) {
-        let share = &self.share;
+        let (share, each, told) = (&self.share, self.each, &mut self.unwritten);
         self.running.retain(|job| {
             let Some(code) = job.code else { return true };
             if job.wires.iter().any(|wire| wire.is_unsaid(line)) {
                 return true;
             }
-            // What a program wrote waits in this machine's memory, and a disk of the host's that is full is
-            // noticed only here: a write and a close have succeeded long ago.
-            let errno = written_back(share.as_ref().filter(|_| job.number == OWN));
-            if errno != 0 {
+            // What a program wrote through a mapping of the host's files waits in this machine's memory, as does
+            // everything on a disk of its own; that there is no room for it is noticed only here.
+            let errno = written_back(share.as_ref().filter(|_| each || job.number == OWN));
+            if errno != 0 && !std::mem::replace(told, true) {
                 line.send(&ToHost::Unwritten { errno });
             }
             line.send(&ToHost::Ended {

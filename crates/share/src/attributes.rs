@@ -7,7 +7,7 @@ use crate::wire::{Answer, Fields};
 use rustix::fd::{AsFd, BorrowedFd};
 use rustix::fs::{
     AtFlags, CWD, FileType, Mode, OFlags, StatVfs, Statx, Timespec, Timestamps, UTIME_NOW,
-    UTIME_OMIT, chmodat, fchmod, fstatvfs, ftruncate, open, readlinkat, utimensat,
+    UTIME_OMIT, chmodat, fchmod, fstatvfs, ftruncate, readlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -31,17 +31,17 @@ impl Server {
     /// The inode number that the guest is told: the host's, with the device's number in the upper 16 bits, so
     /// that files of two devices differ. It is 0 for the first device. (Numbers of 2^48 and more, which some network
     /// file systems have, may meet.)
-    fn inode(&mut self, key: &Key) -> u64 {
+    pub(crate) fn inode(&mut self, device: (u32, u32), inode: u64) -> u64 {
         let next = self.devices.len() - 1;
-        let device = *self.devices.entry(key.device).or_insert(next);
-        key.inode ^ ((device as u64) << 48)
+        let device = *self.devices.entry(device).or_insert(next);
+        inode ^ ((device as u64) << 48)
     }
 
     /// Says what a file is (`struct fuse_attr`).
     pub(crate) fn attributes(&mut self, found: &Statx, answer: &mut Answer) {
         let key = Key::of(found);
         let (uid, gid) = self.owners.of(&key, (found.stx_uid, found.stx_gid));
-        answer.u64(self.inode(&key));
+        answer.u64(self.inode(key.device, key.inode));
         answer.u64(found.stx_size);
         answer.u64(found.stx_blocks);
         let times = [&found.stx_atime, &found.stx_mtime, &found.stx_ctime];
@@ -85,6 +85,13 @@ impl Server {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Before the guest changes a file: what others have changed until then is told, since nobody could tell the
+    /// two apart afterwards.
+    pub(crate) fn before_own_change(&mut self, id: u64) -> Result<(), Errno> {
+        let found = stat(self.best(id)?)?;
+        self.tell_as_found(id, &found)
     }
 
     /// Remembers what a file is after the guest itself has changed it.
@@ -134,6 +141,7 @@ impl Server {
         body.skip(4)?;
         let owner = (body.u32()?, body.u32()?);
         let has = |what| valid & what != 0;
+        self.before_own_change(id)?;
         if has(wanted::MODE) {
             self.chmod(id, mode)?;
         }
@@ -190,9 +198,7 @@ impl Server {
         if self.nodes.get(id)?.kind != FileType::RegularFile {
             return Err(Errno::INVAL);
         }
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = open(path_of(self.nodes.fd(id)?), flags, Mode::empty())?;
-        ftruncate(file, size)
+        ftruncate(self.open_node(id, OFlags::WRONLY | OFlags::CLOEXEC)?, size)
     }
 
     pub(crate) fn readlink(&mut self, id: u64, answer: &mut Answer) -> Result<(), Errno> {

@@ -1,20 +1,24 @@
 //! Contents of files: opened, read, written, allocated, copied.
 
-use crate::nodes::{Told, path_of, stat};
+use crate::nodes::{Key, Told, path_of, stat};
 use crate::server::Server;
 use crate::slow::FsyncRequest;
 use crate::wire::{Answer, Fields, PART};
 use rustix::fd::OwnedFd;
 use rustix::fs::{
-    FallocateFlags, FileType, Mode, OFlags, SeekFrom, copy_file_range, fallocate, open, seek,
+    FallocateFlags, FileType, Mode, OFlags, SeekFrom, copy_file_range, fallocate, open, openat,
+    seek,
 };
-use rustix::io::{Errno, pread, pwrite};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwritev2};
+use std::io::IoSlice;
 use std::sync::Arc;
 
 /// What the guest has of the file's contents is still true (`FOPEN_KEEP_CACHE`).
 const KEEP_CACHE: u32 = 1 << 1;
 /// Nothing need be told when the file is closed (`FOPEN_NOFLUSH`).
 const NO_FLUSH: u32 = 1 << 5;
+/// It is written back what was written to memory before (`FUSE_WRITE_CACHE`).
+const WRITE_CACHE: u32 = 1;
 /// The file that was to be created was there (`images/kernel.patch`).
 const WAS_THERE: u32 = 1 << 31;
 
@@ -28,14 +32,13 @@ fn behind(offset: u64, bytes: usize) -> Result<u64, Errno> {
 pub(crate) struct Handle {
     pub(crate) file: Arc<OwnedFd>,
     node: u64,
-    /// Whether what is written goes to the end, wherever the guest believes that to be.
-    appends: bool,
 }
 
 impl Handle {
     /// How a file is opened here that the guest opens with these flags.
     pub(crate) fn flags(flags: u32) -> OFlags {
-        let kept = OFlags::ACCMODE | OFlags::APPEND | OFlags::TRUNC;
+        // What is appended says so each time, because what is written back is not.
+        let kept = OFlags::ACCMODE | OFlags::TRUNC;
         (OFlags::from_bits_retain(flags) & kept) | OFlags::CLOEXEC
     }
 }
@@ -52,9 +55,44 @@ impl Server {
         if self.nodes.get(id)?.kind != FileType::RegularFile {
             return Err(Errno::NXIO);
         }
-        let path = path_of(self.nodes.fd(id)?);
-        let file = open(path, Handle::flags(flags), Mode::empty())?;
+        if Handle::flags(flags).contains(OFlags::TRUNC) {
+            self.before_own_change(id)?;
+        }
+        let file = self.open_node(id, Handle::flags(flags))?;
         self.opened(id, file, flags, false, answer)
+    }
+
+    /// Opens a file. One that has several names and is to be written is opened by the name at which it was found:
+    /// where it has others outside of what may be written, a copy of it takes that name first.
+    pub(crate) fn open_node(&mut self, id: u64, how: OFlags) -> Result<OwnedFd, Errno> {
+        let writes = how.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC);
+        let found = stat(self.nodes.fd(id)?)?;
+        let (folder, name) = self.nodes.get(id)?.place();
+        let name = name.to_owned();
+        if !writes || found.stx_nlink < 2 || name.is_empty() {
+            let path = path_of(self.nodes.fd(id)?);
+            return open(path, how, Mode::empty());
+        }
+        let how = how | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let file = openat(self.nodes.fd(folder)?, &name, how, Mode::empty())?;
+        let key = Key::of(&stat(&file)?);
+        if key != self.nodes.get(id)?.key {
+            let fd = open(
+                path_of(&file),
+                OFlags::PATH | OFlags::CLOEXEC,
+                Mode::empty(),
+            )?;
+            let former = self.nodes.became(id, key, fd).ok_or(Errno::STALE)?;
+            if let Some(watch) = former.watch {
+                self.watches.remove(watch);
+            }
+            for (folder, name) in former.names {
+                self.nodes.unname(folder, &name);
+                let told = self.tell_of_name(folder, &name, 0);
+                told.map_err(|_| Errno::IO)?;
+            }
+        }
+        Ok(file)
     }
 
     /// Remembers an open file (`struct fuse_open_out`).
@@ -79,13 +117,11 @@ impl Server {
         let handle = self.next_handle;
         self.next_handle += 1;
         self.nodes.get_mut(id)?.handles.push(handle);
-        let appends = Handle::flags(flags).contains(OFlags::APPEND);
         self.handles.insert(
             handle,
             Handle {
                 file: Arc::new(file),
                 node: id,
-                appends,
             },
         );
         answer.u64(handle);
@@ -133,12 +169,23 @@ impl Server {
     pub(crate) fn write(&mut self, mut body: Fields<'_>, answer: &mut Answer) -> Result<(), Errno> {
         let (number, offset) = (body.u64()?, body.u64()?);
         let size = body.u32()? as usize;
-        body.skip(20)?;
+        let written_back = body.u32()? & WRITE_CACHE != 0;
+        body.skip(8)?;
+        let flags = OFlags::from_bits_retain(body.u32()?);
+        body.skip(4)?;
+        // What a program appends goes to the end, wherever the guest believes that to be.
+        let appends = flags.contains(OFlags::APPEND) && !written_back;
+        let how = match appends {
+            true => ReadWriteFlags::APPEND,
+            false => ReadWriteFlags::empty(),
+        };
         let bytes = body.0.get(..size).ok_or(Errno::INVAL)?;
+        self.before_own_change(self.handle(number)?.node)?;
         let handle = self.handle(number)?;
         let mut written = 0;
         while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
-            match pwrite(&*handle.file, rest, behind(offset, written)?) {
+            let parts = [IoSlice::new(rest)];
+            match pwritev2(&*handle.file, &parts, behind(offset, written)?, how) {
                 Ok(wrote) => written += wrote,
                 Err(Errno::INTR) => {}
                 Err(_) if written > 0 => break,
@@ -146,7 +193,7 @@ impl Server {
             }
         }
         let found = stat(&*handle.file)?;
-        let (id, appends) = (handle.node, handle.appends);
+        let id = handle.node;
         let end = behind(offset, written)?;
         self.own_change(id, &found);
         if appends && found.stx_size != end {
@@ -169,6 +216,7 @@ impl Server {
     pub(crate) fn fallocate(&mut self, mut body: Fields<'_>) -> Result<(), Errno> {
         let (number, offset, length) = (body.u64()?, body.u64()?, body.u64()?);
         let mode = FallocateFlags::from_bits(body.u32()?).ok_or(Errno::OPNOTSUPP)?;
+        self.before_own_change(self.handle(number)?.node)?;
         let handle = self.handle(number)?;
         fallocate(&*handle.file, mode, offset, length)?;
         let (id, found) = (handle.node, stat(&*handle.file)?);
@@ -195,6 +243,7 @@ impl Server {
         let (from, mut from_offset) = (body.u64()?, body.u64()?);
         let (id, to, mut to_offset) = (body.u64()?, body.u64()?, body.u64()?);
         let length = usize::try_from(body.u64()?).unwrap_or(usize::MAX);
+        self.before_own_change(self.handle(to)?.node)?;
         let (from, to) = (self.handle(from)?, self.handle(to)?);
         // At most 16 MiB at once, because all other requests wait; the guest asks again for the rest.
         let length = length.min(16 * PART);

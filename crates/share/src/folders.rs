@@ -104,6 +104,7 @@ impl Server {
                 entries
             }
         };
+        let device = self.nodes.get(id)?.key.device;
         let begin = usize::try_from(offset).unwrap_or(usize::MAX);
         for (entry, next) in entries.iter().zip(1_u64..).skip(begin) {
             let before = answer.said();
@@ -123,7 +124,7 @@ impl Server {
                     answer.zeros(LEADS);
                 }
             }
-            answer.u64(entry.inode);
+            answer.u64(self.inode(device, entry.inode));
             answer.u64(next);
             answer.u32(u32::try_from(name.len()).unwrap_or_default());
             answer.u32(kind(entry.kind));

@@ -2,7 +2,7 @@
 
 use crate::attributes::KEPT;
 use crate::data::Handle;
-use crate::nodes::{look, path_of, stat};
+use crate::nodes::{Key, look, path_of, stat};
 use crate::server::Server;
 use crate::wire::{Answer, Fields};
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -39,7 +39,7 @@ impl Server {
         answer: &mut Answer,
     ) -> Result<u64, Errno> {
         let mut found = stat(&fd)?;
-        let id = self.nodes.know(fd, &found, folder, name);
+        let id = self.nodes.know(fd, &found, folder, name)?;
         let node = self.nodes.get(id)?;
         // What the folder's watch does not see is watched itself.
         let own = node.kind == FileType::Directory
@@ -59,6 +59,20 @@ impl Server {
         answer.zeros(8);
         self.attributes(&found, answer);
         Ok(id)
+    }
+
+    /// Where a copy has taken the name that a file was given, the guest is told.
+    fn check_name(&mut self, folder: u64, name: &CStr) -> Result<(), Errno> {
+        let Some(id) = self.known(folder, name) else {
+            return Ok(());
+        };
+        let found = self.nodes.fd(folder).and_then(|fd| look(fd, name));
+        let found = found.and_then(stat).ok().map(|found| Key::of(&found));
+        if found == Some(self.nodes.get(id)?.key) {
+            return Ok(());
+        }
+        self.nodes.unname(folder, name);
+        self.tell_of_name(folder, name, 0).map_err(|_| Errno::IO)
     }
 
     /// The file of which the guest was told by a name.
@@ -154,6 +168,11 @@ impl Server {
         unlinkat(self.nodes.fd(folder)?, name, flags)?;
         if let Some(id) = self.known(folder, name) {
             self.nodes.unnamed(id, folder, name);
+            if let Ok(found) = self.nodes.fd(id).and_then(stat)
+                && found.stx_nlink == 0
+            {
+                self.nodes.give_up(id);
+            }
         }
         self.nodes.name(folder, name, None);
         Ok(())
@@ -201,6 +220,7 @@ impl Server {
             {
                 self.own_change(id, &found);
             }
+            self.check_name(to.0, to.1)?;
         }
         Ok(())
     }
@@ -221,7 +241,14 @@ impl Server {
         let at = self.nodes.fd(folder)?;
         let new = how | OFlags::CREATE | OFlags::EXCL;
         let (file, was_there) = match openat(at, name, new, permissions(mode)) {
-            Err(Errno::EXIST) if !only_new => (openat(at, name, how, Mode::empty())?, true),
+            Err(Errno::EXIST) if !only_new => {
+                // A pipe is not opened, nor a link followed.
+                let found = stat(look(at, name)?)?;
+                if FileType::from_raw_mode(found.stx_mode.into()) != FileType::RegularFile {
+                    return Err(Errno::LOOP);
+                }
+                (openat(at, name, how, Mode::empty())?, true)
+            }
             made => (made?, false),
         };
         self.made(folder, name, file, flags, was_there, answer)

@@ -15,6 +15,8 @@ use std::path::Path;
 pub(crate) const ROOT: u64 = 1;
 /// How a name is looked at: what it is, whatever it leads to.
 const LOOK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// So many files the guest may know; an honest one of some gigabytes knows fewer.
+const KNOWN: usize = 1 << 21;
 /// So many names are remembered that were told not to be there.
 const ABSENT: usize = 1 << 16;
 
@@ -92,6 +94,15 @@ impl Node {
     }
 }
 
+/// What a node was before another file took its place.
+#[derive(Debug)]
+pub(crate) struct Former {
+    /// The number of its watch.
+    pub(crate) watch: Option<i32>,
+    /// Folders and names that lead to it still.
+    pub(crate) names: Vec<(u64, CString)>,
+}
+
 /// Everything that the guest knows.
 #[derive(Debug)]
 pub(crate) struct Nodes {
@@ -136,7 +147,7 @@ impl Nodes {
             most,
             absent: 0,
         };
-        nodes.know(fd, &found, 0, c"");
+        nodes.know(fd, &found, 0, c"")?;
         Ok(nodes)
     }
 
@@ -153,11 +164,56 @@ impl Nodes {
         self.all.keys().copied().collect()
     }
 
+    /// The number of a file that is known.
+    pub(crate) fn with(&self, key: &Key) -> Option<u64> {
+        self.by_key.get(key).copied()
+    }
+
+    /// A file that has no name any more is not held but by who has it open.
+    pub(crate) fn give_up(&mut self, id: u64) {
+        if let Some(node) = self.all.get_mut(&id)
+            && node.kind == FileType::RegularFile
+            && node.handles.is_empty()
+        {
+            node.fd = None;
+        }
+    }
+
+    /// A file has become another one, which has its last name. The watch of the former one, and the names that
+    /// lead there still; none where that other one is known by a number of its own.
+    pub(crate) fn became(&mut self, id: u64, key: Key, fd: OwnedFd) -> Option<Former> {
+        if self.by_key.contains_key(&key) {
+            return None;
+        }
+        let node = self.all.get_mut(&id)?;
+        self.by_key.remove(&node.key);
+        self.by_key.insert(key, id);
+        node.key = key;
+        node.fd = Some(fd);
+        node.told = None;
+        let name = node.names.pop();
+        let others = std::mem::replace(&mut node.names, name.into_iter().collect());
+        Some(Former {
+            watch: node.watch.take(),
+            names: others,
+        })
+    }
+
     /// The number of a file, which is known from here on; the guest is told of it once more.
-    pub(crate) fn know(&mut self, fd: OwnedFd, found: &Statx, parent: u64, name: &CStr) -> u64 {
+    ///
+    /// # Errors
+    /// `ENOMEM` where the guest knows too many.
+    pub(crate) fn know(
+        &mut self,
+        fd: OwnedFd,
+        found: &Statx,
+        parent: u64,
+        name: &CStr,
+    ) -> Result<u64, Errno> {
         let key = Key::of(found);
         let id = match self.by_key.get(&key) {
             Some(id) => *id,
+            None if self.all.len() >= KNOWN => return Err(Errno::NOMEM),
             None => {
                 let id = self.next;
                 self.next += 1;
@@ -191,7 +247,7 @@ impl Nodes {
                 self.hold(id);
             }
         }
-        id
+        Ok(id)
     }
 
     fn hold(&mut self, id: u64) {

@@ -4,7 +4,7 @@ use std::fs;
 fn known(nodes: &mut Nodes, parent: u64, name: &CStr) -> u64 {
     let fd = look(nodes.fd(parent).unwrap(), name).unwrap();
     let found = stat(&fd).unwrap();
-    nodes.know(fd, &found, parent, name)
+    nodes.know(fd, &found, parent, name).unwrap()
 }
 
 #[test]

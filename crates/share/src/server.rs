@@ -246,7 +246,8 @@ impl Server {
             op::SETXATTR => self.setxattr(node, body)?,
             op::REMOVEXATTR => self.removexattr(node, body)?,
             op::INIT => init(body, answer)?,
-            op::DESTROY => {}
+            // Everything that was written before has been answered: it is the host's.
+            op::SYNCFS | op::DESTROY => {}
             op::FORGET => {
                 self.forget(node, body.u64()?);
                 return Ok(Said::Nothing);

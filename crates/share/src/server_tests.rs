@@ -316,6 +316,89 @@ fn contents_that_others_changed_are_told_also_where_an_answer_has_told_the_rest(
 }
 
 #[test]
+fn what_others_changed_is_told_though_the_guest_changes_the_same_file() {
+    let mut guest = Guest::new().file("file", "text of the host");
+    let id = guest.lookup(1, "file").u64(0);
+    let handle = guest.open(id, libc::O_RDWR).u64(0);
+    guest.settle();
+    for change in [0, 1] {
+        fs::write(guest.path("file"), format!("another text {change}")).unwrap();
+        match change {
+            0 => drop(guest.write(handle, 0, b"A")),
+            _ => drop(guest.good(op::SETATTR, id, &[&1_u32.to_ne_bytes(), &[0; 84]])),
+        }
+        let told = guest.settle();
+        let is = |said: &Said| said.error == INVAL_INODE && (said.u64(0), said.u64(8)) == (id, 0);
+        assert!(told.iter().any(is), "{change}: {told:?}");
+    }
+}
+
+#[test]
+fn a_file_that_goes_to_another_name_is_told_of_there() {
+    let mut guest = Guest::new().file("log", "text");
+    fs::create_dir(guest.path("folder")).unwrap();
+    let id = guest.lookup(1, "log").u64(0);
+    let handle = guest.open(id, libc::O_RDONLY).u64(0);
+    guest.settle();
+    for change in [
+        "mv log folder/log.1",
+        "echo more >>folder/log.1",
+        "ln folder/log.1 last; echo last >>last",
+    ] {
+        let mut shell = std::process::Command::new("sh");
+        let done = shell
+            .args(["-ec", change])
+            .current_dir(guest.path(""))
+            .status();
+        assert!(done.unwrap().success());
+        let told = guest.settle();
+        let is = |said: &Said| said.error == INVAL_INODE && said.u64(0) == id;
+        assert!(told.iter().any(is), "{change}: {told:?}");
+    }
+    assert_eq!(guest.read(handle, 99).bytes, b"textmore\nlast\n");
+}
+
+#[test]
+fn what_is_appended_goes_to_the_end_and_what_is_written_back_to_its_place() {
+    let mut guest = Guest::new().file("file", "0123456789");
+    let id = guest.lookup(1, "file").u64(0);
+    let handle = guest
+        .open(id, libc::O_RDWR | libc::O_APPEND)
+        .u64(0)
+        .to_ne_bytes();
+    let mut write = |cached: u32, text: &[u8]| {
+        let size = u32::try_from(text.len()).unwrap().to_ne_bytes();
+        let flags = (libc::O_RDWR | libc::O_APPEND).to_ne_bytes();
+        let cached = cached.to_ne_bytes();
+        let body = [
+            &handle,
+            &[0; 8],
+            &size[..],
+            &cached,
+            &[0; 8],
+            &flags,
+            &[0; 4],
+            text,
+        ];
+        guest.good(op::WRITE, 0, &body);
+    };
+    write(0, b"end");
+    write(1, b"AB");
+    assert_eq!(fs::read(guest.path("file")).unwrap(), b"AB23456789end");
+}
+
+#[test]
+fn a_pipe_where_a_file_was_to_be_made_is_looked_up_first() {
+    let mut guest = Guest::new();
+    rustix::fs::mkfifoat(rustix::fs::CWD, guest.path("pipe"), 0o600.into()).unwrap();
+    let flags = (libc::O_WRONLY | libc::O_CREAT)
+        .cast_unsigned()
+        .to_ne_bytes();
+    let said = guest.ask(op::CREATE, 1, &[&flags, &[0; 12], b"pipe\0"]);
+    assert_eq!(said.error, -libc::ELOOP);
+}
+
+#[test]
 fn what_is_removed_while_a_folder_is_listed_shifts_nothing() {
     let mut guest = Guest::new();
     for number in 0..300 {

@@ -8,6 +8,7 @@ use crate::nodes::{Key, Told, look, path_of, stat};
 use crate::server::Server;
 use crate::wire::{Answer, EVENT, INVAL_ENTRY, INVAL_INODE};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::fstatfs;
 use rustix::fs::inotify::{self, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 use std::collections::{BTreeMap, HashMap};
@@ -56,6 +57,32 @@ struct Heard {
     unwatched: Vec<u64>,
 }
 
+/// File systems whose changes all go through this kernel, which tells of them (statfs(2), `f_type`). What others
+/// do to one of a network is told to nobody here.
+const LOCAL: [u32; 15] = [
+    0xef53,      // ext2, ext3, ext4
+    0x5846_5342, // xfs
+    0x9123_683e, // btrfs
+    0x0102_1994, // tmpfs
+    0x8584_58f6, // ramfs
+    0x794c_7630, // overlayfs
+    0x2fc1_2fc1, // zfs
+    0xf2f5_2010, // f2fs
+    0xca45_1a4e, // bcachefs
+    0x3153_464a, // jfs
+    0x3434,      // nilfs2
+    0x4d44,      // vfat
+    0x2011_bab0, // exfat
+    0xe0f5_e1e2, // erofs
+    0x7371_7368, // squashfs
+];
+
+fn is_local(fd: impl AsFd) -> bool {
+    // The numbers have 32 bits; how wide the field is depends on the machine.
+    let kind = fstatfs(fd).map(|found| found.f_type as u32);
+    kind.is_ok_and(|kind| LOCAL.contains(&kind))
+}
+
 impl Watches {
     /// None so far.
     pub(crate) fn new(with: Watching) -> Self {
@@ -72,7 +99,7 @@ impl Watches {
 
     /// Watches a file or folder; the number of the watch, where that is possible.
     pub(crate) fn add(&mut self, id: u64, fd: impl AsFd) -> Option<i32> {
-        if self.by_number.len() >= self.with.most {
+        if self.by_number.len() >= self.with.most || !is_local(&fd) {
             return None;
         }
         let number = inotify::add_watch(&self.with.inotify, path_of(fd), CHANGES).ok()?;
@@ -140,6 +167,9 @@ impl Watches {
         }
     }
 }
+
+/// A name is looked up again, and nothing of it is forgotten before (`FUSE_EXPIRE_ONLY`).
+const EXPIRE_ONLY: u32 = 1;
 
 /// What became of a name: it came, or it went.
 const NAMES: ReadFlags = ReadFlags::CREATE
@@ -227,9 +257,12 @@ impl Server {
         if told_key == Some(found) {
             return Ok(None);
         }
+        for id in [told.flatten(), found.and_then(|key| self.nodes.with(&key))] {
+            id.map_or(Ok(()), |id| self.follow(id))?;
+        }
         self.nodes.unname(folder, name);
         if told.is_some() {
-            self.tell_of_name(folder, name)?;
+            self.tell_of_name(folder, name, 0)?;
         }
         // Its listing is another too.
         self.tell_of_file(folder, true)?;
@@ -237,6 +270,29 @@ impl Server {
             Some(_) => ReadFlags::CREATE,
             None => ReadFlags::DELETE,
         }))
+    }
+
+    /// A file has come to another name, or has lost one, without the guest: where the folder of that name is not
+    /// watched, what is changed by it is told no more. So the file is watched itself. One that has no name any more
+    /// is not held, so that its room is free.
+    fn follow(&mut self, id: u64) -> io::Result<()> {
+        let found = self.nodes.fd(id).and_then(stat);
+        let (Ok(found), Ok(node)) = (found, self.nodes.get(id)) else {
+            return Ok(());
+        };
+        if found.stx_nlink == 0 {
+            self.nodes.give_up(id);
+        } else if node.watch.is_none() {
+            let watch = self
+                .nodes
+                .fd(id)
+                .ok()
+                .and_then(|fd| self.watches.add(id, fd));
+            if let Ok(node) = self.nodes.get_mut(id) {
+                node.watch = watch;
+            }
+        }
+        self.tell_of_file(id, true)
     }
 
     /// Tells of a file that is another than the guest was told: how it is, as an event.
@@ -266,7 +322,8 @@ impl Server {
         let names: Vec<CString> = node.children.keys().cloned().collect();
         for name in names {
             self.nodes.unname(id, &name);
-            self.tell_of_name(id, &name)?;
+            // It is looked up again where it is used; a name that is what it was keeps what is mounted there.
+            self.tell_of_name(id, &name, EXPIRE_ONLY)?;
         }
         self.tell_of_file(id, true)
     }
@@ -282,11 +339,11 @@ impl Server {
         self.port.notify(INVAL_INODE, says)
     }
 
-    fn tell_of_name(&self, folder: u64, name: &CStr) -> io::Result<()> {
+    pub(crate) fn tell_of_name(&self, folder: u64, name: &CStr, flags: u32) -> io::Result<()> {
         let mut says = Answer::new();
         says.u64(folder);
         says.u32(u32::try_from(name.count_bytes()).unwrap_or_default());
-        says.u32(0);
+        says.u32(flags);
         says.bytes(name.to_bytes_with_nul());
         self.port.notify(INVAL_ENTRY, says)
     }

@@ -11,6 +11,8 @@ on_every_backend! {
     what_the_host_changes_while_a_program_runs_is_seen_when_it_hears_of_it,
     a_program_that_watches_hears_of_what_the_host_changes,
     another_run_sees_what_one_has_changed,
+    what_was_written_to_memory_is_in_the_file_when_the_command_has_ended,
+    many_write_and_close_at_once,
 }
 
 fn files_behave_as_programs_count_on(on: Backend) {
@@ -172,4 +174,56 @@ fn another_run_sees_what_one_has_changed(on: Backend) {
         "one\ntwo\nthree\n",
     );
     sandbox.run("cat made/file").stdout_is("one\ntwo\nthree\n");
+}
+
+/// Nobody syncs it, and the program closes nothing.
+fn what_was_written_to_memory_is_in_the_file_when_the_command_has_ended(on: Backend) {
+    let program = "import mmap, os
+file = os.open('mapped', os.O_CREAT | os.O_RDWR)
+os.ftruncate(file, 8 << 20)
+mapped = mmap.mmap(file, 8 << 20)
+mapped[:] = b'x' * (8 << 20)
+os._exit(0)
+";
+    let sandbox = Sandbox::on(on).file("program.py", program);
+    let workspace = sandbox.workspace();
+    for command in ["run", "exec"] {
+        let _ = fs::remove_file(workspace.join("mapped"));
+        match command {
+            "run" => drop(sandbox.run("python3 program.py").success()),
+            _ => {
+                let _run = running(&sandbox);
+                says(&sandbox, "python3 program.py", "");
+            }
+        }
+        let found = fs::read(workspace.join("mapped")).unwrap();
+        assert_eq!(found.len(), 8 << 20);
+        assert!(found.iter().all(|byte| *byte == b'x'), "{command}");
+    }
+}
+
+/// Long writes wait for the host; whoever closes a file meanwhile, on one processor, keeps nobody from going on.
+fn many_write_and_close_at_once(on: Backend) {
+    let program = "import os
+for who in range(4):
+    if os.fork() == 0:
+        for turn in range(15):
+            with open(f'{who}-{turn}', 'wb', buffering=0) as file:
+                file.write(bytes([who]) * (2 << 20))
+            for small in range(10):
+                open(f'{who}-small', 'wb').close()
+        os._exit(0)
+for _ in range(4):
+    assert os.wait()[1] == 0
+print('all')
+";
+    let sandbox = Sandbox::on(on).file("program.py", program);
+    sandbox
+        .run("python3 program.py")
+        .success()
+        .stdout_is("all\n");
+    for who in 0..4_u8 {
+        let found = fs::read(sandbox.workspace().join(format!("{who}-14"))).unwrap();
+        assert!(found.len() == 2 << 20 && found.iter().all(|byte| *byte == who));
+    }
 }

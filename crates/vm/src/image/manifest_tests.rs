@@ -62,10 +62,10 @@ fn a_manifest_that_is_none_is_no_image() {
     for (change, said) in [
         ("{", "EOF while parsing"),
         (
-            "{\"format\": 2}",
-            "it has format 2, and this version of bailiwick reads 3",
+            "{\"format\": 3}",
+            "it has format 3, and this version of bailiwick reads 4",
         ),
-        ("{\"format\": 3}", "missing field"),
+        ("{\"format\": 4}", "missing field"),
     ] {
         fake.image("code", "kernel", "root");
         rewrite(&fake, "code", |_| change.to_owned());
@@ -76,7 +76,7 @@ fn a_manifest_that_is_none_is_no_image() {
             "{failure}"
         );
     }
-    assert_eq!(FORMAT, 3);
+    assert_eq!(FORMAT, 4);
 }
 
 #[test]
