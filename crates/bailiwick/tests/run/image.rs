@@ -53,7 +53,7 @@ impl Cache {
             self.part("rootfs", root),
         ];
         let manifest = format!(
-            r#"{{"format":3,"name":"{name}","architecture":"x86_64","suite":"trixie","asked":"a",
+            r#"{{"format":4,"name":"{name}","architecture":"x86_64","suite":"trixie","asked":"a",
             "inputs":"i","epoch":1,"kernel":{{"source":"s","version":"6.12.9","inputs":"k"}},
             "packages":[{{"name":"git","version":"1"}}],"additions":[],"tools":{{}},
             "parts":[{}]}}"#,
