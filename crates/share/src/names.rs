@@ -2,7 +2,7 @@
 
 use crate::attributes::KEPT;
 use crate::data::Handle;
-use crate::nodes::{Key, look, path_of, stat};
+use crate::nodes::{look, path_of, stat};
 use crate::server::Server;
 use crate::wire::{Answer, Fields};
 use rustix::fd::{AsFd as _, OwnedFd};
@@ -46,8 +46,7 @@ impl Server {
             || found.stx_nlink > 1
             || self.nodes.get(folder)?.key.mount != node.key.mount;
         if own && node.watch.is_none() {
-            let watch = self.watches.add(id, self.nodes.fd(id)?);
-            self.nodes.get_mut(id)?.watch = watch;
+            self.watch(id)?;
             found = stat(self.nodes.fd(id)?)?;
         }
         self.tell_as_found(id, &found)?;
@@ -66,9 +65,7 @@ impl Server {
         let Some(id) = self.known(folder, name) else {
             return Ok(());
         };
-        let found = self.nodes.fd(folder).and_then(|fd| look(fd, name));
-        let found = found.and_then(stat).ok().map(|found| Key::of(&found));
-        if found == Some(self.nodes.get(id)?.key) {
+        if self.nodes.key_at(folder, name) == Some(self.nodes.get(id)?.key) {
             return Ok(());
         }
         self.nodes.unname(folder, name);
@@ -77,8 +74,7 @@ impl Server {
 
     /// The file of which the guest was told by a name.
     fn known(&self, folder: u64, name: &CStr) -> Option<u64> {
-        let node = self.nodes.get(folder).ok()?;
-        node.children.get(name).copied().flatten()
+        self.nodes.told_of(folder, name).flatten()
     }
 
     pub(crate) fn is_watched(&self, folder: u64) -> bool {

@@ -302,6 +302,18 @@ impl Nodes {
             .ok_or(Errno::STALE)
     }
 
+    /// What is at a name now; none where that is nothing.
+    pub(crate) fn key_at(&mut self, folder: u64, name: &CStr) -> Option<Key> {
+        let found = self.fd(folder).and_then(|fd| look(fd, name)).and_then(stat);
+        found.ok().map(|found| Key::of(&found))
+    }
+
+    /// What the guest was told of a name: what it leads to, or that nothing is there; none where it was told
+    /// nothing.
+    pub(crate) fn told_of(&self, folder: u64, name: &CStr) -> Option<Option<u64>> {
+        self.all.get(&folder)?.children.get(name).copied()
+    }
+
     /// Remembers what the guest was told of a name. Whether it could be remembered.
     pub(crate) fn name(&mut self, parent: u64, name: &CStr, leads_to: Option<u64>) -> bool {
         let full = self.absent >= ABSENT;

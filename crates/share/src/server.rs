@@ -126,9 +126,7 @@ pub fn serve(root: &Path, stream: OwnedFd, watching: Watching) -> io::Result<()>
     // the policy's files keeps its inode numbers.
     let device = server.nodes.get(ROOT)?.key.device;
     server.devices.insert(device, usize::from(u16::MAX));
-    let root = server.nodes.fd(ROOT)?;
-    let watch = server.watches.add(ROOT, root);
-    server.nodes.get_mut(ROOT)?.watch = watch;
+    server.watch(ROOT)?;
     match server.run() {
         // Whoever asked is gone, and has left answers behind.
         Err(error) if is_gone(&error) => Ok(()),

@@ -4,7 +4,7 @@
 //! by what is there now and what the guest was told last, so that its own changes are none, and changes that the
 //! kernel tells as one are not lost.
 
-use crate::nodes::{Key, Told, look, path_of, stat};
+use crate::nodes::{Told, path_of, stat};
 use crate::server::Server;
 use crate::wire::{Answer, EVENT, INVAL_ENTRY, INVAL_INODE};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -178,6 +178,13 @@ const NAMES: ReadFlags = ReadFlags::CREATE
     .union(ReadFlags::MOVED_TO);
 
 impl Server {
+    /// Watches a file or folder from here on, where that is possible.
+    pub(crate) fn watch(&mut self, id: u64) -> Result<(), Errno> {
+        let watch = self.watches.add(id, self.nodes.fd(id)?);
+        self.nodes.get_mut(id)?.watch = watch;
+        Ok(())
+    }
+
     /// Tells the guest what others have changed.
     pub(crate) fn tell_of_changes(&mut self) -> io::Result<()> {
         if !self.watches.begin() {
@@ -226,9 +233,7 @@ impl Server {
         {
             self.tell_watchers(folder, 0, name, what | is_folder)?;
         }
-        let node = self.nodes.get(folder).ok();
-        let known = node.and_then(|node| node.children.get(name).copied());
-        let (id, what) = match known {
+        let (id, what) = match self.nodes.told_of(folder, name) {
             Some(Some(id)) => (id, self.compare(id)?),
             // Of what the guest has not looked at, it has changed nothing.
             None => (0, Some(flags & (ReadFlags::MODIFY | ReadFlags::ATTRIB))),
@@ -244,12 +249,11 @@ impl Server {
 
     /// Tells of a name that leads elsewhere than the guest was told: whether it came or went, as an event.
     fn compare_name(&mut self, folder: u64, name: &CStr) -> io::Result<Option<ReadFlags>> {
-        let Ok(node) = self.nodes.get(folder) else {
+        if self.nodes.get(folder).is_err() {
             return Ok(None);
-        };
-        let told = node.children.get(name).copied();
-        let found = self.nodes.fd(folder).and_then(|fd| look(fd, name));
-        let found = found.and_then(stat).ok().map(|found| Key::of(&found));
+        }
+        let told = self.nodes.told_of(folder, name);
+        let found = self.nodes.key_at(folder, name);
         let told_key = told.map(|told| {
             told.and_then(|id| self.nodes.get(id).ok())
                 .map(|node| node.key)
@@ -283,14 +287,7 @@ impl Server {
         if found.stx_nlink == 0 {
             self.nodes.give_up(id);
         } else if node.watch.is_none() {
-            let watch = self
-                .nodes
-                .fd(id)
-                .ok()
-                .and_then(|fd| self.watches.add(id, fd));
-            if let Ok(node) = self.nodes.get_mut(id) {
-                node.watch = watch;
-            }
+            self.watch(id)?;
         }
         self.tell_of_file(id, true)
     }

@@ -114,6 +114,13 @@ impl Host {
         self.changes.as_ref().is_some_and(Changes::are_new)
     }
 
+    /// Has it hear of them before what is said next.
+    fn settle(&self, line: &mut Line) {
+        if self.is_behind() {
+            line.send(&ToGuest::Settle);
+        }
+    }
+
     /// The supervisor's side is told of the end.
     fn broken(&self, why: String) {
         self.counter.tell(Told::Over(why));
@@ -130,8 +137,8 @@ impl Host {
     fn obey(&mut self, line: &mut Line) {
         loop {
             let order = self.counter.orders.try_recv();
-            if order.is_ok() && !self.holding && self.is_behind() {
-                line.send(&ToGuest::Settle);
+            if order.is_ok() && !self.holding {
+                self.settle(line);
             }
             match order {
                 Ok(Order::Exec {
@@ -425,9 +432,7 @@ impl Handler for Host {
         } else if token == PACE {
             self.pace.heard(Instant::now())?;
         } else if let Some(answer) = self.datagrams.receive(token) {
-            if self.is_behind() {
-                line.send(&ToGuest::Settle);
-            }
+            self.settle(line);
             line.send(&answer);
         }
         Ok(())

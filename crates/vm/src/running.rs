@@ -16,6 +16,7 @@ use bailiwick_event::{Act, Failure, LimitKind, Text};
 use bailiwick_gate::{Inside, IpFamily};
 use bailiwick_process::guest::open_terminal;
 use bailiwick_sandbox::{Entry, Invocation, Launch, News, OWN, Running, Save};
+use bailiwick_share::NO_REQUEST;
 use rustix::event::epoll;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -70,9 +71,6 @@ pub(crate) struct Vm {
 /// So much of the monitor's news is told at most before a command's end: a program may be refused without
 /// end.
 const BEFORE_AN_END: usize = 64;
-
-/// How the program that answers for files ends where what came was no request (`bailiwick_share::NO_REQUEST`).
-const NO_REQUEST: u8 = 65;
 
 /// How long the monitor's end may come after that of the channel.
 const LAST: Duration = Duration::from_millis(500);
